@@ -1,0 +1,527 @@
+//! What an answer looks like: [`Bounds`], and [`Magnitude`] for probabilities that underflow.
+//!
+//! The contract of the whole crate: for every public [`Bounds`] the exact mathematical value lies
+//! between `lower` and `upper`, both included, with every truncation and every rounding error of
+//! the computation accounted for. Converting or printing one end rounds it outward.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use num_bigint::BigUint;
+use num_traits::{One, ToPrimitive, Zero};
+
+use crate::exact::Rational;
+use crate::float::{self, Dd};
+
+/// A pair `lower ≤ truth ≤ upper`.
+///
+/// There is no midpoint: quote the end that is a guarantee for your purpose (for δ and ε that is
+/// [`upper`](Bounds::upper), for a trade-off function [`lower`](Bounds::lower)).
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[must_use]
+pub struct Bounds<T> {
+    lower: T,
+    upper: T,
+}
+
+impl<T: Copy + PartialOrd + fmt::Debug> Bounds<T> {
+    /// # Panics
+    /// If `lower ≤ upper` does not hold: that is a defect of this crate, and no answer is better
+    /// than a wrong one.
+    pub(crate) fn new(lower: T, upper: T) -> Bounds<T> {
+        assert!(lower <= upper, "bounds out of order: {lower:?} > {upper:?}");
+        Bounds { lower, upper }
+    }
+
+    /// The truth is at least this.
+    pub fn lower(&self) -> T {
+        self.lower
+    }
+
+    /// The truth is at most this.
+    pub fn upper(&self) -> T {
+        self.upper
+    }
+
+    /// Whether `value` lies inside, ends included.
+    pub fn contains(&self, value: T) -> bool {
+        self.lower <= value && value <= self.upper
+    }
+
+    /// Whether the two could describe the same truth.
+    pub fn overlaps(&self, other: &Bounds<T>) -> bool {
+        self.lower <= other.upper && other.lower <= self.upper
+    }
+}
+
+impl Bounds<f64> {
+    /// Both ends as decimal strings of 17 significant digits, rounded outward.
+    #[must_use]
+    pub fn to_decimal(&self) -> (String, String) {
+        let one = |x: f64, towards: Round| match (x < 0.0, towards) {
+            (false, _) => Magnitude::from_f64(x).to_decimal(17, towards),
+            (true, Round::Up) => format!("-{}", Magnitude::from_f64(-x).to_decimal(17, Round::Down)),
+            (true, Round::Down) => format!("-{}", Magnitude::from_f64(-x).to_decimal(17, Round::Up)),
+        };
+        (one(self.lower, Round::Down), one(self.upper, Round::Up))
+    }
+}
+
+impl Bounds<Magnitude> {
+    /// Both ends as decimal strings of 17 significant digits, rounded outward.
+    #[must_use]
+    pub fn to_decimal(&self) -> (String, String) {
+        (self.lower.to_decimal(17, Round::Down), self.upper.to_decimal(17, Round::Up))
+    }
+
+    /// Both ends as doubles, rounded outward: what underflows becomes 0 below and the smallest
+    /// positive double above.
+    pub fn to_f64(&self) -> Bounds<f64> {
+        Bounds::new(self.lower.to_f64(Round::Down), self.upper.to_f64(Round::Up))
+    }
+
+    /// Bounds of the natural logarithm (−∞ below if the lower end is 0).
+    pub fn ln(&self) -> Bounds<f64> {
+        Bounds::new(self.lower.ln(Round::Down), self.upper.ln(Round::Up))
+    }
+
+    /// Bounds of the decimal logarithm (−∞ below if the lower end is 0).
+    pub fn log10(&self) -> Bounds<f64> {
+        Bounds::new(self.lower.log10(Round::Down), self.upper.log10(Round::Up))
+    }
+
+    /// `(upper − lower) / lower`, rounded up; infinite if `lower` is 0 and `upper` is not.
+    #[must_use]
+    pub fn relative_width(&self) -> f64 {
+        if self.lower == self.upper {
+            return 0.0;
+        }
+        let width = self.upper.sub(self.lower, Round::Up);
+        if self.lower.is_zero() {
+            return f64::INFINITY;
+        }
+        width.div(self.lower, Round::Up).to_f64(Round::Up)
+    }
+
+    /// Bounds of `1 − truth`, for a probability.
+    pub(crate) fn complement(&self) -> Bounds<Magnitude> {
+        Bounds::new(
+            Magnitude::ONE.sub(self.upper, Round::Down),
+            Magnitude::ONE.sub(self.lower, Round::Up),
+        )
+    }
+
+    /// Both hold, so the truth lies in the intersection.
+    pub(crate) fn intersect(&self, other: &Bounds<Magnitude>) -> Bounds<Magnitude> {
+        let lower = if self.lower < other.lower { other.lower } else { self.lower };
+        let upper = if self.upper < other.upper { self.upper } else { other.upper };
+        Bounds::new(lower, upper)
+    }
+}
+
+/// A direction of rounding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Round {
+    /// Towards −∞.
+    Down,
+    /// Towards +∞.
+    Up,
+}
+
+impl Round {
+    fn nudge(self, x: f64) -> f64 {
+        match self {
+            Round::Down => x.next_down(),
+            Round::Up => x.next_up(),
+        }
+    }
+}
+
+/// A non-negative real `m·2^e` with a double `m` in `[1, 2)` and a 64-bit `e`: a probability of
+/// 10⁻⁴⁰⁰ or 10⁻⁴⁰⁰⁰⁰⁰⁰ is as ordinary as one of 0.1.
+#[derive(Clone, Copy, PartialEq)]
+pub struct Magnitude {
+    mantissa: f64,
+    exponent: i64,
+}
+
+impl Magnitude {
+    /// 0.
+    pub const ZERO: Magnitude = Magnitude { mantissa: 0.0, exponent: 0 };
+    /// 1.
+    pub const ONE: Magnitude = Magnitude { mantissa: 1.0, exponent: 0 };
+    /// Smaller than every positive magnitude that is computed; where exponents saturate.
+    pub(crate) const TINIEST: Magnitude = Magnitude { mantissa: 1.0, exponent: -(1 << 61) };
+    pub(crate) const HUGEST: Magnitude = Magnitude { mantissa: 1.0, exponent: 1 << 61 };
+
+    /// Exactly `x`.
+    ///
+    /// # Panics
+    /// If `x` is negative or not finite.
+    #[must_use]
+    pub fn from_f64(x: f64) -> Magnitude {
+        assert!(x.is_finite() && x >= 0.0, "not a magnitude: {x}");
+        Magnitude::from_parts(x, 0)
+    }
+
+    /// Exactly `x·2^exponent`, for finite `x ≥ 0`.
+    pub(crate) fn from_parts(x: f64, exponent: i64) -> Magnitude {
+        debug_assert!(x.is_finite() && x >= 0.0, "{x}");
+        if x == 0.0 {
+            return Magnitude::ZERO;
+        }
+        // Subnormals first, so that the exponent field is meaningful.
+        let (x, exponent) = if x < f64::MIN_POSITIVE {
+            (x * 2f64.powi(64), exponent - 64)
+        } else {
+            (x, exponent)
+        };
+        let bits = x.to_bits();
+        let field = (bits >> 52) as i64;
+        let mantissa = f64::from_bits((bits & ((1 << 52) - 1)) | (1023 << 52));
+        Magnitude { mantissa, exponent: exponent + field - 1023 }
+    }
+
+    /// `x·2^exponent` as a double, exact unless it under- or overflows.
+    pub(crate) fn scale_by_power_of_two(x: f64, exponent: i64) -> f64 {
+        let clamp = exponent.clamp(-2200, 2200) as i32;
+        // In two or three steps, so that no intermediate factor leaves the range.
+        let mut x = x;
+        let mut left = clamp;
+        while left != 0 {
+            let step = left.clamp(-1000, 1000);
+            x *= 2f64.powi(step);
+            left -= step;
+        }
+        x
+    }
+
+    /// Whether this is 0.
+    #[must_use]
+    pub fn is_zero(&self) -> bool {
+        self.mantissa == 0.0
+    }
+
+    /// A double no larger (or no smaller) than this.
+    #[must_use]
+    pub fn to_f64(self, round: Round) -> f64 {
+        if self.is_zero() {
+            return 0.0;
+        }
+        if self.exponent > 1023 {
+            return if round == Round::Up { f64::INFINITY } else { f64::MAX };
+        }
+        if self.exponent >= -1022 {
+            return Magnitude::scale_by_power_of_two(self.mantissa, self.exponent);
+        }
+        if self.exponent < -1080 {
+            return if round == Round::Up { f64::from_bits(1) } else { 0.0 };
+        }
+        let nearest = Magnitude::scale_by_power_of_two(self.mantissa, self.exponent);
+        match (Magnitude::from_f64(nearest).partial_cmp(&self), round) {
+            (Some(Ordering::Less), Round::Up) => nearest.next_up(),
+            (Some(Ordering::Greater), Round::Down) => nearest.next_down(),
+            _ => nearest,
+        }
+    }
+
+    /// The exact value.
+    #[must_use]
+    pub fn to_rational(self) -> Rational {
+        let m = Rational::integer((self.mantissa * 2f64.powi(52)) as u64);
+        let e = self.exponent - 52;
+        let power = Rational::integer(num_bigint::BigInt::one() << e.unsigned_abs());
+        if e < 0 { m / power } else { m * power }
+    }
+
+    /// Natural logarithm, rounded outward; −∞ for 0.
+    #[must_use]
+    pub fn ln(self, round: Round) -> f64 {
+        if self.is_zero() {
+            return f64::NEG_INFINITY;
+        }
+        // ln m + e·ln 2: two roundings and one function, each at most 4u of a part.
+        let a = float::ln(self.mantissa);
+        let b = self.exponent as f64 * std::f64::consts::LN_2;
+        outward(a + b, 16.0 * (a.abs() + b.abs()), round)
+    }
+
+    /// Decimal logarithm, rounded outward; −∞ for 0.
+    #[must_use]
+    pub fn log10(self, round: Round) -> f64 {
+        let l = self.ln(round);
+        if l == 0.0 || l.is_infinite() {
+            return l;
+        }
+        outward(l * std::f64::consts::LOG10_E, 4.0 * l.abs(), round)
+    }
+
+    /// `e^x` for a double-double exponent known to within `error`, rounded outward.
+    pub(crate) fn exp(x: Dd, error: f64, round: Round) -> Magnitude {
+        if x.hi < -float::EXPONENT_LIMIT {
+            return if round == Round::Up {
+                // e^x is far below this; saying more is not needed anywhere.
+                Magnitude { mantissa: 1.0, exponent: (-float::EXPONENT_LIMIT) as i64 }
+            } else {
+                Magnitude::ZERO
+            };
+        }
+        if x.hi > float::EXPONENT_LIMIT {
+            return if round == Round::Up {
+                Magnitude::HUGEST
+            } else {
+                Magnitude { mantissa: 1.0, exponent: float::EXPONENT_LIMIT as i64 }
+            };
+        }
+        let (r, k) = float::split_exponent(x);
+        // |r − exact| ≤ UNIT + |x|·2⁻⁹⁸ + error; the exponential adds FUNCTION.
+        let slack = error + x.hi.abs() * 2f64.powi(-98);
+        let relative = slack * 1.01 + 8.0 * float::UNIT;
+        let e = float::exp(r);
+        if relative > 0.25 {
+            // Too uncertain for a linear bound: put the whole slack into the exponent.
+            let moved = match round {
+                Round::Up => x.add(Dd::from(slack * 1.01)),
+                Round::Down => x.sub(Dd::from(slack * 1.01)),
+            };
+            return Magnitude::exp(moved, 0.0, round);
+        }
+        let bounded = match round {
+            Round::Up => e * (1.0 + relative),
+            Round::Down => e * (1.0 - relative),
+        };
+        Magnitude::from_parts(round.nudge(bounded), k)
+    }
+
+    fn normal(x: f64, exponent: i64, round: Round) -> Magnitude {
+        if x <= 0.0 {
+            return Magnitude::ZERO;
+        }
+        let m = Magnitude::from_parts(round.nudge(x).max(0.0), exponent);
+        if m.exponent < Magnitude::TINIEST.exponent && !m.is_zero() {
+            return if round == Round::Up { Magnitude::TINIEST } else { Magnitude::ZERO };
+        }
+        m
+    }
+
+    /// `self·other`, rounded outward.
+    pub(crate) fn mul(self, other: Magnitude, round: Round) -> Magnitude {
+        if self.is_zero() || other.is_zero() {
+            return Magnitude::ZERO;
+        }
+        if self == Magnitude::ONE {
+            return other;
+        }
+        if other == Magnitude::ONE {
+            return self;
+        }
+        Magnitude::normal(self.mantissa * other.mantissa, self.exponent + other.exponent, round)
+    }
+
+    /// `self/other` for `other > 0`, rounded outward.
+    pub(crate) fn div(self, other: Magnitude, round: Round) -> Magnitude {
+        if self.is_zero() {
+            return Magnitude::ZERO;
+        }
+        Magnitude::normal(self.mantissa / other.mantissa, self.exponent - other.exponent, round)
+    }
+
+    /// `self + other`, rounded outward.
+    pub(crate) fn add(self, other: Magnitude, round: Round) -> Magnitude {
+        self.combine(other, 1.0, round)
+    }
+
+    /// `max(0, self − other)`, rounded outward.
+    pub(crate) fn sub(self, other: Magnitude, round: Round) -> Magnitude {
+        if self <= other {
+            return Magnitude::ZERO;
+        }
+        self.combine(other, -1.0, round)
+    }
+
+    fn combine(self, other: Magnitude, sign: f64, round: Round) -> Magnitude {
+        if other.is_zero() {
+            return self;
+        }
+        if self.is_zero() {
+            return other;
+        }
+        let top = self.exponent.max(other.exponent);
+        let a = Magnitude::scale_by_power_of_two(self.mantissa, (self.exponent - top).max(-200));
+        let b = Magnitude::scale_by_power_of_two(other.mantissa, (other.exponent - top).max(-200));
+        // With the exponent difference capped at 200 the smaller term is only ever replaced by
+        // one below half a unit of the larger, and `nudge` moves by a whole unit.
+        let s = a + sign * b;
+        let exact = Dd::sum(a, sign * b).lo == 0.0
+            && (self.exponent - other.exponent).unsigned_abs() <= 200;
+        if exact { Magnitude::from_parts(s, top) } else { Magnitude::normal(s, top, round) }
+    }
+
+    /// Decimal digits, at most `digits` of them, rounded in the given direction.
+    ///
+    /// ```
+    /// use unspent::{Magnitude, Round};
+    /// let x = Magnitude::from_f64(0.1); // a little more than one tenth
+    /// assert_eq!(x.to_decimal(17, Round::Down), "0.1");
+    /// assert_eq!(x.to_decimal(17, Round::Up), "0.10000000000000001");
+    /// ```
+    #[must_use]
+    pub fn to_decimal(self, digits: u32, round: Round) -> String {
+        if self.is_zero() {
+            return "0".into();
+        }
+        let estimate = self.log10(Round::Down).floor() as i64;
+        // The estimate can be one too small near a power of ten, and rounding up can reach it.
+        let limit = 10u128.pow(digits);
+        for leading in [estimate, estimate + 1] {
+            let n = self.scaled_integer(i64::from(digits) - 1 - leading, round);
+            if n < limit {
+                return format_decimal(n, digits, leading);
+            }
+        }
+        unreachable!("the decimal logarithm is off by more than one")
+    }
+
+    /// `⌊self·10^power⌋` or `⌈self·10^power⌉`, enclosed even when `10^power` is not exact.
+    fn scaled_integer(self, power: i64, round: Round) -> u128 {
+        let (low, high, shift) = power_of_ten(power);
+        let m = BigUint::from((self.mantissa * 2f64.powi(52)) as u64);
+        let total = self.exponent - 52 + shift;
+        let factor = if round == Round::Up { high } else { low };
+        let product = m * factor;
+        if total >= 0 {
+            return (product << total as u64).to_u128().unwrap_or(u128::MAX);
+        }
+        let drop = total.unsigned_abs();
+        let whole = &product >> drop;
+        let exact = (&whole << drop) == product;
+        let n = whole.to_u128().unwrap_or(u128::MAX);
+        if round == Round::Up && !exact { n + 1 } else { n }
+    }
+}
+
+fn outward(x: f64, magnitude: f64, round: Round) -> f64 {
+    match round {
+        Round::Up => (x + magnitude * float::UNIT).next_up(),
+        Round::Down => (x - magnitude * float::UNIT).next_down(),
+    }
+}
+
+/// `low·2^shift ≤ 10^power ≤ high·2^shift`, exact when 10^|power| has at most 256 bits and
+/// `power ≥ 0`; otherwise repeated squaring, cut to 256 bits outward after every step.
+fn power_of_ten(power: i64) -> (BigUint, BigUint, i64) {
+    const BITS: u64 = 256;
+    let cut = |low: BigUint, high: BigUint, shift: i64| {
+        let excess = high.bits().saturating_sub(BITS);
+        if excess == 0 {
+            return (low, high, shift);
+        }
+        let rounded = &high >> excess;
+        let high = if (&rounded << excess) == high { rounded } else { rounded + 1u8 };
+        (low >> excess, high, shift + excess as i64)
+    };
+    let (mut low, mut high, mut shift) = (BigUint::one(), BigUint::one(), 0i64);
+    let n = power.unsigned_abs();
+    for bit in (0..64 - n.leading_zeros()).rev() {
+        (low, high, shift) = cut(&low * &low, &high * &high, 2 * shift);
+        if n >> bit & 1 == 1 {
+            (low, high, shift) = cut(low * 10u8, high * 10u8, shift);
+        }
+    }
+    if power >= 0 {
+        return (low, high, shift);
+    }
+    let one = BigUint::one() << (2 * BITS);
+    let inverse_high = (&one / &low) + u8::from(!(&one % &low).is_zero());
+    (&one / &high, inverse_high, -shift - 2 * BITS as i64)
+}
+
+/// Writes `n / 10^(digits−1) · 10^leading`, trailing zeros dropped.
+fn format_decimal(n: u128, digits: u32, leading: i64) -> String {
+    let text = format!("{n:0width$}", width = digits as usize);
+    if (0..i64::from(digits)).contains(&leading) {
+        let (whole, part) = text.split_at(leading as usize + 1);
+        let part = part.trim_end_matches('0');
+        return if part.is_empty() { whole.into() } else { format!("{whole}.{part}") };
+    }
+    let trimmed = text.trim_end_matches('0');
+    if (-4..0).contains(&leading) {
+        let zeros = "0".repeat((-leading - 1) as usize);
+        return format!("0.{zeros}{trimmed}");
+    }
+    let (first, rest) = trimmed.split_at(1);
+    let point = if rest.is_empty() { "" } else { "." };
+    format!("{first}{point}{rest}e{leading}")
+}
+
+impl PartialOrd for Magnitude {
+    fn partial_cmp(&self, other: &Magnitude) -> Option<Ordering> {
+        match (self.is_zero(), other.is_zero()) {
+            (true, true) => Some(Ordering::Equal),
+            (true, false) => Some(Ordering::Less),
+            (false, true) => Some(Ordering::Greater),
+            (false, false) => match self.exponent.cmp(&other.exponent) {
+                Ordering::Equal => self.mantissa.partial_cmp(&other.mantissa),
+                unequal => Some(unequal),
+            },
+        }
+    }
+}
+
+impl fmt::Debug for Magnitude {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "≈{}", self.to_decimal(17, Round::Down))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_round_outward_at_every_scale() {
+        for x in [1.0, 0.1, 1.0 / 3.0, 9.999999999999999e-5, 5e-324, 1.7976931348623157e308, 1e22, 123456.75] {
+            let m = Magnitude::from_f64(x);
+            let low: Rational = m.to_decimal(17, Round::Down).parse().unwrap();
+            let high: Rational = m.to_decimal(17, Round::Up).parse().unwrap();
+            assert!(low <= m.to_rational() && m.to_rational() <= high, "{x}: {low} {high}");
+            let narrow = &(&high - &low) * &Rational::power_of_ten(16);
+            assert!(narrow <= m.to_rational(), "{x}: {low} {high}");
+        }
+        assert_eq!(Magnitude::from_f64(0.5).to_decimal(17, Round::Up), "0.5");
+        assert_eq!(Magnitude::from_f64(100.0).to_decimal(17, Round::Up), "100");
+        assert_eq!(Magnitude::from_f64(9.995).to_decimal(3, Round::Up), "10");
+    }
+
+    #[test]
+    fn far_exponents_print_and_compare() {
+        let tiny = Magnitude::exp(Dd::from(-2302585.0), 0.0, Round::Up);
+        let text = tiny.to_decimal(17, Round::Up);
+        assert!(text.ends_with("e-1000000") || text.ends_with("e-999999"), "{text}");
+        assert_eq!(tiny.to_f64(Round::Down), 0.0);
+        assert_eq!(tiny.to_f64(Round::Up), f64::from_bits(1));
+        let far = Magnitude::exp(Dd::from(-9e14), 0.0, Round::Down);
+        assert!(far < tiny);
+        let (low, high) = (far.to_decimal(17, Round::Down), far.to_decimal(17, Round::Up));
+        assert!(low.contains("e-390865033712927") && high.contains("e-390865033712927"), "{low} {high}");
+    }
+
+    #[test]
+    fn subtraction_is_outward_and_exact_where_it_can_be() {
+        let a = Magnitude::from_f64(1.0);
+        let b = Magnitude::from_f64(2f64.powi(-40));
+        assert_eq!(a.sub(b, Round::Up), a.sub(b, Round::Down));
+        let c = Magnitude::from_f64(1e-300);
+        assert!(a.sub(c, Round::Up) >= a.sub(c, Round::Down));
+        assert!(a.sub(c, Round::Down) < a);
+        assert!(a.add(c, Round::Up) > a);
+        assert_eq!(b.sub(a, Round::Up), Magnitude::ZERO);
+    }
+
+    #[test]
+    fn logarithms_enclose() {
+        let m = Magnitude::from_f64(1e-11);
+        assert!(m.log10(Round::Down) <= -11.0 && m.log10(Round::Up) >= -11.000000000000002);
+        assert_eq!(Magnitude::ZERO.ln(Round::Down), f64::NEG_INFINITY);
+    }
+}

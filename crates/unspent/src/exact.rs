@@ -1,0 +1,400 @@
+//! Exact rationals, read from text: the only door to the bignum crate.
+//!
+//! Everything a user says about a release (σ², shifts, counts, ρ, shares, ε, δ) is a rational
+//! number written in decimal or as a fraction, and stays one until the transform. The double 2.3
+//! is not 23/10; the text "2.3" is.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::str::FromStr;
+
+use num_bigint::{BigInt, BigUint, Sign};
+use num_integer::Integer;
+use num_rational::BigRational;
+use num_traits::{One, Pow, Signed, ToPrimitive, Zero};
+
+use crate::bounds::Magnitude;
+use crate::error::{Error, Result};
+use crate::float::Dd;
+
+/// Longest number accepted as text.
+const MAX_TEXT: usize = 4_096;
+/// Largest decimal exponent accepted, either way.
+const MAX_EXPONENT: i64 = 10_000;
+
+/// An exact rational number.
+///
+/// ```
+/// use unspent::Rational;
+/// let share: Rational = "104/4099".parse()?;
+/// let rho: Rational = "3.65".parse()?;
+/// assert_eq!((share * rho).to_string(), "1898/20495");
+/// assert_eq!("1e-3".parse::<Rational>()?.to_string(), "1/1000");
+/// # Ok::<(), unspent::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Rational(BigRational);
+
+impl Rational {
+    /// Reads `text` as a number; an error calls it `field`.
+    pub fn parse(field: &str, text: &str) -> Result<Rational> {
+        let trimmed = text.trim();
+        let refuse = |allowed: &str| {
+            Err(Error::input(
+                field,
+                text,
+                allowed,
+                "write a decimal or a fraction, like 5, 3.65, 104/4099 or 1e-10",
+            ))
+        };
+        if trimmed.len() > MAX_TEXT {
+            return refuse(&format!("a number of at most {MAX_TEXT} characters"));
+        }
+        let parsed = match trimmed.split_once('/') {
+            None => decimal(trimmed),
+            Some((numerator, denominator)) => match (decimal(numerator), decimal(denominator)) {
+                (Ok(_), Ok(d)) if d.is_zero() => {
+                    return refuse("a fraction with a denominator other than zero");
+                }
+                (Ok(n), Ok(d)) => Ok(n / d),
+                (Err(e), _) | (_, Err(e)) => Err(e),
+            },
+        };
+        match parsed {
+            Ok(value) => Ok(Rational(value)),
+            Err(DecimalError::Syntax) => refuse("a number"),
+            Err(DecimalError::Exponent) => {
+                refuse(&format!("a number with a decimal exponent between ±{MAX_EXPONENT}"))
+            }
+        }
+    }
+
+    /// Reads `text` and refuses what lies outside `low ..= high` (`allowed` says so in words).
+    pub(crate) fn parse_in(
+        field: &str,
+        text: &str,
+        range: &std::ops::RangeInclusive<Rational>,
+        allowed: &str,
+    ) -> Result<Rational> {
+        Rational::parse(field, text)?.within(field, range, allowed)
+    }
+
+    /// Refuses what lies outside `range`; the error calls it `field`.
+    pub(crate) fn within(
+        self,
+        field: &str,
+        range: &std::ops::RangeInclusive<Rational>,
+        allowed: &str,
+    ) -> Result<Rational> {
+        if range.contains(&self) {
+            return Ok(self);
+        }
+        let hint = if self.0.is_negative() || self.0.is_zero() {
+            format!("{field} must be positive: check the sign and the units")
+        } else {
+            format!("check the units of {field}")
+        };
+        Err(Error::input(field, &self, allowed, hint))
+    }
+
+    /// The integer `n`.
+    #[must_use]
+    pub fn integer(n: impl Into<BigInt>) -> Rational {
+        Rational(BigRational::from_integer(n.into()))
+    }
+
+    /// `10^exponent`.
+    pub(crate) fn power_of_ten(exponent: i32) -> Rational {
+        Rational(ten_to(exponent.into()))
+    }
+
+    /// The exact value of a finite double.
+    ///
+    /// A double is rarely the number its author wrote: `0.1` is
+    /// 3602879701896397/36028797018963968. Prefer text.
+    pub fn from_f64(field: &str, value: f64) -> Result<Rational> {
+        BigRational::from_float(value).map(Rational).ok_or_else(|| {
+            Error::input(field, value, "a finite number", "NaN and infinities have no exact value")
+        })
+    }
+
+    pub(crate) fn is_zero(&self) -> bool {
+        self.0.is_zero()
+    }
+
+    pub(crate) fn is_positive(&self) -> bool {
+        self.0.is_positive()
+    }
+
+    /// The positive generator of `aℤ + bℤ`, for positive rationals.
+    pub(crate) fn gcd(&self, other: &Rational) -> Rational {
+        let (a, b) = (&self.0, &other.0);
+        let numerator = (a.numer() * b.denom()).gcd(&(b.numer() * a.denom()));
+        Rational(BigRational::new(numerator, a.denom() * b.denom()))
+    }
+
+    /// `self / step`, if that is an integer that fits.
+    pub(crate) fn multiple_of(&self, step: &Rational) -> Option<u64> {
+        let q = &self.0 / &step.0;
+        if q.is_integer() { q.to_integer().to_u64() } else { None }
+    }
+
+    /// `(⌊self⌋, self − ⌊self⌋)`.
+    pub(crate) fn floor_and_fraction(&self) -> (BigInt, Rational) {
+        let (q, r) = self.0.numer().div_mod_floor(self.0.denom());
+        (q, Rational(BigRational::new_raw(r, self.0.denom().clone())))
+    }
+
+    /// `⌊self·2^bits⌋`.
+    pub(crate) fn floor_scaled(&self, bits: u32) -> BigInt {
+        (self.0.numer() << bits).div_floor(self.0.denom())
+    }
+
+    /// The nearest double-double, within 2⁻¹⁰⁴ relative.
+    pub(crate) fn to_dd(&self) -> Dd {
+        // 118 to 119 significant bits, floored.
+        let (numerator, denominator) = (self.0.numer(), self.0.denom());
+        if numerator.is_zero() {
+            return Dd::ZERO;
+        }
+        let shift = 118 - (numerator.bits() as i64 - denominator.bits() as i64);
+        let quotient = if shift >= 0 {
+            (numerator << shift as u64).div_floor(denominator)
+        } else {
+            numerator.div_floor(&(denominator << (-shift) as u64))
+        };
+        dd_from_integer(&quotient, -shift)
+    }
+
+    /// The nearest double, within one unit in the last place.
+    #[must_use]
+    pub fn to_f64(&self) -> f64 {
+        self.to_dd().to_f64()
+    }
+
+    /// Doubles `lower ≤ self ≤ upper`, equal if `self` is one.
+    pub(crate) fn to_f64_bounds(&self) -> (f64, f64) {
+        let x = self.to_f64();
+        match BigRational::from_float(x) {
+            Some(back) => match back.cmp(&self.0) {
+                Ordering::Equal => (x, x),
+                Ordering::Less => (x, x.next_up()),
+                Ordering::Greater => (x.next_down(), x),
+            },
+            None => (f64::MAX, f64::INFINITY),
+        }
+    }
+
+    /// Magnitudes `lower ≤ |self| ≤ upper`, equal if `|self|` has at most 53 bits.
+    pub(crate) fn to_magnitude_bounds(&self) -> (Magnitude, Magnitude) {
+        let (numerator, denominator) = (self.0.numer().magnitude(), self.0.denom().magnitude());
+        if numerator.is_zero() {
+            return (Magnitude::ZERO, Magnitude::ZERO);
+        }
+        let shift = 54 - (numerator.bits() as i64 - denominator.bits() as i64);
+        let (quotient, remainder) = if shift >= 0 {
+            (numerator << shift as u64).div_rem(denominator)
+        } else {
+            numerator.div_rem(&(denominator << (-shift) as u64))
+        };
+        let (mut low, dropped) = (quotient, !remainder.is_zero());
+        let mut exponent = -shift;
+        let mut inexact = dropped;
+        while low.bits() > 53 {
+            inexact |= low.is_odd();
+            low >>= 1;
+            exponent += 1;
+        }
+        let low = low.to_u64().expect("53 bits");
+        (
+            Magnitude::from_parts(low as f64, exponent),
+            Magnitude::from_parts((low + u64::from(inexact)) as f64, exponent),
+        )
+    }
+
+    /// Writes `self` in decimal if that is finite and short, as a fraction otherwise.
+    #[must_use]
+    pub fn to_decimal_or_fraction(&self) -> String {
+        let mut denominator = self.0.denom().clone();
+        let mut places = 0usize;
+        for prime in [2u8, 5] {
+            let mut exponent = 0;
+            while (&denominator % prime).is_zero() {
+                denominator /= prime;
+                exponent += 1;
+            }
+            places = places.max(exponent);
+        }
+        if !denominator.is_one() || places > 40 {
+            return self.to_string();
+        }
+        let scaled = (self.0.clone() * ten_to(places as i64)).to_integer();
+        let digits = scaled.magnitude().to_string();
+        let digits = format!("{digits:0>width$}", width = places + 1);
+        let (whole, part) = digits.split_at(digits.len() - places);
+        let sign = if scaled.sign() == Sign::Minus { "-" } else { "" };
+        if part.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{part}") }
+    }
+}
+
+/// `mantissa·2^exponent` for a mantissa of at most 119 bits.
+fn dd_from_integer(mantissa: &BigInt, exponent: i64) -> Dd {
+    let hi = mantissa.to_f64().expect("at most 119 bits");
+    let lo = (mantissa - BigInt::from(num_traits::FromPrimitive::from_f64(hi).unwrap_or(0i128)))
+        .to_f64()
+        .expect("below the unit of hi");
+    let scale = |x: f64| Magnitude::scale_by_power_of_two(x, exponent);
+    Dd { hi: scale(hi), lo: scale(lo) }
+}
+
+enum DecimalError {
+    Syntax,
+    Exponent,
+}
+
+fn ten_to(exponent: i64) -> BigRational {
+    let power = BigInt::from(BigUint::from(10u8).pow(exponent.unsigned_abs()));
+    if exponent >= 0 {
+        BigRational::from_integer(power)
+    } else {
+        BigRational::new_raw(BigInt::one(), power)
+    }
+}
+
+/// `[+-] digits [. digits] [e [+-] digits]`, at least one digit before the exponent.
+fn decimal(text: &str) -> std::result::Result<BigRational, DecimalError> {
+    let text = text.trim();
+    let (mantissa, exponent) = match text.find(['e', 'E']) {
+        Some(at) => (&text[..at], Some(&text[at + 1..])),
+        None => (text, None),
+    };
+    let exponent = match exponent {
+        None => 0,
+        Some(digits) => {
+            let unsigned = digits.strip_prefix(['+', '-']).unwrap_or(digits);
+            if unsigned.is_empty() || !unsigned.bytes().all(|b| b.is_ascii_digit()) {
+                return Err(DecimalError::Syntax);
+            }
+            i64::from_str(digits)
+                .ok()
+                .filter(|e| e.abs() <= MAX_EXPONENT)
+                .ok_or(DecimalError::Exponent)?
+        }
+    };
+    let (negative, unsigned) = match mantissa.as_bytes().first() {
+        Some(b'-') => (true, &mantissa[1..]),
+        Some(b'+') => (false, &mantissa[1..]),
+        _ => (false, mantissa),
+    };
+    let (whole, part) = unsigned.split_once('.').unwrap_or((unsigned, ""));
+    let digits = format!("{whole}{part}");
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(DecimalError::Syntax);
+    }
+    let n = BigInt::from_str(&digits).map_err(|_| DecimalError::Syntax)?;
+    let n = if negative { -n } else { n };
+    Ok(BigRational::from_integer(n) * ten_to(exponent - part.len() as i64))
+}
+
+impl FromStr for Rational {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Rational> {
+        Rational::parse("number", text)
+    }
+}
+
+impl fmt::Display for Rational {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl From<u64> for Rational {
+    fn from(n: u64) -> Rational {
+        Rational::integer(n)
+    }
+}
+
+macro_rules! arithmetic {
+    ($($trait:ident $method:ident $op:tt),*) => {$(
+        impl std::ops::$trait for Rational {
+            type Output = Rational;
+            fn $method(self, other: Rational) -> Rational { Rational(self.0 $op other.0) }
+        }
+        impl std::ops::$trait<&Rational> for &Rational {
+            type Output = Rational;
+            fn $method(self, other: &Rational) -> Rational { Rational(&self.0 $op &other.0) }
+        }
+    )*};
+}
+arithmetic!(Add add +, Sub sub -, Mul mul *, Div div /);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn r(text: &str) -> Rational {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn reads_decimals_fractions_and_exponents_exactly() {
+        assert_eq!(r("3.65"), r("73/20"));
+        assert_eq!(r("1e-10"), Rational::power_of_ten(-10));
+        assert_eq!(r(" 104/4099 ").to_string(), "104/4099");
+        assert_eq!(r("+.5"), r("1/2"));
+        assert_eq!(r("5."), Rational::integer(5));
+        assert_eq!(r("-2.50E+2"), Rational::integer(-250));
+        assert_eq!(r("0.1/0.3"), r("1/3"));
+    }
+
+    #[test]
+    fn refuses_what_is_not_a_number_by_name() {
+        for text in ["", "NaN", "inf", "1/0", "1//2", "e5", "1e", "--1", "0x10", "1_000", "1e99999"] {
+            let error = Rational::parse("sigma2", text).unwrap_err();
+            assert!(error.is_input());
+            assert!(error.to_string().starts_with(&format!("sigma2: `{text}` is not a")), "{error}");
+        }
+        assert!(Rational::parse("x", &"1".repeat(5000)).is_err());
+    }
+
+    #[test]
+    fn conversions_enclose() {
+        for text in ["1/3", "2/3", "1e-400", "123456789012345678901234567890/7", "5", "0.1"] {
+            let x = r(text);
+            let (low, high) = x.to_magnitude_bounds();
+            assert!(low.to_rational() <= x && x <= high.to_rational(), "{text}");
+            let gap = &high.to_rational() - &low.to_rational();
+            assert!(gap <= &x * &Rational::integer(2).pow_of_two(-53));
+            if !text.contains("400") {
+                let dd = x.to_dd();
+                let back = &Rational::from_f64("", dd.hi).unwrap() + &Rational::from_f64("", dd.lo).unwrap();
+                let off = if back > x { &back - &x } else { &x - &back };
+                assert!(off <= &x * &Rational::integer(1).pow_of_two(-104));
+            }
+        }
+    }
+
+    impl Rational {
+        fn pow_of_two(self, e: i32) -> Rational {
+            let two = Rational::integer(1u128 << e.unsigned_abs());
+            if e < 0 { self / two } else { self * two }
+        }
+    }
+
+    #[test]
+    fn gcd_generates_both() {
+        let g = r("1/6").gcd(&r("1/4"));
+        assert_eq!(g, r("1/12"));
+        assert_eq!(r("1/6").multiple_of(&g), Some(2));
+        assert_eq!(r("1/7").multiple_of(&g), None);
+    }
+
+    #[test]
+    fn prints_short_decimals_as_decimals() {
+        assert_eq!(r("73/20").to_decimal_or_fraction(), "3.65");
+        assert_eq!(r("1/3").to_decimal_or_fraction(), "1/3");
+        assert_eq!(r("1e-10").to_decimal_or_fraction(), "0.0000000001");
+        assert_eq!(r("-12").to_decimal_or_fraction(), "-12");
+    }
+}

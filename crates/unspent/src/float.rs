@@ -1,0 +1,256 @@
+//! The one door to floating-point functions, and the few types the error analysis is written in.
+//!
+//! Contract, stated once. [`UNIT`] is the unit roundoff `u = 2⁻⁵³`: every `+ − × ÷ √` and
+//! `mul_add` of two doubles is the exact result times `1 + θ`, `|θ| ≤ u`, barring overflow and
+//! underflow (IEEE 754). Every elementary function below is assumed to return the exact value of
+//! the function at the given double times `1 + θ`, `|θ| ≤ FUNCTION` = 4u, i.e. two units in the
+//! last place; the `pxfm` crate documents half a unit, so this leaves a factor of four. Nothing
+//! else about them is used. `clippy.toml` bans the standard library's versions everywhere else.
+//!
+//! [`Dd`] is a double-double: an unevaluated sum of two doubles, good to about 2⁻¹⁰⁴ relative.
+//! It carries exponents, whose *absolute* error is the relative error of the answer.
+
+/// Unit roundoff of `f64`.
+pub(crate) const UNIT: f64 = f64::EPSILON / 2.0;
+/// Assumed relative error of every elementary function in this module.
+pub(crate) const FUNCTION: f64 = 4.0 * UNIT;
+/// Relative error of one [`Dd`] operation, with respect to the magnitudes of its operands
+/// (Joldes, Muller and Popescu 2017 prove between 2·2⁻¹⁰⁶ and 10·2⁻¹⁰⁶ for those used here).
+pub(crate) const DD_UNIT: f64 = 1.0 / (1u128 << 102) as f64;
+
+pub(crate) use std::f64::consts::PI;
+
+pub(crate) fn exp(x: f64) -> f64 {
+    pxfm::f_exp(x)
+}
+pub(crate) fn expm1(x: f64) -> f64 {
+    pxfm::f_expm1(x)
+}
+pub(crate) fn ln(x: f64) -> f64 {
+    pxfm::f_log(x)
+}
+pub(crate) fn ln1p(x: f64) -> f64 {
+    pxfm::f_log1p(x)
+}
+pub(crate) fn atan2(y: f64, x: f64) -> f64 {
+    pxfm::f_atan2(y, x)
+}
+/// `(sin x, cos x)`.
+pub(crate) fn sin_cos(x: f64) -> (f64, f64) {
+    pxfm::f_sincos(x)
+}
+/// `(sin πx, cos πx)`.
+pub(crate) fn sin_cos_pi(x: f64) -> (f64, f64) {
+    pxfm::f_sincospi(x)
+}
+/// `(sinh x, cosh x)`.
+pub(crate) fn sinh_cosh(x: f64) -> (f64, f64) {
+    (pxfm::f_sinh(x), pxfm::f_cosh(x))
+}
+/// `e^{x²} erfc(x)`, used only where any value is valid (choosing tilts and first guesses).
+pub(crate) fn erfcx(x: f64) -> f64 {
+    pxfm::f_erfcx(x)
+}
+
+/// `x` moved up by `steps` relative steps of [`UNIT`]: an upper bound of every real within
+/// relative distance `steps·u` of `x`.
+pub(crate) fn up(x: f64, steps: f64) -> f64 {
+    (x + x.abs() * (steps * UNIT)).next_up()
+}
+/// As [`up`], downwards.
+pub(crate) fn down(x: f64, steps: f64) -> f64 {
+    (x - x.abs() * (steps * UNIT)).next_down()
+}
+
+/// A double-double `hi + lo`, `|lo| ≤ u·|hi|`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Dd {
+    pub hi: f64,
+    pub lo: f64,
+}
+
+/// `a + b` exactly.
+fn two_sum(a: f64, b: f64) -> Dd {
+    let hi = a + b;
+    let bb = hi - a;
+    Dd { hi, lo: (a - (hi - bb)) + (b - bb) }
+}
+
+/// `a + b` exactly, for `|a| ≥ |b|`.
+fn quick_two_sum(a: f64, b: f64) -> Dd {
+    let hi = a + b;
+    Dd { hi, lo: b - (hi - a) }
+}
+
+/// `a·b` exactly.
+fn two_prod(a: f64, b: f64) -> Dd {
+    let hi = a * b;
+    Dd { hi, lo: a.mul_add(b, -hi) }
+}
+
+impl Dd {
+    pub const ZERO: Dd = Dd { hi: 0.0, lo: 0.0 };
+
+    /// `a + b`, exactly.
+    pub fn sum(a: f64, b: f64) -> Dd {
+        two_sum(a, b)
+    }
+
+    pub fn add(self, other: Dd) -> Dd {
+        let s = two_sum(self.hi, other.hi);
+        let t = two_sum(self.lo, other.lo);
+        let s = quick_two_sum(s.hi, s.lo + t.hi);
+        quick_two_sum(s.hi, s.lo + t.lo)
+    }
+
+    pub fn neg(self) -> Dd {
+        Dd { hi: -self.hi, lo: -self.lo }
+    }
+
+    pub fn sub(self, other: Dd) -> Dd {
+        self.add(other.neg())
+    }
+
+    pub fn mul(self, other: Dd) -> Dd {
+        let p = two_prod(self.hi, other.hi);
+        quick_two_sum(p.hi, p.lo + (self.hi * other.lo + self.lo * other.hi))
+    }
+
+    pub fn scale(self, by: f64) -> Dd {
+        self.mul(Dd::from(by))
+    }
+
+    pub fn div(self, by: Dd) -> Dd {
+        let q1 = self.hi / by.hi;
+        let r = self.sub(by.scale(q1));
+        let q2 = r.hi / by.hi;
+        let r = r.sub(by.scale(q2));
+        quick_two_sum(q1, q2).add(Dd::from(r.hi / by.hi))
+    }
+
+    /// `self − ⌊self⌉` in `[−½, ½]`, rounded once to double; exact reduction as long as the
+    /// integer part fits in 2⁵³.
+    pub fn fraction(self) -> f64 {
+        let whole = self.hi.round();
+        // `hi − whole` is exact: either it is zero or the two are within a factor of two.
+        let f = (self.hi - whole) + self.lo;
+        if f > 0.5 {
+            f - 1.0
+        } else if f < -0.5 {
+            f + 1.0
+        } else {
+            f
+        }
+    }
+
+    pub fn to_f64(self) -> f64 {
+        self.hi + self.lo
+    }
+}
+
+impl From<f64> for Dd {
+    fn from(x: f64) -> Dd {
+        Dd { hi: x, lo: 0.0 }
+    }
+}
+
+/// `2π` to double-double.
+pub(crate) const TWO_PI: Dd = Dd { hi: 6.283185307179586, lo: 2.4492935982947064e-16 };
+
+/// `ln 2` in three doubles, for reducing large exponents.
+const LN2: [f64; 3] = [0.6931471805599453, 2.3190468138462996e-17, 5.707708438416212e-34];
+
+/// Largest exponent magnitude that [`split_exponent`] reduces; beyond it callers saturate outward.
+pub(crate) const EXPONENT_LIMIT: f64 = 1e15;
+
+/// Writes `e^x` as `e^r · 2^k` with `|r| < 0.5`, for `|x| ≤` [`EXPONENT_LIMIT`].
+///
+/// # Guarantee
+/// `|x − (r + k·ln 2)| ≤ UNIT + |x|·2⁻⁹⁸`: `k` is below 2⁵¹, the three products `k·LN2[i]` are
+/// formed exactly as pairs, and what is left of ln 2 is below 2⁻¹⁶⁰.
+pub(crate) fn split_exponent(x: Dd) -> (f64, i64) {
+    let k = (x.hi / LN2[0]).round();
+    let r = LN2.iter().fold(x, |r, part| {
+        let p = two_prod(k, *part);
+        r.sub(p)
+    });
+    (r.to_f64(), k as i64)
+}
+
+/// A complex double.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Complex {
+    pub re: f64,
+    pub im: f64,
+}
+
+impl Complex {
+    pub fn new(re: f64, im: f64) -> Complex {
+        Complex { re, im }
+    }
+
+    /// Relative error at most 4u of the modulus of the result.
+    pub fn mul(self, o: Complex) -> Complex {
+        Complex::new(self.re * o.re - self.im * o.im, self.re * o.im + self.im * o.re)
+    }
+
+    /// Relative error at most 8u of the modulus of the result.
+    pub fn div(self, o: Complex) -> Complex {
+        let n = o.re * o.re + o.im * o.im;
+        Complex::new((self.re * o.re + self.im * o.im) / n, (self.im * o.re - self.re * o.im) / n)
+    }
+
+    /// Relative error at most 2u.
+    pub fn abs(self) -> f64 {
+        (self.re * self.re + self.im * self.im).sqrt()
+    }
+}
+
+/// Compensated (Neumaier) summation: error at most `2u·|sum| + n²u²·Σ|terms|`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sum {
+    total: f64,
+    carry: f64,
+}
+
+impl Sum {
+    pub fn push(&mut self, x: f64) {
+        let s = two_sum(self.total, x);
+        self.total = s.hi;
+        self.carry += s.lo;
+    }
+
+    pub fn value(&self) -> f64 {
+        self.total + self.carry
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn double_double_division_undoes_multiplication() {
+        let a = Dd::sum(1.0, 1e-17).div(Dd::from(3.0));
+        let back = a.scale(3.0).sub(Dd::sum(1.0, 1e-17));
+        assert!(back.to_f64().abs() < 4.0 * DD_UNIT);
+    }
+
+    #[test]
+    fn fraction_reduces_across_the_low_part() {
+        let x = Dd::sum(12345.0, 0.25e-17);
+        assert_eq!(x.fraction(), 0.25e-17);
+        let x = Dd::sum(0.5, 1e-17);
+        assert!(x.fraction().abs() <= 0.5);
+    }
+
+    #[test]
+    fn split_exponent_reconstructs_its_argument() {
+        for x in [-1e15, -2.5e7, -1.0, 0.0, 0.3, 700.0, 1e14] {
+            let (r, k) = split_exponent(Dd::from(x));
+            assert!(r.abs() < 0.5, "{x} {r}");
+            let back = LN2.iter().fold(Dd::from(r), |s, part| s.add(two_prod(k as f64, *part)));
+            assert!(back.sub(Dd::from(x)).to_f64().abs() <= UNIT + x.abs() * 2f64.powi(-98));
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! Certified, tight privacy accounting for compositions of discrete Gaussian noise.
+//!
+//! ```text
+//! mechanisms ─▶ transform Φ(z) ─▶ certified profile ─▶ trade-off, calibration, conversions
+//! (exact)        (one factor        (δ(ε), ε(δ):
+//!                 per kind)          lower and upper)
+//! ```
+//!
+//! One direction, no back and forth: a number is an exact rational until the transform and a
+//! [`Bounds`] from the profile on. The exact value of everything this crate returns as bounds lies
+//! inside them, floating-point error included.
+
+mod error;
+mod float;
+
+pub mod bounds;
+pub mod exact;
+pub mod mechanism;
+mod transform;
+mod profile;
+pub mod composition;
+
+pub use bounds::{Bounds, Magnitude, Round};
+pub use composition::{Composition, Delta, Epsilon, Group};
+pub use error::{Error, Result};
+pub use exact::Rational;
+pub use mechanism::{DiscreteGaussian, Gaussian, Mechanism};
+pub use profile::Method;

@@ -1,0 +1,179 @@
+//! What one noisy answer is: exact, and checked by name.
+
+use std::fmt;
+
+use crate::error::{Error, Result};
+use crate::exact::Rational;
+use crate::transform::{DiscreteGaussianTransform, GaussianTransform, Transform};
+
+/// Largest number of equal mechanisms in a group.
+pub const MAX_COUNT: u64 = 1 << 63;
+const MAX_SHIFT: u64 = 1_000_000;
+
+fn check_sigma2(sigma2: Rational) -> Result<Rational> {
+    let range = Rational::power_of_ten(-3)..=Rational::power_of_ten(12);
+    sigma2.within("sigma2", &range, "a variance between 1e-3 and 1e12")
+}
+
+/// Discrete Gaussian noise N_ℤ(0, σ²) on an integer answer that one record can move by `shift`.
+///
+/// `sigma2` is the parameter σ² of the law `P[X = x] ∝ exp(−x²/2σ²)`, which is its variance up to
+/// a correction below 10⁻⁸ for σ² ≥ 1.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DiscreteGaussian {
+    sigma2: Rational,
+    shift: u64,
+}
+
+impl DiscreteGaussian {
+    /// σ² between 10⁻³ and 10¹², shift between 1 and 10⁶.
+    pub fn new(sigma2: Rational, shift: u64) -> Result<DiscreteGaussian> {
+        let sigma2 = check_sigma2(sigma2)?;
+        if !(1..=MAX_SHIFT).contains(&shift) {
+            return Err(shift_error(shift));
+        }
+        Ok(DiscreteGaussian { sigma2, shift })
+    }
+
+    /// Reads both from text.
+    ///
+    /// ```
+    /// # use unspent::DiscreteGaussian;
+    /// let noise = DiscreteGaussian::parse("100000/9563", "1")?;
+    /// let error = DiscreteGaussian::parse("0", "1").unwrap_err();
+    /// assert_eq!(error.to_string(), "sigma2: `0` is not a variance between 1e-3 and 1e12");
+    /// # Ok::<(), unspent::Error>(())
+    /// ```
+    pub fn parse(sigma2: &str, shift: &str) -> Result<DiscreteGaussian> {
+        let sigma2 = Rational::parse("sigma2", sigma2)?;
+        let exact = Rational::parse("shift", shift)?;
+        let shift = exact.multiple_of(&Rational::integer(1)).ok_or_else(|| shift_error(&exact))?;
+        DiscreteGaussian::new(sigma2, shift)
+    }
+
+    /// σ².
+    #[must_use]
+    pub fn sigma2(&self) -> &Rational {
+        &self.sigma2
+    }
+
+    /// How far one record can move the answer.
+    #[must_use]
+    pub fn shift(&self) -> u64 {
+        self.shift
+    }
+}
+
+fn shift_error(value: impl fmt::Display) -> Error {
+    Error::input(
+        "shift",
+        value,
+        "a whole number between 1 and 1000000",
+        "the shift is how far one record can move the answer; it is 1 for counts",
+    )
+}
+
+/// Reads how many equal mechanisms there are: a whole number between 1 and 2⁶³.
+pub fn parse_count(text: &str) -> Result<u64> {
+    Rational::parse("count", text)?
+        .multiple_of(&Rational::integer(1))
+        .filter(|n| (1..=MAX_COUNT).contains(n))
+        .ok_or_else(|| {
+            Error::input(
+                "count",
+                text,
+                "a whole number between 1 and 2^63",
+                "the count says how many equal mechanisms there are",
+            )
+        })
+}
+
+/// Continuous Gaussian noise N(0, σ²) on an answer that one record can move by `shift`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Gaussian {
+    sigma2: Rational,
+    shift: Rational,
+}
+
+impl Gaussian {
+    /// σ² between 10⁻³ and 10¹², shift (the ℓ₂ sensitivity) between 10⁻⁶ and 10⁶.
+    pub fn new(sigma2: Rational, shift: Rational) -> Result<Gaussian> {
+        let range = Rational::power_of_ten(-6)..=Rational::power_of_ten(6);
+        let shift = shift.within("shift", &range, "a number between 1e-6 and 1e6")?;
+        Ok(Gaussian { sigma2: check_sigma2(sigma2)?, shift })
+    }
+}
+
+/// A mechanism: the noise and how far one record moves the answer it protects.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Mechanism {
+    /// Noise on the integers.
+    DiscreteGaussian(DiscreteGaussian),
+    /// Noise on the line.
+    Gaussian(Gaussian),
+}
+
+impl From<DiscreteGaussian> for Mechanism {
+    fn from(noise: DiscreteGaussian) -> Mechanism {
+        Mechanism::DiscreteGaussian(noise)
+    }
+}
+
+impl From<Gaussian> for Mechanism {
+    fn from(noise: Gaussian) -> Mechanism {
+        Mechanism::Gaussian(noise)
+    }
+}
+
+impl Mechanism {
+    /// σ².
+    #[must_use]
+    pub fn sigma2(&self) -> &Rational {
+        match self {
+            Mechanism::DiscreteGaussian(m) => &m.sigma2,
+            Mechanism::Gaussian(m) => &m.sigma2,
+        }
+    }
+
+    /// How far one record can move the answer.
+    #[must_use]
+    pub fn shift(&self) -> Rational {
+        match self {
+            Mechanism::DiscreteGaussian(m) => Rational::from(m.shift),
+            Mechanism::Gaussian(m) => m.shift.clone(),
+        }
+    }
+
+    /// μ² = Δ²/σ²; the mechanism satisfies ρ-zCDP with ρ = μ²/2.
+    #[must_use]
+    pub fn mu_squared(&self) -> Rational {
+        let shift = self.shift();
+        &(&shift * &shift) / self.sigma2()
+    }
+
+    /// The same mechanism with another σ².
+    pub fn with_sigma2(&self, sigma2: Rational) -> Result<Mechanism> {
+        let sigma2 = check_sigma2(sigma2)?;
+        Ok(match self {
+            Mechanism::DiscreteGaussian(m) => DiscreteGaussian { sigma2, shift: m.shift }.into(),
+            Mechanism::Gaussian(m) => Gaussian { sigma2, shift: m.shift.clone() }.into(),
+        })
+    }
+
+    /// The step `a` of `Σ Δ X/σ²`, if the noise lives on a lattice.
+    pub(crate) fn loss_step(&self) -> Option<Rational> {
+        match self {
+            Mechanism::DiscreteGaussian(_) => Some(&self.shift() / self.sigma2()),
+            Mechanism::Gaussian(_) => None,
+        }
+    }
+
+    pub(crate) fn transform(&self) -> Box<dyn Transform> {
+        match self {
+            Mechanism::DiscreteGaussian(m) => {
+                Box::new(DiscreteGaussianTransform::new(&m.sigma2, m.shift))
+            }
+            Mechanism::Gaussian(_) => Box::new(GaussianTransform::new(&self.mu_squared())),
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! ε(δ): the inverse of the two bounds of δ(ε).
+//!
+//! δ is continuous and strictly decreasing. Any ε whose certified *upper* δ is at most the target
+//! is an upper bound of ε(δ), and any ε whose certified *lower* δ is at least the target a lower
+//! bound: the search may be as heuristic as it likes, only the two last evaluations count.
+
+use super::{Accountant, Delta, Point};
+use crate::bounds::{Bounds, Magnitude, Round};
+use crate::exact::Rational;
+use crate::float::{self, PI};
+
+/// A target δ in (0, 1).
+struct Target {
+    delta: (Magnitude, Magnitude),
+    complement: (Magnitude, Magnitude),
+    /// Compare through 1 − δ, which is the smaller.
+    near_one: bool,
+}
+
+impl Target {
+    fn new(delta: &Rational) -> Target {
+        let one = Rational::integer(1);
+        let near_one = *delta > Rational::parse("", "1/2").expect("a half");
+        Target {
+            delta: delta.to_magnitude_bounds(),
+            complement: (&one - delta).to_magnitude_bounds(),
+            near_one,
+        }
+    }
+
+    /// Certainly δ(ε) ≤ target.
+    fn is_met_by(&self, found: &Delta) -> bool {
+        found.delta.upper() <= self.delta.0 || found.complement.lower() >= self.complement.1
+    }
+
+    /// Certainly δ(ε) ≥ target.
+    fn is_missed_by(&self, found: &Delta) -> bool {
+        found.delta.lower() >= self.delta.1 || found.complement.upper() <= self.complement.0
+    }
+
+    /// `ln δ(ε) − ln δ`, or for large δ `ln(1−δ) − ln(1−δ(ε))`: falls with ε. And its width.
+    fn excess(&self, found: &Delta) -> (f64, f64) {
+        let (bounds, target, sign) = if self.near_one {
+            (found.complement, self.complement.0, -1.0)
+        } else {
+            (found.delta, self.delta.0, 1.0)
+        };
+        let logs = bounds.ln();
+        let middle = if logs.lower().is_finite() { 0.5 * (logs.lower() + logs.upper()) } else { logs.upper() };
+        (sign * (middle - target.ln(Round::Down)), logs.upper() - logs.lower())
+    }
+}
+
+/// Evaluations after which a search settles for the bracket it has.
+const MAX_EVALUATIONS: usize = 100;
+
+impl Accountant {
+    /// ε(δ) for 0 < δ < 1.
+    pub fn epsilon(&self, delta: &Rational, tolerance: f64) -> Bounds<f64> {
+        let target = Target::new(delta);
+        let at = |epsilon: f64| self.delta(&Point::from_f64(epsilon), tolerance);
+        let zero = at(0.0);
+        if target.is_met_by(&zero) {
+            return Bounds::new(0.0, 0.0);
+        }
+        // low: certainly ε(δ) ≥ low; high: certainly ε(δ) ≤ high.
+        let (mut low, mut high) = (0.0f64, f64::INFINITY);
+        let mut guess = self.gaussian_epsilon(&target);
+        let mut previous: Option<(f64, f64)> = None;
+        // Secant steps towards the root, each also narrowing the certified bracket.
+        for _ in 0..MAX_EVALUATIONS {
+            let found = at(guess);
+            if target.is_met_by(&found) {
+                high = high.min(guess);
+            }
+            if target.is_missed_by(&found) {
+                low = low.max(guess);
+            }
+            let (excess, width) = target.excess(&found);
+            let slope = match previous {
+                Some((e, x)) if e != guess && (x - excess) / (e - guess) < 0.0 => (x - excess) / (e - guess),
+                _ => -self.slope_guess(guess, &target),
+            };
+            let step = -excess / slope;
+            previous = Some((guess, excess));
+            // Close enough: now certify both sides.
+            if step.abs() <= 1e-13 * guess.abs().max(1e-300) || excess.abs() <= 4.0 * width + 1e-13 {
+                let reach = (width + 1e-14) / -slope + guess.abs() * 2.0 * f64::EPSILON;
+                return self.certify(&target, guess + step, reach, (low, high), tolerance);
+            }
+            let next = guess + step;
+            guess = if next > low && next < high {
+                next
+            } else if high.is_finite() {
+                0.5 * (low + high)
+            } else {
+                2.0 * guess.max(1e-12)
+            };
+        }
+        Bounds::new(low, high)
+    }
+
+    /// Evaluates on both sides of the root, further and further out until both are certain.
+    fn certify(
+        &self,
+        target: &Target,
+        root: f64,
+        reach: f64,
+        (mut low, mut high): (f64, f64),
+        tolerance: f64,
+    ) -> Bounds<f64> {
+        let at = |epsilon: f64| self.delta(&Point::from_f64(epsilon), tolerance);
+        let mut up = reach;
+        for _ in 0..60 {
+            let end = root + up;
+            if end >= high {
+                break;
+            }
+            if target.is_met_by(&at(end)) {
+                high = end;
+                break;
+            }
+            up *= 2.0;
+        }
+        let mut down = reach;
+        for _ in 0..60 {
+            let end = root - down;
+            if end <= low {
+                break;
+            }
+            if target.is_missed_by(&at(end)) {
+                low = end;
+                break;
+            }
+            down *= 2.0;
+        }
+        Bounds::new(low, high)
+    }
+
+    /// The answer for continuous noise of the same μ: a first guess.
+    fn gaussian_epsilon(&self, target: &Target) -> f64 {
+        let mu = self.mu2().sqrt();
+        let log_target = target.delta.0.ln(Round::Down);
+        // Beyond what doubles can do, the leading term of the tail.
+        let mut epsilon = mu * mu / 2.0 + mu * (-2.0 * log_target.min(-0.1)).sqrt();
+        if target.near_one {
+            let log_rest = target.complement.0.ln(Round::Down);
+            epsilon = (mu * mu / 2.0 - mu * (-2.0 * log_rest).sqrt()).max(0.0);
+        }
+        for _ in 0..30 {
+            let (value, slope) = log_gaussian_delta(mu, epsilon);
+            if !(value.is_finite() && slope < 0.0) {
+                break;
+            }
+            let step = (log_target - value) / slope;
+            epsilon = (epsilon + step).max(0.5 * epsilon);
+            if step.abs() < 1e-9 * epsilon {
+                break;
+            }
+        }
+        epsilon.max(f64::MIN_POSITIVE)
+    }
+
+    /// −d/dε of the excess, for continuous noise.
+    fn slope_guess(&self, epsilon: f64, target: &Target) -> f64 {
+        let mu = self.mu2().sqrt();
+        let z = (epsilon - 0.5 * mu * mu) / mu;
+        if target.near_one {
+            // 1 − δ ≈ Φ(z): its logarithm rises like the inverse Mills ratio at −z.
+            return inverse_mills(-z) / mu;
+        }
+        (-log_gaussian_delta(mu, epsilon).1).max(1e-300)
+    }
+}
+
+/// `φ(z)/(1 − Φ(z))`.
+fn inverse_mills(z: f64) -> f64 {
+    let scaled = float::erfcx(z / std::f64::consts::SQRT_2);
+    if scaled.is_finite() { (2.0 / PI).sqrt() / scaled } else { 0.0 }
+}
+
+/// `ln δ(ε)` of the continuous Gaussian mechanism and its derivative; not certified.
+fn log_gaussian_delta(mu: f64, epsilon: f64) -> (f64, f64) {
+    // δ = φ(z)·[m(z) − m(z + μ)], m the Mills ratio, z = ε/μ − μ/2.
+    let z = epsilon / mu - 0.5 * mu;
+    let log_phi = -0.5 * z * z - 0.5 * float::ln(2.0 * PI);
+    let mills = |z: f64| 1.0 / inverse_mills(z);
+    let (a, b) = (mills(z), mills(z + mu));
+    let difference = a - b;
+    if !difference.is_finite() || difference < 1e-9 * a {
+        // Far out: δ ≈ φ(z)·μ/z².
+        let z = z.max(1.0);
+        return (log_phi + float::ln(mu / (z * (z + mu))), -(z / mu));
+    }
+    (log_phi + float::ln(difference), -b / (mu * difference) * mu)
+}

@@ -1,0 +1,220 @@
+//! No usable lattice: certified from both sides by a fictitious release.
+//!
+//! Add one continuous Gaussian mechanism of size `s` to the composition. More releases can only
+//! cost more privacy, so δ ≤ δ_s; and the time value of an option of volatility `s` is at most
+//! `s·e^{(L+ε)/2}·φ((L−ε)/s)`, whose expectation is `s²e^{s²/8}·D_s`, so
+//!
+//! ```text
+//! δ_s(ε) − s²e^{s²/8}·D_s(ε)  ≤  δ(ε)  ≤  δ_s(ε),      D_s = (1/2π) ∫ Φ(z) e^{s²(z²−z)/2} e^{−(z−1)ε} dt
+//! ```
+//!
+//! (`theory/smoothing.md`). The bracket is of second order in `s`; `s` is a power of two, chosen
+//! from the tolerance, and each power has its own sieve, made when first needed.
+
+use std::sync::OnceLock;
+
+use super::contour::{Integral, Problem, Term, dropping};
+use super::kernel::{Losses, Payoff};
+use super::sieve::{Sieve, WORK_LIMIT};
+use super::spectrum::Spectrum;
+use super::{Accountant, Delta, Point, log_cut};
+use crate::bounds::{Bounds, Magnitude, Round};
+use crate::float::{self, Dd, UNIT};
+
+/// Finest smoothing, `s = 2^−FINEST`.
+const FINEST: i32 = 60;
+/// Coarsest smoothing, `s = 2^COARSEST`.
+const COARSEST: i32 = 20;
+
+#[derive(Debug)]
+pub(crate) struct Smoothing {
+    /// `None` inside: the sieve takes too long.
+    levels: [Level; (FINEST + COARSEST + 1) as usize],
+    /// Without any: the composition's own continuous Gaussians.
+    own: Level,
+}
+
+type Level = OnceLock<Option<Sieve>>;
+
+impl Default for Smoothing {
+    fn default() -> Smoothing {
+        Smoothing { levels: std::array::from_fn(|_| Level::new()), own: Level::new() }
+    }
+}
+
+impl Smoothing {
+    fn sieve(&self, spectrum: &Spectrum, level: Option<i32>) -> Option<&Sieve> {
+        let cell = match level {
+            Some(k) => &self.levels[(k + COARSEST) as usize],
+            None => &self.own,
+        };
+        cell.get_or_init(|| {
+            let s2 = level.map_or(0.0, square);
+            let smooth = s2 + spectrum.continuous;
+            let mu = spectrum.mu2.hi.sqrt();
+            // The range ends where the Gaussian factor alone is below the cut.
+            let cut = log_cut((80.0 / smooth).sqrt(), mu) + 2.0;
+            let end = (2.0 * cut / smooth).sqrt();
+            Sieve::new(spectrum, s2, end, cut, WORK_LIMIT)
+        })
+        .as_ref()
+    }
+
+    pub fn solve(&self, accountant: &Accountant, payoff: Payoff, at: &Point, tolerance: f64) -> Bounds<Magnitude> {
+        let spectrum = &accountant.spectrum;
+        let mu2 = spectrum.mu2.hi;
+        // The bracket is about s²·c(c−1) wide, relatively, at the tilt c.
+        let c = (at.dd.hi / mu2 + 0.5).max(1.0) + 2.5 / mu2.sqrt();
+        let curvature = if payoff == Payoff::Covered { 0.25 } else { c * (c - 1.0) };
+        let wanted = 0.25 * tolerance / curvature;
+        if spectrum.continuous >= wanted {
+            let own = self.integrate(spectrum, None, payoff, at);
+            if let Some(Integral { value, .. }) = own {
+                return value;
+            }
+        }
+        let first = (-0.5 * float::ln(wanted) / std::f64::consts::LN_2).ceil();
+        let mut level = (first as i32).clamp(-COARSEST, FINEST);
+        let mut best: Option<Bounds<Magnitude>> = None;
+        loop {
+            match self.bracket(spectrum, level, payoff, at) {
+                Some(found) => {
+                    let both = best.map_or(found, |b| b.intersect(&found));
+                    let good = both.relative_width() <= tolerance;
+                    // Finer until it is enough; but a level that had to be coarsened is final.
+                    if good || level == FINEST || (f64::from(level)) < first {
+                        return both;
+                    }
+                    best = Some(both);
+                    level += 1;
+                    if level > first as i32 + 4 {
+                        return both;
+                    }
+                }
+                None if best.is_some() || level == -COARSEST => {
+                    return best.unwrap_or_else(|| Bounds::new(Magnitude::ZERO, Magnitude::ONE));
+                }
+                None => level -= 1,
+            }
+        }
+    }
+
+    fn integrate(
+        &self,
+        spectrum: &Spectrum,
+        level: Option<i32>,
+        payoff: Payoff,
+        at: &Point,
+    ) -> Option<Integral> {
+        let sieve = self.sieve(spectrum, level)?;
+        Problem {
+            spectrum,
+            sieve,
+            s2: level.map_or(0.0, square),
+            payoff,
+            losses: Losses::Line,
+            x: at.dd,
+            markov: at.dd,
+            lattice: None,
+        }
+        .solve()
+    }
+
+    fn bracket(
+        &self,
+        spectrum: &Spectrum,
+        level: i32,
+        payoff: Payoff,
+        at: &Point,
+    ) -> Option<Bounds<Magnitude>> {
+        let Integral { value, density } = self.integrate(spectrum, Some(level), payoff, at)?;
+        let s2 = square(level);
+        let factor = float::up(s2 * float::exp(s2 / 8.0), 8.0);
+        let time_value = density.mul(Magnitude::from_f64(dropping(Term::Smoothing, factor)), Round::Up);
+        Some(match payoff {
+            // δ_s is above δ, its complement below.
+            Payoff::Covered => Bounds::new(value.lower(), value.upper().add(time_value, Round::Up)),
+            _ => Bounds::new(value.lower().sub(time_value, Round::Down), value.upper()),
+        })
+    }
+
+    /// P[L > ε] from secants: δ is convex in `x = e^ε` with right slope −P[L > ε], so the chord to
+    /// a point on the left is an upper bound and the chord to a point on the right a lower one.
+    pub fn p_tail(&self, accountant: &Accountant, at: &Point, tolerance: f64) -> Bounds<Magnitude> {
+        let here = accountant.delta(at, tolerance);
+        self.p_tail_from(accountant, at, tolerance, &here)
+    }
+
+    fn p_tail_from(
+        &self,
+        accountant: &Accountant,
+        at: &Point,
+        tolerance: f64,
+        here: &Delta,
+    ) -> Bounds<Magnitude> {
+        let mu2 = accountant.mu2();
+        let c = (at.dd.hi / mu2 + 0.5).max(1.0) + 1.0 / mu2.sqrt();
+        // Half the digits: the best step balances the bracket against the curvature.
+        let step = (tolerance / (c * (c - 1.0))).sqrt();
+        let (mut low, mut high) = (Magnitude::ZERO, Magnitude::ONE);
+        for scale in [1.0, 4.0, 16.0] {
+            let step = step * scale;
+            let left = at.dd.hi - step;
+            let right = at.dd.hi + step;
+            let after = accountant.delta(&Point::from_f64(right), tolerance);
+            let width = exp_gap(at.dd, Dd::from(right));
+            let fall = here.delta.lower().sub(after.delta.upper(), Round::Down);
+            let chord = fall.div(width.upper(), Round::Down);
+            low = if low < chord { chord } else { low };
+            if left > 0.0 {
+                let before = accountant.delta(&Point::from_f64(left), tolerance);
+                let width = exp_gap(Dd::from(left), at.dd);
+                let fall = before.delta.upper().sub(here.delta.lower(), Round::Up);
+                let chord = fall.div(width.lower(), Round::Up);
+                high = if chord < high { chord } else { high };
+            }
+        }
+        // δ ≥ 0 to the right gives e^ε·P ≤ … only through Q ≤ 1: P ≤ e^{−ε}·(1 − δ).
+        let cap = here.complement.upper().mul(
+            Magnitude::exp(at.dd.neg(), at.dd.hi.abs() * UNIT, Round::Up),
+            Round::Up,
+        );
+        let high = if cap < high { cap } else { high };
+        Bounds::new(if low < high { low } else { high }, high)
+    }
+
+    /// Q[L > ε] = δ(ε) + e^ε·P[L > ε].
+    pub fn q_tail(&self, accountant: &Accountant, at: &Point, tolerance: f64) -> Bounds<Magnitude> {
+        let here = accountant.delta(at, tolerance);
+        let p = self.p_tail_from(accountant, at, tolerance, &here);
+        let end = |delta: Magnitude, p: Magnitude, round| {
+            let e = Magnitude::exp(at.dd, at.dd.hi.abs() * UNIT, round);
+            delta.add(e.mul(p, round), round)
+        };
+        Bounds::new(
+            end(here.delta.lower(), p.lower(), Round::Down),
+            end(here.delta.upper(), p.upper(), Round::Up),
+        )
+    }
+}
+
+/// `s²` of a level.
+fn square(level: i32) -> f64 {
+    2f64.powi(-2 * level)
+}
+
+/// `e^b − e^a` for `a < b`.
+fn exp_gap(a: Dd, b: Dd) -> Bounds<Magnitude> {
+    let gap = b.sub(a);
+    let growth = float::expm1(gap.to_f64());
+    let error = (a.hi.abs() + b.hi.abs()) * UNIT * UNIT;
+    let end = |round, growth: f64| {
+        Magnitude::exp(a, 4.0 * error, round).mul(Magnitude::from_f64(growth), round)
+    };
+    // The difference of two double-doubles may lose digits: 4u relative and their own error.
+    let slack = 16.0 + 8.0 * error / (gap.hi * UNIT);
+    Bounds::new(
+        end(Round::Down, float::down(growth, slack)),
+        end(Round::Up, float::up(growth, slack)),
+    )
+}
