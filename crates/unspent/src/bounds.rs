@@ -8,6 +8,7 @@ use std::cmp::Ordering;
 use std::fmt;
 
 use num_bigint::BigUint;
+use num_integer::Integer;
 use num_traits::{One, ToPrimitive, Zero};
 
 use crate::exact::Rational;
@@ -105,9 +106,10 @@ impl Bounds<Magnitude> {
 
     /// Bounds of `1 − truth`, for a probability.
     pub(crate) fn complement(&self) -> Bounds<Magnitude> {
+        let upper = Magnitude::ONE.sub(self.lower, Round::Up);
         Bounds::new(
             Magnitude::ONE.sub(self.upper, Round::Down),
-            Magnitude::ONE.sub(self.lower, Round::Up),
+            if upper < Magnitude::ONE { upper } else { Magnitude::ONE },
         )
     }
 
@@ -151,8 +153,8 @@ impl Magnitude {
     /// 1.
     pub const ONE: Magnitude = Magnitude { mantissa: 1.0, exponent: 0 };
     /// Smaller than every positive magnitude that is computed; where exponents saturate.
-    pub(crate) const TINIEST: Magnitude = Magnitude { mantissa: 1.0, exponent: -(1 << 61) };
-    pub(crate) const HUGEST: Magnitude = Magnitude { mantissa: 1.0, exponent: 1 << 61 };
+    pub(crate) const TINIEST: Magnitude = Magnitude { mantissa: 1.0, exponent: -(1 << 62) };
+    pub(crate) const HUGEST: Magnitude = Magnitude { mantissa: 1.0, exponent: 1 << 62 };
 
     /// Exactly `x`.
     ///
@@ -179,7 +181,7 @@ impl Magnitude {
         let bits = x.to_bits();
         let field = (bits >> 52) as i64;
         let mantissa = f64::from_bits((bits & ((1 << 52) - 1)) | (1023 << 52));
-        Magnitude { mantissa, exponent: exponent + field - 1023 }
+        Magnitude { mantissa, exponent: exponent.saturating_add(field - 1023) }
     }
 
     /// `x·2^exponent` as a double, exact unless it under- or overflows.
@@ -298,8 +300,11 @@ impl Magnitude {
             return Magnitude::ZERO;
         }
         let m = Magnitude::from_parts(round.nudge(x).max(0.0), exponent);
-        if m.exponent < Magnitude::TINIEST.exponent && !m.is_zero() {
+        if m < Magnitude::TINIEST {
             return if round == Round::Up { Magnitude::TINIEST } else { Magnitude::ZERO };
+        }
+        if m > Magnitude::HUGEST && round == Round::Down {
+            return Magnitude::HUGEST;
         }
         m
     }
@@ -315,7 +320,7 @@ impl Magnitude {
         if other == Magnitude::ONE {
             return self;
         }
-        Magnitude::normal(self.mantissa * other.mantissa, self.exponent + other.exponent, round)
+        Magnitude::normal(self.mantissa * other.mantissa, self.exponent.saturating_add(other.exponent), round)
     }
 
     /// `self/other` for `other > 0`, rounded outward.
@@ -323,7 +328,7 @@ impl Magnitude {
         if self.is_zero() {
             return Magnitude::ZERO;
         }
-        Magnitude::normal(self.mantissa / other.mantissa, self.exponent - other.exponent, round)
+        Magnitude::normal(self.mantissa / other.mantissa, self.exponent.saturating_sub(other.exponent), round)
     }
 
     /// `self + other`, rounded outward.
@@ -370,33 +375,43 @@ impl Magnitude {
         if self.is_zero() {
             return "0".into();
         }
-        let estimate = self.log10(Round::Down).floor() as i64;
-        // The estimate can be one too small near a power of ten, and rounding up can reach it.
-        let limit = 10u128.pow(digits);
-        for leading in [estimate, estimate + 1] {
+        // The estimate of the leading digit's place is off by one near a power of ten, and by
+        // more where the logarithm itself has no digits after the point.
+        let mut leading = self.log10(Round::Down).floor() as i64;
+        let (least, limit) = (10u128.pow(digits - 1), 10u128.pow(digits));
+        loop {
             let n = self.scaled_integer(i64::from(digits) - 1 - leading, round);
-            if n < limit {
+            if n >= limit {
+                leading += (i64::from(n.ilog10()) + 1 - i64::from(digits)).max(1);
+            } else if n < least {
+                leading -= if n == 0 { i64::from(digits) } else { i64::from(digits) - 1 - i64::from(n.ilog10()) };
+            } else {
                 return format_decimal(n, digits, leading);
             }
         }
-        unreachable!("the decimal logarithm is off by more than one")
     }
 
     /// `⌊self·10^power⌋` or `⌈self·10^power⌉`, enclosed even when `10^power` is not exact.
     fn scaled_integer(self, power: i64, round: Round) -> u128 {
-        let (low, high, shift) = power_of_ten(power);
-        let m = BigUint::from((self.mantissa * 2f64.powi(52)) as u64);
-        let total = self.exponent - 52 + shift;
-        let factor = if round == Round::Up { high } else { low };
-        let product = m * factor;
-        if total >= 0 {
-            return (product << total as u64).to_u128().unwrap_or(u128::MAX);
+        let (low, high, shift) = power_of_ten(power.unsigned_abs());
+        let mut numerator = BigUint::from((self.mantissa * 2f64.powi(52)) as u64);
+        let mut denominator = BigUint::one();
+        let mut exponent = self.exponent - 52;
+        match (power >= 0, round) {
+            (true, Round::Up) => numerator *= high,
+            (true, Round::Down) => numerator *= low,
+            (false, Round::Up) => denominator = low,
+            (false, Round::Down) => denominator = high,
         }
-        let drop = total.unsigned_abs();
-        let whole = &product >> drop;
-        let exact = (&whole << drop) == product;
+        exponent += if power >= 0 { shift } else { -shift };
+        if exponent >= 0 {
+            numerator <<= exponent as u64;
+        } else {
+            denominator <<= exponent.unsigned_abs();
+        }
+        let (whole, rest) = numerator.div_rem(&denominator);
         let n = whole.to_u128().unwrap_or(u128::MAX);
-        if round == Round::Up && !exact { n + 1 } else { n }
+        if round == Round::Up && !rest.is_zero() { n.saturating_add(1) } else { n }
     }
 }
 
@@ -407,9 +422,9 @@ fn outward(x: f64, magnitude: f64, round: Round) -> f64 {
     }
 }
 
-/// `low·2^shift ≤ 10^power ≤ high·2^shift`, exact when 10^|power| has at most 256 bits and
-/// `power ≥ 0`; otherwise repeated squaring, cut to 256 bits outward after every step.
-fn power_of_ten(power: i64) -> (BigUint, BigUint, i64) {
+/// `low·2^shift ≤ 10^power ≤ high·2^shift`, exact up to 256 bits; beyond, repeated squaring, cut
+/// to 256 bits outward after every step.
+fn power_of_ten(power: u64) -> (BigUint, BigUint, i64) {
     const BITS: u64 = 256;
     let cut = |low: BigUint, high: BigUint, shift: i64| {
         let excess = high.bits().saturating_sub(BITS);
@@ -421,19 +436,13 @@ fn power_of_ten(power: i64) -> (BigUint, BigUint, i64) {
         (low >> excess, high, shift + excess as i64)
     };
     let (mut low, mut high, mut shift) = (BigUint::one(), BigUint::one(), 0i64);
-    let n = power.unsigned_abs();
-    for bit in (0..64 - n.leading_zeros()).rev() {
+    for bit in (0..64 - power.leading_zeros()).rev() {
         (low, high, shift) = cut(&low * &low, &high * &high, 2 * shift);
-        if n >> bit & 1 == 1 {
+        if power >> bit & 1 == 1 {
             (low, high, shift) = cut(low * 10u8, high * 10u8, shift);
         }
     }
-    if power >= 0 {
-        return (low, high, shift);
-    }
-    let one = BigUint::one() << (2 * BITS);
-    let inverse_high = (&one / &low) + u8::from(!(&one % &low).is_zero());
-    (&one / &high, inverse_high, -shift - 2 * BITS as i64)
+    (low, high, shift)
 }
 
 /// Writes `n / 10^(digits−1) · 10^leading`, trailing zeros dropped.
@@ -500,6 +509,8 @@ mod tests {
         assert!(text.ends_with("e-1000000") || text.ends_with("e-999999"), "{text}");
         assert_eq!(tiny.to_f64(Round::Down), 0.0);
         assert_eq!(tiny.to_f64(Round::Up), f64::from_bits(1));
+        let further = Magnitude::exp(Dd::from(-2e16), 0.0, Round::Up);
+        assert!(further.to_decimal(17, Round::Up).starts_with("2.79883580"), "{further:?}");
         let far = Magnitude::exp(Dd::from(-9e14), 0.0, Round::Down);
         assert!(far < tiny);
         let (low, high) = (far.to_decimal(17, Round::Down), far.to_decimal(17, Round::Up));

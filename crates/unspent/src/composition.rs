@@ -9,6 +9,9 @@ use crate::profile::{Accountant, Method, Point};
 /// Relative width of δ aimed at where no lattice makes it narrower, unless asked otherwise.
 pub const DEFAULT_TOLERANCE: f64 = 1e-6;
 
+/// Largest ρ of a composition: beyond it not even ε fits in a double with a digit to spare.
+const MAX_RHO: f64 = 1e18;
+
 /// Equal mechanisms, with their number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
@@ -73,7 +76,16 @@ impl Composition {
             }
             same
         });
-        Ok(Composition { groups: list, tolerance: None, accountant: Accountant::new(&merged) })
+        let accountant = Accountant::new(&merged);
+        if accountant.mu2() > 2.0 * MAX_RHO {
+            return Err(Error::input(
+                "composition",
+                format!("rho = {:.3e}", accountant.mu2() / 2.0),
+                format!("a release of rho at most {MAX_RHO:e}"),
+                "so much privacy loss protects nothing: check the variances, shifts and counts",
+            ));
+        }
+        Ok(Composition { groups: list, tolerance: None, accountant })
     }
 
     /// Demands that δ be known to this relative width: answers that are not become errors.

@@ -161,20 +161,20 @@ pub(crate) const TWO_PI: Dd = Dd { hi: 6.283185307179586, lo: 2.4492935982947064
 const LN2: [f64; 3] = [0.6931471805599453, 2.3190468138462996e-17, 5.707708438416212e-34];
 
 /// Largest exponent magnitude that [`split_exponent`] reduces; beyond it callers saturate outward.
-pub(crate) const EXPONENT_LIMIT: f64 = 1e15;
+pub(crate) const EXPONENT_LIMIT: f64 = (1u64 << 61) as f64;
 
 /// Writes `e^x` as `e^r · 2^k` with `|r| < 0.5`, for `|x| ≤` [`EXPONENT_LIMIT`].
 ///
 /// # Guarantee
-/// `|x − (r + k·ln 2)| ≤ UNIT + |x|·2⁻⁹⁸`: `k` is below 2⁵¹, the three products `k·LN2[i]` are
-/// formed exactly as pairs, and what is left of ln 2 is below 2⁻¹⁶⁰.
+/// `|x − (r + k·ln 2)| ≤ UNIT + |x|·2⁻⁹⁸`: `k` is an integer that is a double, the three products
+/// `k·LN2[i]` are formed exactly as pairs, and what is left of ln 2 is below 2⁻¹⁶⁰.
 pub(crate) fn split_exponent(x: Dd) -> (f64, i64) {
-    let k = (x.hi / LN2[0]).round();
-    let r = LN2.iter().fold(x, |r, part| {
-        let p = two_prod(k, *part);
-        r.sub(p)
-    });
-    (r.to_f64(), k as i64)
+    let reduce = |x: Dd, k: f64| LN2.iter().fold(x, |r, part| r.sub(two_prod(k, *part)));
+    let first = (x.hi / LN2[0]).round();
+    let r = reduce(x, first);
+    // Beyond 2⁵³ the first quotient is a double but not the nearest integer.
+    let second = (r.hi / LN2[0]).round();
+    (reduce(r, second).to_f64(), first as i64 + second as i64)
 }
 
 /// A complex double.
@@ -246,10 +246,13 @@ mod tests {
 
     #[test]
     fn split_exponent_reconstructs_its_argument() {
-        for x in [-1e15, -2.5e7, -1.0, 0.0, 0.3, 700.0, 1e14] {
+        for x in [-2e18, -1e15, -2.5e7, -1.0, 0.0, 0.3, 700.0, 1e14] {
             let (r, k) = split_exponent(Dd::from(x));
             assert!(r.abs() < 0.5, "{x} {r}");
-            let back = LN2.iter().fold(Dd::from(r), |s, part| s.add(two_prod(k as f64, *part)));
+            let (high, low) = ((k >> 30 << 30) as f64, (k & ((1 << 30) - 1)) as f64);
+            let back = LN2.iter().fold(Dd::from(r), |s, part| {
+                s.add(two_prod(high, *part)).add(two_prod(low, *part))
+            });
             assert!(back.sub(Dd::from(x)).to_f64().abs() <= UNIT + x.abs() * 2f64.powi(-98));
         }
     }

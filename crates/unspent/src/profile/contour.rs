@@ -30,7 +30,11 @@ use crate::float::{self, Complex, DD_UNIT, Dd, FUNCTION, PI, Sum, UNIT};
 const ALIAS: f64 = 1e-13;
 
 /// Nodes times kinds after which an integral is refused as too long.
-const WORK_LIMIT: f64 = (1u64 << 27) as f64;
+const WORK_LIMIT: u64 = 1 << 23;
+
+/// Where the modulus is known to fall from node to node, the rest is bounded instead of computed
+/// once it is below this fraction of the sum so far.
+const REST: f64 = UNIT / 16.0;
 
 /// One integral to be evaluated.
 #[derive(Clone, Copy, Debug)]
@@ -81,6 +85,9 @@ impl Problem<'_> {
         let (exponent, mut exponent_error) = self.exponent(here.value, here.error, c, self.x);
         let exponent = exponent.add(Dd::from(kernel.log_scale));
         exponent_error += 4.0 * FUNCTION * kernel.log_scale.abs();
+        if !exponent.hi.is_finite() || !exponent_error.is_finite() {
+            return None;
+        }
         let scale_up = Magnitude::exp(exponent, dropping(Term::Exponent, exponent_error), Round::Up);
         let scale_down = Magnitude::exp(exponent, dropping(Term::Exponent, exponent_error), Round::Down);
 
@@ -95,11 +102,14 @@ impl Problem<'_> {
                 Losses::Lattice { .. } => Spacing::Lattice { nodes: (distance / step).round() as u64 },
             };
             let nodes = self.sum_nodes(&kernel, c, here.drift, distance, spacing)?;
+            // Overflow or NaN anywhere: nothing is known.
+            if !(nodes.value + nodes.rounding + nodes.density + nodes.density_error).is_finite() {
+                return None;
+            }
             let weight = match spacing {
                 Spacing::Line { distance } => distance,
                 Spacing::Lattice { nodes } => nodes as f64,
             };
-            if std::env::var("DBG").is_ok() { eprintln!("{:?} c={c} peak={peak} dev={deviation} D={distance} {spacing:?} nodes={nodes:?} w={weight} exp={:?} xe={exponent_error:e} alias={alias:?}", self.payoff, exponent); }
             let error = dropping(Term::Rounding, nodes.rounding) + dropping(Term::Discarded, nodes.discarded);
             let high = float::up((nodes.value + error).max(0.0) / weight, 4.0);
             let low = float::down((nodes.value - error) / weight, 4.0).max(0.0);
@@ -167,7 +177,7 @@ impl Problem<'_> {
             if !step.is_finite() || (step * curve.sqrt()).abs() < 0.05 {
                 break;
             }
-            let next = c + step;
+            let next = (c + step).clamp(-1e30, 1e30);
             c = if next > below && next < above { next } else { 0.5 * (below + above) };
         }
         // Two and a half deviations from a pole cost a factor of about e³ in the size of the
@@ -193,33 +203,41 @@ impl Problem<'_> {
         let want = expected + float::ln(ALIAS);
         let (here, _) = self.exponent(self.log_phi(c).value, 0.0, c, self.markov);
         let deficit = (here.hi - want).max(1.0);
-        // Candidates for the second tilts, as distances from c: the best for a Gaussian, and two
-        // more for laws that are not one.
-        let best = (2.0 * deficit).sqrt() / deviation;
-        let mut offsets = vec![best, 0.5 * best];
+        // The second tilt on either side: the best for a Gaussian, nearer while that helps. The
+        // distance it asks for is quasi-convex in the offset, and any offset is valid.
+        let mut start = (2.0 * deficit).sqrt() / deviation;
         if lattice {
-            offsets.push(2.0 * deficit / step);
+            start = start.min(2.0 * deficit / step);
         }
+        let try_tilt = |other: f64| {
+            let phi = self.log_phi(other);
+            let (exponent, error) = self.exponent(phi.value, phi.error, other, self.markov);
+            let reach = (other - c).abs();
+            let distance = ((exponent.hi - want) / reach).max(1.0 / reach);
+            Side { distance, reach, exponent, error }
+        };
         let side = |sign: f64| {
-            offsets
-                .iter()
-                .map(|o| (c + sign * o).clamp(low.max(-1e100), high.min(1e100)))
-                .map(|other| {
-                    let phi = self.log_phi(other);
-                    let (exponent, error) = self.exponent(phi.value, phi.error, other, self.markov);
-                    let reach = (other - c).abs();
-                    let distance = ((exponent.hi - want) / reach).max(1.0 / reach);
-                    (distance, reach, exponent, error)
-                })
-                .filter(|(distance, ..)| distance.is_finite())
-                .min_by(|a, b| a.0.total_cmp(&b.0))
+            let mut offset = start;
+            let mut best: Option<Side> = None;
+            for _ in 0..60 {
+                let other = (c + sign * offset).clamp(low.max(-1e100), high.min(1e100));
+                let tried = try_tilt(other);
+                let better = best.is_none_or(|b| tried.distance < b.distance);
+                if tried.distance.is_finite() && better {
+                    best = Some(tried);
+                } else if best.is_some() {
+                    break;
+                }
+                offset = 0.5 * (other - c).abs();
+            }
+            best
         };
         let sides = [side(-1.0)?, side(1.0)?];
-        let mut distance = sides[0].0.max(sides[1].0);
+        let mut distance = sides[0].distance.max(sides[1].distance);
         if lattice {
             distance = (distance / step).ceil().max(1.0) * step;
         }
-        let alias = sides.iter().fold(Magnitude::ZERO, |sum, (_, reach, exponent, error)| {
+        let alias = sides.iter().fold(Magnitude::ZERO, |sum, Side { reach, exponent, error, .. }| {
             // e^{exponent}·r/(1−r), r = e^{−reach·D}; the product is rounded once.
             let decay = reach * distance * (1.0 - 8.0 * UNIT);
             let head = Magnitude::exp(exponent.sub(Dd::from(decay)), *error, Round::Up);
@@ -240,10 +258,10 @@ impl Problem<'_> {
     ) -> Option<Nodes> {
         let spectrum = self.spectrum;
         let per_node = 2.0 * PI / distance;
-        let count = self.sieve.measure / per_node;
-        let beyond_plain = self.sieve.windows.last().is_some_and(|w| w.1 > self.sieve.plain_end);
-        let cost = if beyond_plain { spectrum.kinds.len() } else { 1 + self.sieve.active.len() };
-        if count * cost as f64 > WORK_LIMIT {
+        let plain_end = self.sieve.plain_end;
+        let beyond_plain = self.sieve.windows.last().is_some_and(|w| w.1 > plain_end);
+        let beyond = (self.sieve.measure - plain_end).max(0.0) / per_node;
+        if beyond * spectrum.kinds.len() as f64 > WORK_LIMIT as f64 {
             return None;
         }
         let (half_period, period) = match spacing {
@@ -264,13 +282,18 @@ impl Problem<'_> {
         };
         let mut total = Nodes::default();
         let (mut sum, mut density) = (Sum::default(), Sum::default());
+        let peak = kernel.real() * (1.0 + 1e-12);
         let mut next = 0u64;
         let mut kept = 0u64;
+        let mut work = 0u64;
         for &(from, to) in &self.sieve.windows {
             // Windows are widened by a part in 10⁹ of a node so that no node falls in a crack.
-            let first = ((from / per_node * (1.0 - 2e-15) - 1e-9).ceil().max(0.0) as u64).max(next);
-            let last = ((to / per_node * (1.0 + 2e-15) + 1e-9).floor() as u64).min(half_period);
-            for k in first..=last {
+            let index = |t: f64, slack: f64| t / per_node * (1.0 + 2e-6 * slack) + slack;
+            let first = (index(from, -1e-9).ceil().max(0.0) as u64).max(next);
+            let last = (index(to, 1e-9).floor() as u64).min(half_period);
+            let last_plain = ((plain_end / per_node).floor() as u64).min(last);
+            let mut k = first;
+            while k <= last {
                 let t = k as f64 * per_node;
                 let half = if period > 0 {
                     float::sin_cos_pi(k as f64 / period as f64)
@@ -278,17 +301,29 @@ impl Problem<'_> {
                     (0.0, 1.0)
                 };
                 let (k_value, k_error) = kernel.at(t, half);
-                let node = if t <= self.sieve.plain_end { line.plain(t) } else { line.general(k, t) };
+                let plain = t <= plain_end;
+                let node = if plain { line.plain(t) } else { line.general(k, t) };
                 let double = if k == 0 || 2 * k == period { 1.0 } else { 2.0 };
-                let value = node.value.mul(k_value);
                 if !node.modulus_only {
-                    sum.push(double * value.re);
+                    sum.push(double * node.value.mul(k_value).re);
                     density.push(double * node.value.re);
                 }
                 let size = node.size * double;
-                total.rounding +=
-                    size * (node.relative * k_value.abs() + k_error * (1.0 + node.relative));
+                total.rounding += size * (node.relative * k_value.abs() + k_error * (1.0 + node.relative));
                 total.density_error += size * node.relative;
+                work += if plain { 1 + line.active.len() as u64 } else { spectrum.kinds.len() as u64 };
+                // Too long, or hopeless: the errors drown the sum.
+                if work > WORK_LIMIT || total.rounding > 4.0 * peak {
+                    return None;
+                }
+                // Up to half a turn of every kind the modulus of Φ falls with t.
+                let rest = last_plain.saturating_sub(k) as f64 * 2.0 * node.size * (1.0 + node.relative);
+                if rest > 0.0 && rest * peak <= REST * sum.value() && rest <= REST * density.value() {
+                    total.discarded += rest * peak;
+                    total.density_error += rest;
+                    k = last_plain;
+                }
+                k += 1;
             }
             kept += (last + 1).saturating_sub(first);
             next = next.max(last.saturating_add(1));
@@ -311,7 +346,7 @@ impl Problem<'_> {
             }
         };
         let each = float::exp(-self.sieve.log_cut) * 1.01;
-        total.discarded = outside * each * kernel.real() * (1.0 + 1e-9);
+        total.discarded += outside * each * peak;
         total.density_error += outside * each;
         Some(total)
     }
@@ -339,6 +374,16 @@ impl Problem<'_> {
             }
         }
     }
+}
+
+/// Markov's inequality at a second tilt, `reach` away: the aliases on its side, `distance` apart,
+/// are at most `e^{exponent ± error − reach·distance}` and so on geometrically.
+#[derive(Clone, Copy, Debug)]
+struct Side {
+    distance: f64,
+    reach: f64,
+    exponent: Dd,
+    error: f64,
 }
 
 /// Sums over nodes, and the bounds of their errors.
@@ -376,6 +421,9 @@ impl Line<'_> {
     /// Where every angle is below half a turn: one quadratic for all kinds, and the remainders of
     /// the few that have one.
     fn plain(&self, t: f64) -> Node {
+        if t == 0.0 {
+            return Node { value: Complex::new(1.0, 0.0), size: 1.0, relative: 0.0, modulus_only: false };
+        }
         let mut exponent = Complex::new(-0.5 * self.kappa * t * t, t * self.drift);
         // t is within 4u; so the quadratic is within 12u of its size and the phase within 8u.
         let mut error = UNIT * (12.0 * exponent.re.abs() + 8.0 * exponent.im.abs())
@@ -443,7 +491,7 @@ impl Line<'_> {
 /// `e^{exponent}` for an exponent within `error` of the truth.
 fn finish(exponent: Complex, error: f64, modulus_only: bool) -> Node {
     if modulus_only || error > 0.5 {
-        let size = float::exp((exponent.re + error).min(700.0));
+        let size = float::exp(exponent.re + error);
         return Node { value: Complex::default(), size, relative: 1.0, modulus_only: true };
     }
     let size = float::exp(exponent.re);

@@ -52,7 +52,7 @@ impl Target {
 }
 
 /// Evaluations after which a search settles for the bracket it has.
-const MAX_EVALUATIONS: usize = 100;
+const MAX_EVALUATIONS: usize = 400;
 
 impl Accountant {
     /// ε(δ) for 0 < δ < 1.
@@ -65,9 +65,11 @@ impl Accountant {
         }
         // low: certainly ε(δ) ≥ low; high: certainly ε(δ) ≤ high.
         let (mut low, mut high) = (0.0f64, f64::INFINITY);
+        // The same by the middle of the bounds: not certain, but it steers.
+        let (mut left, mut right) = (0.0f64, f64::INFINITY);
         let mut guess = self.gaussian_epsilon(&target);
         let mut previous: Option<(f64, f64)> = None;
-        // Secant steps towards the root, each also narrowing the certified bracket.
+        let mut slow = 0;
         for _ in 0..MAX_EVALUATIONS {
             let found = at(guess);
             if target.is_met_by(&found) {
@@ -77,24 +79,35 @@ impl Accountant {
                 low = low.max(guess);
             }
             let (excess, width) = target.excess(&found);
+            if !width.is_finite() {
+                // Nothing is known here; look elsewhere.
+                guess = 0.5 * (left + guess.min(right));
+                continue;
+            }
+            let before = right - left;
+            if excess > 0.0 { left = left.max(guess) } else { right = right.min(guess) }
+            slow = if right - left < 0.5 * before { 0 } else { slow + 1 };
             let slope = match previous {
-                Some((e, x)) if e != guess && (x - excess) / (e - guess) < 0.0 => (x - excess) / (e - guess),
+                Some((e, x)) if (x - excess) / (e - guess) < 0.0 => (x - excess) / (e - guess),
                 _ => -self.slope_guess(guess, &target),
             };
             let step = -excess / slope;
             previous = Some((guess, excess));
+            let resolution = guess * 4.0 * f64::EPSILON;
             // Close enough: now certify both sides.
-            if step.abs() <= 1e-13 * guess.abs().max(1e-300) || excess.abs() <= 4.0 * width + 1e-13 {
-                let reach = (width + 1e-14) / -slope + guess.abs() * 2.0 * f64::EPSILON;
+            if step.abs() <= resolution || excess.abs() <= 2.0 * width + 1e-14 || right - left <= resolution {
+                let reach = ((width + 1e-14) / -slope).max(resolution);
                 return self.certify(&target, guess + step, reach, (low, high), tolerance);
             }
             let next = guess + step;
-            guess = if next > low && next < high {
+            guess = if next > left && next < right && slow < 3 {
                 next
-            } else if high.is_finite() {
-                0.5 * (low + high)
+            } else if right.is_infinite() {
+                2.0 * guess
             } else {
-                2.0 * guess.max(1e-12)
+                // A cliff or a kink: halve, on a logarithmic scale if that is what it takes.
+                slow = 0;
+                if left > 0.0 && right > 4.0 * left { (left * right).sqrt() } else { 0.5 * (left + right) }
             };
         }
         Bounds::new(low, high)
@@ -120,7 +133,7 @@ impl Accountant {
                 high = end;
                 break;
             }
-            up *= 2.0;
+            up *= 4.0;
         }
         let mut down = reach;
         for _ in 0..60 {
@@ -132,7 +145,7 @@ impl Accountant {
                 low = end;
                 break;
             }
-            down *= 2.0;
+            down *= 4.0;
         }
         Bounds::new(low, high)
     }

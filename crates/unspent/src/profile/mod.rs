@@ -5,6 +5,7 @@
 //! ([`contour`]) over the windows that a sieve leaves ([`sieve`]).
 
 mod contour;
+mod enumeration;
 mod invert;
 mod kernel;
 mod lattice;
@@ -35,6 +36,8 @@ use spectrum::Spectrum;
 pub enum Method {
     /// All losses lie on a lattice that is summed exactly: bounds as narrow as rounding allows.
     Lattice,
+    /// No usable lattice, but so few mechanisms that the atoms of the loss are added one by one.
+    Enumeration,
     /// No usable lattice: bounds from a smoothed profile above and below.
     Smoothing,
     /// A continuous Gaussian in the composition smooths the loss by itself: no bracket is needed.
@@ -42,11 +45,12 @@ pub enum Method {
 }
 
 impl Method {
-    /// `lattice`, `smoothing` or `continuous`.
+    /// `lattice`, `enumeration`, `smoothing` or `continuous`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Method::Lattice => "lattice",
+            Method::Enumeration => "enumeration",
             Method::Smoothing => "smoothing",
             Method::Continuous => "continuous",
         }
@@ -101,11 +105,14 @@ fn at_most_one(bounds: Bounds<Magnitude>) -> Bounds<Magnitude> {
     bounds.intersect(&Bounds::new(Magnitude::ZERO, Magnitude::ONE))
 }
 
-/// The part of the line to be sieved has to be longer than the windows by this much in nodes
-/// before discarded nodes could add up; `e^{−40}` is 4·10⁻¹⁸.
+/// About the largest distance to an alias that lines of deviation `mu` need.
+fn usual_distance(mu: f64) -> f64 {
+    20.0 * mu + if mu > 1.0 { 80.0 } else { 0.0 }
+}
+
+/// The sieve's threshold: `e^{−40}` is 4·10⁻¹⁸, divided by the number of nodes up to `end`.
 fn log_cut(end: f64, mu: f64) -> f64 {
-    // At most about D·end/2π nodes are discarded, and D is rarely above 60 + 10μ.
-    40.0 + float::ln(1.0 + end * (10.0 + 2.0 * mu))
+    40.0 + float::ln(1.0 + end * usual_distance(mu))
 }
 
 /// Bound evaluations a lattice's sieve may take before smoothing is the better method, and the
@@ -113,19 +120,29 @@ fn log_cut(end: f64, mu: f64) -> f64 {
 const LATTICE_WORK: u64 = 1 << 22;
 const LATTICE_NODES: f64 = (1u64 << 20) as f64;
 
+/// Relative width beyond which the law must be sparse, and worth enumerating.
+const SPARSE: f64 = 1e-12;
+
 /// Computes profiles of one composition.
 #[derive(Debug)]
 pub(crate) struct Accountant {
     spectrum: Spectrum,
-    lattice: OnceLock<Option<(Lattice, Sieve)>>,
+    /// Number of atoms of the loss, if they are few enough to be added up.
+    atoms: Option<f64>,
+    lattice: Option<Lattice>,
+    /// The sieve of the lattice's period, where that is how answers are obtained.
+    period: OnceLock<Option<Sieve>>,
     smoothing: Smoothing,
 }
 
 impl Accountant {
     pub fn new(groups: &[(Mechanism, u128)]) -> Accountant {
+        let spectrum = Spectrum::new(groups);
         Accountant {
-            spectrum: Spectrum::new(groups),
-            lattice: OnceLock::new(),
+            atoms: enumeration::atoms(&spectrum),
+            lattice: Lattice::find(&spectrum),
+            spectrum,
+            period: OnceLock::new(),
             smoothing: Smoothing::default(),
         }
     }
@@ -140,32 +157,42 @@ impl Accountant {
     }
 
     pub fn method(&self) -> Method {
-        if self.lattice().is_some() {
-            Method::Lattice
-        } else if self.spectrum.continuous > 0.0 {
-            Method::Continuous
-        } else {
-            Method::Smoothing
+        match (self.is_exact(), &self.lattice) {
+            (true, Some(_)) => Method::Lattice,
+            (true, None) => Method::Enumeration,
+            (false, _) if self.spectrum.continuous > 0.0 => Method::Continuous,
+            (false, _) => Method::Smoothing,
         }
     }
 
-    fn lattice(&self) -> Option<&(Lattice, Sieve)> {
-        self.lattice.get_or_init(|| self.find_lattice()).as_ref()
+    /// The lattice and the windows of its period, unless another method is better.
+    fn period(&self) -> Option<(&Lattice, &Sieve)> {
+        let lattice = self.lattice.as_ref()?;
+        let sieve = self.period.get_or_init(|| self.sieve_period(lattice)).as_ref()?;
+        Some((lattice, sieve))
     }
 
-    fn find_lattice(&self) -> Option<(Lattice, Sieve)> {
-        let lattice = Lattice::find(&self.spectrum)?;
+    fn sieve_period(&self, lattice: &Lattice) -> Option<Sieve> {
         let mu = self.mu2().sqrt();
-        let end = PI / lattice.step.to_f64() * (1.0 + 1e-12);
+        let end = PI / lattice.step_f64 * (1.0 + 1e-12);
+        // A few mechanisms on a fine lattice: there are fewer atoms than nodes.
+        if self.atoms.is_some_and(|atoms| atoms < usual_distance(mu) / lattice.step_f64) {
+            return None;
+        }
         let sieve = Sieve::new(&self.spectrum, 0.0, end, log_cut(end, mu), LATTICE_WORK)?;
-        let nodes = sieve.measure * (60.0 + 10.0 * mu) / (2.0 * PI);
-        (nodes <= LATTICE_NODES).then_some((lattice, sieve))
+        // Up to half a turn of every kind the sum stops by itself.
+        let nodes = (sieve.measure - sieve.plain_end) * usual_distance(mu) / (2.0 * PI);
+        (nodes <= LATTICE_NODES).then_some(sieve)
     }
 
-    /// Never uses a lattice: for tests, where both methods must overlap.
+    /// Forgets what it could use: in tests all methods must overlap.
     #[cfg(test)]
-    pub fn without_lattice(self) -> Accountant {
-        Accountant { lattice: OnceLock::from(None), ..self }
+    pub fn restrict_to(self, method: Method) -> Accountant {
+        match method {
+            Method::Lattice => Accountant { atoms: None, ..self },
+            Method::Enumeration => Accountant { lattice: None, ..self },
+            _ => Accountant { atoms: None, lattice: None, ..self },
+        }
     }
 
     /// δ(ε) at ε ≥ 0, to a relative width of about `tolerance` where smoothing is needed.
@@ -174,33 +201,34 @@ impl Accountant {
         // How many deviations ε lies below the mean loss under Q. There δ is near 1 and its
         // complement is what can be computed well.
         let below = (0.5 * mu2 - at.dd.hi) / mu2.sqrt();
-        if below <= 1.5 {
-            let delta = Delta::from_delta(self.solve(Payoff::Call, at, tolerance));
-            if delta.delta.lower() < Magnitude::from_f64(0.9) {
-                return delta;
-            }
-            delta.intersect(Delta::from_complement(self.solve(Payoff::Covered, at, tolerance)))
+        let call = || Delta::from_delta(self.solve(Payoff::Call, at, tolerance));
+        let covered = || Delta::from_complement(self.solve(Payoff::Covered, at, tolerance));
+        let (first, good): (Delta, bool) = if below <= 1.5 {
+            let found = call();
+            (found, found.delta.upper() < Magnitude::from_f64(0.9))
         } else {
-            let delta = Delta::from_complement(self.solve(Payoff::Covered, at, tolerance));
-            if delta.complement.upper() < Magnitude::from_f64(0.5) {
-                return delta;
-            }
-            // The noise is so small that the loss is nothing like a Gaussian.
-            delta.intersect(Delta::from_delta(self.solve(Payoff::Call, at, tolerance)))
+            let found = covered();
+            (found, found.complement.upper() < Magnitude::from_f64(0.5))
+        };
+        if good {
+            return first;
         }
+        // δ is near 1 after all, or the noise is so small that the loss is nothing like a Gaussian.
+        first.intersect(if below <= 1.5 { covered() } else { call() })
     }
 
     /// P[L > ε], strictly.
     pub fn p_tail(&self, at: &Point, tolerance: f64) -> Bounds<Magnitude> {
-        match self.lattice() {
-            Some(_) => at_most_one(self.solve(Payoff::UpperP, at, tolerance)),
-            None => at_most_one(self.smoothing.p_tail(self, at, tolerance)),
-        }
+        at_most_one(if self.is_exact() {
+            self.solve(Payoff::UpperP, at, tolerance)
+        } else {
+            self.smoothing.p_tail(self, at, tolerance)
+        })
     }
 
     /// Q[L > ε], strictly.
     pub fn q_tail(&self, at: &Point, tolerance: f64) -> Bounds<Magnitude> {
-        if self.lattice().is_none() {
+        if !self.is_exact() {
             // Q[L > ε] = δ(ε) + e^ε·P[L > ε].
             return at_most_one(self.smoothing.q_tail(self, at, tolerance));
         }
@@ -215,12 +243,25 @@ impl Accountant {
         }
     }
 
+    /// Whether the atoms themselves are summed, so that tails are as good as δ.
+    fn is_exact(&self) -> bool {
+        self.atoms.is_some() || self.period().is_some()
+    }
+
     fn solve(&self, payoff: Payoff, at: &Point, tolerance: f64) -> Bounds<Magnitude> {
-        match self.lattice() {
-            Some((lattice, sieve)) => self
-                .solve_on(lattice, sieve, payoff, at)
-                .unwrap_or_else(|| Bounds::new(Magnitude::ZERO, Magnitude::ONE)),
-            None => self.smoothing.solve(self, payoff, at, tolerance),
+        let exact = self.period().and_then(|(l, sieve)| self.solve_on(l, sieve, payoff, at));
+        let narrow = exact.is_some_and(|bounds| bounds.relative_width() <= SPARSE);
+        let enumerated = match self.atoms {
+            Some(_) if !narrow => enumeration::solve(&self.spectrum, payoff, at),
+            _ => None,
+        };
+        match (exact, enumerated) {
+            (Some(a), Some(b)) => a.intersect(&b),
+            (Some(bounds), None) | (None, Some(bounds)) => bounds,
+            (None, None) => match payoff {
+                Payoff::Call | Payoff::Covered => self.smoothing.solve(self, payoff, at, tolerance),
+                _ => Bounds::new(Magnitude::ZERO, Magnitude::ONE),
+            },
         }
     }
 
@@ -253,6 +294,6 @@ impl Accountant {
 
     /// The lattice of losses, if answers come from one.
     pub fn losses(&self) -> Option<&Lattice> {
-        self.lattice().map(|(lattice, _)| lattice)
+        self.lattice.as_ref().filter(|_| self.is_exact())
     }
 }

@@ -23,8 +23,8 @@ use crate::float::{self, Dd, UNIT};
 
 /// Finest smoothing, `s = 2^−FINEST`.
 const FINEST: i32 = 60;
-/// Coarsest smoothing, `s = 2^COARSEST`.
-const COARSEST: i32 = 20;
+/// Coarsest smoothing, `s = 2^COARSEST`: beyond it the bracket says nothing.
+const COARSEST: i32 = 2;
 
 #[derive(Debug)]
 pub(crate) struct Smoothing {

@@ -6,7 +6,29 @@ use num_traits::Zero;
 use crate::exact::Rational;
 use crate::float::{DD_UNIT, Dd, TWO_PI, UNIT};
 use crate::mechanism::Mechanism;
-use crate::transform::{Tilt, Transform};
+use crate::transform::{self, Tilt, Transform};
+
+/// The law of one mechanism's noise on the integers, for those who enumerate it.
+#[derive(Debug)]
+pub(crate) struct Noise {
+    pub sigma2: f64,
+    pub shift: f64,
+    /// `Σ_x e^{−x²/2σ²}`.
+    pub normaliser: f64,
+}
+
+impl Noise {
+    fn of(mechanism: &Mechanism) -> Option<Noise> {
+        match mechanism {
+            Mechanism::DiscreteGaussian(noise) => {
+                let sigma2 = noise.sigma2().to_f64();
+                let normaliser = transform::normaliser(sigma2);
+                Some(Noise { sigma2, shift: noise.shift() as f64, normaliser })
+            }
+            Mechanism::Gaussian(_) => None,
+        }
+    }
+}
 
 /// `count` equal mechanisms.
 #[derive(Debug)]
@@ -20,7 +42,9 @@ pub(crate) struct Kind {
     pub step: Option<Rational>,
     /// `n·μ²`.
     pub mu2: Rational,
+    pub step_dd: Dd,
     pub periodic: bool,
+    pub noise: Option<Noise>,
     pub curvature: f64,
     pub transform: Box<dyn Transform>,
 }
@@ -36,6 +60,8 @@ impl Kind {
             rate: a.div(TWO_PI),
             periodic: step.is_some(),
             step,
+            step_dd: a,
+            noise: Noise::of(mechanism),
             mu2: &mechanism.mu_squared() * &Rational::integer(count),
             curvature: transform.curvature(),
             transform,

@@ -126,6 +126,15 @@ fn ln_one_minus(s: Complex, error: f64) -> Remainder {
     }
 }
 
+/// `Σ_x e^{−x²/2σ²}`, within 16u relative.
+pub(crate) fn normaliser(sigma2: f64) -> f64 {
+    if sigma2 >= 0.5 / PI {
+        (2.0 * PI * sigma2).sqrt() * Theta::new(2.0 * PI * PI * sigma2).norm
+    } else {
+        Theta::new(0.5 / sigma2).norm
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct DiscreteGaussianTransform {
     sigma2: f64,

@@ -18,7 +18,7 @@
 mod discrete_gaussian;
 mod gaussian;
 
-pub(crate) use discrete_gaussian::DiscreteGaussianTransform;
+pub(crate) use discrete_gaussian::{DiscreteGaussianTransform, normaliser};
 pub(crate) use gaussian::GaussianTransform;
 
 use crate::float::{Complex, Dd};
