@@ -180,6 +180,10 @@ impl Composition {
         &self.accountant
     }
 
+    pub(crate) fn demanded_tolerance(&self) -> Option<f64> {
+        self.tolerance
+    }
+
     pub(crate) fn aim(&self) -> f64 {
         self.tolerance.unwrap_or(DEFAULT_TOLERANCE)
     }

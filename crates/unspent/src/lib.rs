@@ -19,6 +19,9 @@ pub mod mechanism;
 mod transform;
 mod profile;
 pub mod composition;
+pub mod tradeoff;
+pub mod zcdp;
+pub mod calibrate;
 
 pub use bounds::{Bounds, Magnitude, Round};
 pub use composition::{Composition, Delta, Epsilon, Group};
@@ -26,3 +29,6 @@ pub use error::{Error, Result};
 pub use exact::Rational;
 pub use mechanism::{DiscreteGaussian, Gaussian, Mechanism};
 pub use profile::Method;
+pub use tradeoff::{Alpha, Knot};
+pub use zcdp::Rho;
+pub use calibrate::{Calibration, Target};

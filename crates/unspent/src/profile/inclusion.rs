@@ -229,7 +229,12 @@ fn a_dropped_error_term_is_noticed() {
     let outside = |cases: &[Case], method: Option<Method>, term: Option<Term>| {
         DROPPED.set(term);
         let found = std::panic::catch_unwind(|| {
-            run(cases, |a| method.map_or(a, |m| a.restrict_to(m))).outside.len()
+            run(cases, |a| match method {
+                Some(method) => a.restrict_to(method),
+                None => a,
+            })
+            .outside
+            .len()
         });
         DROPPED.set(None);
         found.unwrap_or(usize::MAX)

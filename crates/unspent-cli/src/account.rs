@@ -1,0 +1,174 @@
+//! `unspent account`: what a release promises, at the ε and δ asked for.
+
+use clap::Args;
+use unspent::mechanism::parse_count;
+use unspent::{Composition, Delta, DiscreteGaussian, Epsilon, Error, Rational, Result};
+
+use crate::Failure;
+use crate::decimal::brief;
+use crate::report::{Figure, Input, LogBounds, Mechanism, Point, Report};
+
+/// What a release promises: delta at given epsilon, epsilon at given delta.
+///
+/// Both ends of every answer are certified: the truth lies between them, with every truncation and
+/// rounding error accounted for. Answers come in this order: every --epsilon as given, then every
+/// --delta as given.
+#[derive(Args)]
+#[command(verbatim_doc_comment, after_help = "\
+Numbers are read exactly: 5, 3.65, 104/4099 and 1e-10 are what they say, not the nearest double.
+
+Examples:
+  Ten counts with noise of variance 5, one record moves each by 1:
+    unspent account --mechanism sigma2=5,count=10 --delta 1e-10
+
+  Several kinds of noise in one release, at several points, for a program to read:
+    unspent account --mechanism sigma2=100000/1460,count=10 --mechanism sigma2=50,count=3,shift=2 \\
+      --epsilon 1 --epsilon 2.5 --delta 1e-10 --json
+
+  How often the privacy loss exceeds 4:
+    unspent account --mechanism sigma2=5,count=10 --epsilon 4 --tails
+
+Exit codes:
+  0  the answer was written (also if the reader closed the pipe early)
+  1  no answer: a tolerance that cannot be met, or anything unforeseen
+  2  the command line is at fault: bad usage or bad input")]
+pub struct Arguments {
+    /// Equal noisy answers: sigma2=S[,count=N][,shift=D]; may be repeated
+    ///
+    /// sigma2  parameter (variance) of the discrete Gaussian noise, between 1e-3 and 1e12
+    /// count   how many such answers there are, between 1 and 2^63 (default 1)
+    /// shift   how far one record moves each of them, between 1 and 1000000 (default 1)
+    #[arg(long = "mechanism", value_name = "KEY=VALUE,…", verbatim_doc_comment)]
+    mechanisms: Vec<String>,
+
+    /// Asks for the least delta at this epsilon; may be repeated
+    #[arg(long = "epsilon", value_name = "E", allow_negative_numbers = true)]
+    epsilons: Vec<String>,
+
+    /// Asks for the least epsilon at this delta; may be repeated
+    #[arg(long = "delta", value_name = "D", allow_negative_numbers = true)]
+    deltas: Vec<String>,
+
+    /// Fails unless every delta is known to this relative width, like 1e-6.
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    tolerance: Option<String>,
+
+    /// Adds P[L > E] and Q[L > E], how often the privacy loss exceeds each --epsilon.
+    #[arg(long)]
+    tails: bool,
+
+    /// Writes one line of JSON, with 17 digits, instead of a table.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A well-formed question.
+pub struct Request {
+    composition: Composition,
+    mechanisms: Vec<Mechanism>,
+    epsilons: Vec<Epsilon>,
+    deltas: Vec<Delta>,
+    tolerance: Option<f64>,
+    tails: bool,
+}
+
+const EXAMPLE: &str = "for example: unspent account --mechanism sigma2=5,count=10 --delta 1e-10";
+
+/// Reads all arguments; computes no answer.
+pub fn parse(arguments: &Arguments) -> std::result::Result<Request, Failure> {
+    if arguments.mechanisms.is_empty() {
+        return Err(Failure::usage("no release was described: at least one --mechanism is needed", EXAMPLE));
+    }
+    if arguments.epsilons.is_empty() && arguments.deltas.is_empty() {
+        return Err(Failure::usage("nothing was asked: at least one --epsilon or --delta is needed", EXAMPLE));
+    }
+    let mut mechanisms = vec![];
+    let mut groups = vec![];
+    for (index, text) in arguments.mechanisms.iter().enumerate() {
+        let place = format!("--mechanism #{}", index + 1);
+        let (noise, count) = parse_mechanism(&place, text)?;
+        mechanisms.push(Mechanism { sigma2: noise.sigma2().clone(), count, shift: noise.shift() });
+        groups.push((noise, count));
+    }
+    let epsilons = arguments.epsilons.iter().map(|e| Epsilon::parse(e)).collect::<Result<_>>()?;
+    let deltas = arguments.deltas.iter().map(|d| Delta::parse(d)).collect::<Result<_>>()?;
+    let tolerance = match &arguments.tolerance {
+        Some(text) => Some(Rational::parse("tolerance", text)?.to_f64()),
+        None => None,
+    };
+    let mut composition = Composition::new(groups)?;
+    if let Some(tolerance) = tolerance {
+        composition = composition.with_tolerance(tolerance)?;
+    }
+    Ok(Request { composition, mechanisms, epsilons, deltas, tolerance, tails: arguments.tails })
+}
+
+const MECHANISM_HINT: &str = "write it like sigma2=5,count=10,shift=1; count and shift may be left out";
+
+/// Reads `sigma2=…,count=…,shift=…`.
+fn parse_mechanism(place: &str, text: &str) -> Result<(DiscreteGaussian, u64)> {
+    let refuse = |value: &str, allowed: &str| Err(Error::input(place, value, allowed, MECHANISM_HINT));
+    let (mut sigma2, mut count, mut shift) = (None, None, None);
+    for item in text.split(',') {
+        let Some((key, value)) = item.split_once('=') else {
+            return refuse(text, "a list of key=value separated by commas");
+        };
+        let known = match key.trim() {
+            "sigma2" => &mut sigma2,
+            "count" => &mut count,
+            "shift" => &mut shift,
+            key => return refuse(key, "one of the keys sigma2, count and shift"),
+        };
+        if known.replace(value).is_some() {
+            return refuse(text, &format!("a description that gives {} only once", key.trim()));
+        }
+    }
+    let Some(sigma2) = sigma2 else {
+        return refuse(text, "a description that gives sigma2, the variance of the noise");
+    };
+    let noise = DiscreteGaussian::parse(sigma2, shift.unwrap_or("1")).map_err(|e| e.at(place))?;
+    let count = parse_count(count.unwrap_or("1")).map_err(|e| e.at(place))?;
+    Ok((noise, count))
+}
+
+impl Request {
+    /// Computes every answer.
+    pub fn answer(self) -> Result<Report> {
+        let mut points = vec![];
+        for epsilon in &self.epsilons {
+            let place = |e: Error| e.at(format!("--epsilon {}", brief(epsilon.value())));
+            let delta = self.composition.delta(epsilon).map_err(place)?;
+            let tail = |tail: fn(&Composition, &Epsilon) -> _| {
+                self.tails.then(|| tail(&self.composition, epsilon)).transpose().map_err(place)
+            };
+            points.push(Point {
+                input: Input::Epsilon,
+                epsilon: Figure::Exact(epsilon.value().clone()),
+                delta: delta.into(),
+                log10_delta: LogBounds::of(delta),
+                p_tail: tail(Composition::p_tail)?.map(Figure::from),
+                q_tail: tail(Composition::q_tail)?.map(Figure::from),
+            });
+        }
+        for delta in &self.deltas {
+            let place = |e: Error| e.at(format!("--delta {}", brief(delta.value())));
+            points.push(Point {
+                input: Input::Delta,
+                epsilon: self.composition.epsilon(delta).map_err(place)?.into(),
+                delta: Figure::Exact(delta.value().clone()),
+                log10_delta: LogBounds::of_exact(delta.value()),
+                p_tail: None,
+                q_tail: None,
+            });
+        }
+        Ok(Report {
+            points,
+            method: self.composition.method(),
+            rho: self.composition.rho(),
+            mechanisms: self.mechanisms,
+            kinds: self.composition.kinds(),
+            tolerance: self.tolerance,
+            version: env!("CARGO_PKG_VERSION"),
+        })
+    }
+}

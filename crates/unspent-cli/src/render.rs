@@ -1,0 +1,131 @@
+//! A report as a table for people and as JSON for programs.
+
+use std::fmt::Write;
+
+use unspent::{Method, Round};
+
+use crate::decimal::{self, READABLE};
+use crate::report::{Figure, Input, Point, Report};
+
+/// Groups of mechanisms shown before the rest is only counted.
+const SHOWN: usize = 20;
+
+/// One line of JSON.
+pub fn json(report: &Report) -> String {
+    serde_json::to_string(report).expect("strings, numbers and lists") + "\n"
+}
+
+/// A table of at most 100 columns.
+pub fn table(report: &Report) -> String {
+    let mut text = String::new();
+    release(&mut text, report);
+    let epsilon = ["epsilon, given", "delta: guarantee (≤)", "delta: truth is at least (≥)"];
+    answers(&mut text, report, Input::Epsilon, epsilon, |point| Some(&point.delta));
+    let delta = ["delta, given", "epsilon: guarantee (≤)", "epsilon: truth is at least (≥)"];
+    answers(&mut text, report, Input::Delta, delta, |point| Some(&point.epsilon));
+    let p_tail = ["epsilon, given", "P[L > epsilon] (≤)", "P[L > epsilon] (≥): loss without the record"];
+    answers(&mut text, report, Input::Epsilon, p_tail, |point| point.p_tail.as_ref());
+    let q_tail = ["epsilon, given", "Q[L > epsilon] (≤)", "Q[L > epsilon] (≥): loss with the record"];
+    answers(&mut text, report, Input::Epsilon, q_tail, |point| point.q_tail.as_ref());
+    text += "\
+Every (≤) is a guarantee for this release: one record moves only these answers, each by its shift.
+Whether neighbours add, remove or replace a record is up to the counts and shifts given.
+";
+    text
+}
+
+fn release(text: &mut String, report: &Report) {
+    let total: u128 = report.mechanisms.iter().map(|m| u128::from(m.count)).sum();
+    let rho = decimal::exact(&report.rho).map_or_else(
+        || format!("≤ {}", decimal::to_decimal(&report.rho, READABLE, Round::Up)),
+        |exact| format!("= {exact}"),
+    );
+    let _ = writeln!(
+        text,
+        "Release: {total} {} with discrete Gaussian noise of {} {}; zCDP rho {rho}",
+        if total == 1 { "answer" } else { "answers" },
+        report.kinds,
+        if report.kinds == 1 { "kind" } else { "kinds" },
+    );
+    let mut rows = vec![];
+    for m in report.mechanisms.iter().take(SHOWN) {
+        rows.push([m.count.to_string(), decimal::brief(&m.sigma2), m.shift.to_string()]);
+    }
+    columns(text, ["count", "sigma2", "shift"], &rows);
+    if report.mechanisms.len() > SHOWN {
+        let _ = writeln!(text, "  … and {} more groups", report.mechanisms.len() - SHOWN);
+    }
+    let _ = writeln!(text, "\nMethod: {}", in_words(report.method));
+    if let Some(tolerance) = report.tolerance {
+        let _ = writeln!(text, "Tolerance: every delta is known to a relative width of {tolerance:e}.");
+    }
+    text.push('\n');
+}
+
+fn in_words(method: Method) -> &'static str {
+    match method {
+        Method::Lattice => {
+            "lattice. The privacy losses lie on a lattice and are summed; only rounding is left."
+        }
+        Method::Enumeration => {
+            "enumeration. The privacy losses are so few that all are added up; only rounding is left."
+        }
+        Method::Smoothing => {
+            "smoothing. No usable lattice; the two ends are a certified bracket around the truth."
+        }
+        Method::Continuous => "continuous. The privacy loss is smooth by itself; only rounding is left.",
+    }
+}
+
+/// The answers to one sort of question, if any was asked.
+fn answers(
+    text: &mut String,
+    report: &Report,
+    input: Input,
+    heads: [&str; 3],
+    answer: impl Fn(&Point) -> Option<&Figure>,
+) {
+    let mut rows = vec![];
+    for point in report.points.iter().filter(|point| point.input == input) {
+        let given = match input {
+            Input::Epsilon => &point.epsilon,
+            Input::Delta => &point.delta,
+        };
+        if let (Figure::Exact(given), Some(answer)) = (given, answer(point)) {
+            let (least, most) = (answer.at_least(READABLE), answer.at_most(READABLE));
+            rows.push([decimal::brief(given), padded(&most), padded(&least)]);
+        }
+    }
+    if !rows.is_empty() {
+        columns(text, heads, &rows);
+        text.push('\n');
+    }
+}
+
+/// The same number with its trailing zeros, so that digits stand below digits.
+fn padded(number: &str) -> String {
+    let (digits, exponent) = number.find('e').map_or((number, ""), |at| number.split_at(at));
+    let significant = digits.trim_start_matches(['0', '.']).bytes().filter(u8::is_ascii_digit).count();
+    let missing = if digits.contains('.') { (READABLE as usize).saturating_sub(significant) } else { 0 };
+    format!("{digits}{}{exponent}", "0".repeat(missing))
+}
+
+/// Left-aligned columns under their heads, two spaces in.
+fn columns<const N: usize>(text: &mut String, heads: [&str; N], rows: &[[String; N]]) {
+    let width = |s: &str| s.chars().count();
+    let widths: [usize; N] = std::array::from_fn(|i| {
+        rows.iter().map(|row| width(&row[i])).chain([width(heads[i])]).max().unwrap_or(0)
+    });
+    let mut line = |cells: [&str; N]| {
+        let mut line = String::new();
+        for (cell, width) in cells.iter().zip(widths) {
+            let _ = write!(line, "  {cell:<width$}");
+        }
+        *text += line.trim_end();
+        text.push('\n');
+    };
+    line(heads);
+    for row in rows {
+        line(std::array::from_fn(|i| row[i].as_str()));
+    }
+}

@@ -1,0 +1,32 @@
+//! Usage errors in the shape of all others: one line of cause, one line of hint.
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use crate::Failure;
+
+/// What clap objects to, with the first suggestion it has.
+pub fn failure(error: &clap::Error) -> Failure {
+    let rendered = error.render().to_string();
+    let cause = match error.kind() {
+        ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            "no command was given".into()
+        }
+        _ => rendered.lines().next().unwrap_or_default().trim_start_matches("error: ").to_string(),
+    };
+    let examples = "`unspent account --help` has examples";
+    let hint = match suggestion(error) {
+        Some(similar) => format!("did you mean `{similar}`? {examples}"),
+        None => examples.into(),
+    };
+    Failure::usage(cause, hint)
+}
+
+fn suggestion(error: &clap::Error) -> Option<&str> {
+    [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand].into_iter().find_map(|kind| {
+        match error.get(kind)? {
+            ContextValue::String(similar) => Some(similar.as_str()),
+            ContextValue::Strings(similar) => similar.first().map(String::as_str),
+            _ => None,
+        }
+    })
+}

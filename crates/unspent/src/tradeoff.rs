@@ -1,0 +1,413 @@
+//! Trade-off functions: what the best attacker can do.
+//!
+//! `f(α)` is the least rate of misses among all tests whose rate of false alarms is α; `1 − f(α)`
+//! is the best attacker's power. For a symmetric pair, with `x = e^ε` over *all* real ε,
+//!
+//! ```text
+//! f(α) = max_x H(x),   H(x) = 1 − δ(ε) − x·α   (concave),
+//! ```
+//!
+//! and for ε < 0, `1 − δ(ε) = e^ε·(1 − δ(−ε))`. Any ε gives a lower bound of `f` (a guarantee); an
+//! upper bound comes from concavity, three points around the maximum: between them a concave
+//! function lies below its chords extended, and beyond them it only falls. On a lattice `H` is
+//! linear between losses, so its maximum is at one of them and three neighbours decide.
+
+use num_bigint::BigInt;
+
+use crate::bounds::{Bounds, Magnitude, Round};
+use crate::composition::Composition;
+use crate::error::{Error, Result};
+use crate::exact::Rational;
+use crate::float::{self, Dd, UNIT};
+use crate::profile::Point;
+use crate::zcdp::golden;
+
+/// A rate of false alarms α between 0 and 1, exact.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Alpha(Rational);
+
+impl Alpha {
+    /// α between 0 and 1, ends included.
+    pub fn new(alpha: Rational) -> Result<Alpha> {
+        let range = Rational::integer(0)..=Rational::integer(1);
+        alpha.within("alpha", &range, "a rate between 0 and 1").map(Alpha)
+    }
+
+    /// Reads α from text.
+    pub fn parse(text: &str) -> Result<Alpha> {
+        Alpha::new(Rational::parse("alpha", text)?)
+    }
+}
+
+/// A vertex of the trade-off function on a lattice of losses: the test that raises an alarm when
+/// the loss is at least `loss`.
+#[derive(Clone, Debug)]
+pub struct Knot {
+    /// The threshold.
+    pub loss: Rational,
+    /// P[L ≥ loss]: alarms when the record is absent.
+    pub false_alarms: Bounds<Magnitude>,
+    /// Q[L < loss]: silence when it is present.
+    pub misses: Bounds<Magnitude>,
+}
+
+/// Most knots that are listed at a time.
+const MAX_KNOTS: u64 = 100_000;
+
+/// `H` at one ε, and `1 − H`: whichever is small is known to small relative error.
+#[derive(Clone, Copy, Debug)]
+struct Value {
+    f: Bounds<Magnitude>,
+    power: Bounds<Magnitude>,
+}
+
+impl Value {
+    /// The value of whichever is the better for the attacked: the larger `H`.
+    fn or_better(&self, other: &Value, by_power: bool) -> Value {
+        let least = |a: Magnitude, b: Magnitude| if b < a { b } else { a };
+        let most = |a: Magnitude, b: Magnitude| if a < b { b } else { a };
+        let f = Bounds::new(
+            most(self.f.lower(), other.f.lower()),
+            most(self.f.upper(), other.f.upper()),
+        );
+        let power = Bounds::new(
+            least(self.power.lower(), other.power.lower()),
+            least(self.power.upper(), other.power.upper()),
+        );
+        if by_power { Value { f: power.complement(), power } } else { Value { f, power: f.complement() } }
+    }
+
+    fn intersect(&self, other: &Value) -> Value {
+        Value { f: self.f.intersect(&other.f), power: self.power.intersect(&other.power) }
+    }
+}
+
+impl Composition {
+    /// The trade-off function at α. Its **lower** bound is the guarantee.
+    pub fn tradeoff(&self, alpha: &Alpha) -> Result<Bounds<Magnitude>> {
+        Ok(self.best_attack(alpha).f)
+    }
+
+    /// The best attacker's power at the false-alarm rate α: 1 − f(α). Its **upper** bound is the
+    /// guarantee.
+    pub fn power(&self, alpha: &Alpha) -> Result<Bounds<Magnitude>> {
+        Ok(self.best_attack(alpha).power)
+    }
+
+    /// All knots with a threshold between `from` and `to`.
+    pub fn knots(&self, from: &Rational, to: &Rational) -> Result<Vec<Knot>> {
+        let Some(lattice) = self.accountant().losses() else {
+            return Err(Error::input(
+                "composition",
+                "losses off any usable lattice",
+                "one whose trade-off function has knots that can be listed",
+                "use tradeoff() for bounds at any alpha",
+            ));
+        };
+        let count = (to - from).to_f64() / lattice.step_f64;
+        if count > MAX_KNOTS as f64 {
+            return Err(Error::input(
+                "knots",
+                format!("{count:.3e} knots"),
+                format!("a list of at most {MAX_KNOTS}"),
+                "ask for a shorter range of losses",
+            ));
+        }
+        let mut index = lattice.strike(from).above - BigInt::from(1);
+        if lattice.loss(&index) < *from {
+            index += 1;
+        }
+        let mut knots = vec![];
+        loop {
+            let loss = lattice.loss(&index);
+            if loss > *to {
+                return Ok(knots);
+            }
+            // P[L ≥ l] = P[L > l − g], and Q[L < l] = P[L > −l] by symmetry.
+            knots.push(Knot {
+                false_alarms: self.p_above(&(&loss - &lattice.step)),
+                misses: self.p_above(&(&Rational::integer(0) - &loss)),
+                loss,
+            });
+            index += 1;
+        }
+    }
+
+    /// P[L > l] at any loss of the lattice; for l < 0, 1 − Q[L ≥ −l] by symmetry.
+    fn p_above(&self, loss: &Rational) -> Bounds<Magnitude> {
+        match self.reflect(loss) {
+            Ok(point) => self.accountant().p_tail(&point, self.aim()),
+            Err(mirrored) => self.q_above(&mirrored).complement(),
+        }
+    }
+
+    /// Q[L > l]; for l < 0, 1 − P[L ≥ −l].
+    fn q_above(&self, loss: &Rational) -> Bounds<Magnitude> {
+        match self.reflect(loss) {
+            Ok(point) => self.accountant().q_tail(&point, self.aim()),
+            Err(mirrored) => self.p_above(&mirrored).complement(),
+        }
+    }
+
+    /// An ε ≥ 0 with the same losses above it, or the loss whose mirror image bounds the others.
+    fn reflect(&self, loss: &Rational) -> std::result::Result<Point, Rational> {
+        let zero = Rational::integer(0);
+        let step = &self.accountant().losses().expect("a lattice").step;
+        if *loss >= zero {
+            Ok(Point::new(loss.clone()))
+        } else if loss + step > zero {
+            // The next loss is positive already.
+            Ok(Point::new(zero))
+        } else {
+            Err(&(&zero - loss) - step)
+        }
+    }
+
+    /// `H` at any real ε.
+    fn value_at(&self, alpha: &Rational, epsilon: &Rational) -> Value {
+        let zero = Rational::integer(0);
+        if *epsilon >= zero {
+            let at = Point::new(epsilon.clone());
+            let delta = self.accountant().delta(&at, self.aim());
+            let (low, high) = alpha.to_magnitude_bounds();
+            let end = |delta: Magnitude, alpha: Magnitude, round| {
+                delta.add(exp(at.dd, round).mul(alpha, round), round)
+            };
+            // H can be negative, and 1 − H above 1, far from the maximum.
+            let power = Bounds::new(
+                end(delta.delta.lower(), low, Round::Down),
+                end(delta.delta.upper(), high, Round::Up),
+            );
+            // 1 − δ − xα through the complement, which keeps its digits where δ is near 1.
+            let rest = |complement: Magnitude, alpha: Magnitude, round, other| {
+                complement.sub(exp(at.dd, other).mul(alpha, other), round)
+            };
+            let f = Bounds::new(
+                rest(delta.complement.lower(), high, Round::Down, Round::Up),
+                rest(delta.complement.upper(), low, Round::Up, Round::Down),
+            );
+            return Value { f: f.intersect(&power.complement()), power };
+        }
+        let at = Point::new(&zero - epsilon);
+        let delta = self.accountant().delta(&at, self.aim());
+        let (low, high) = (&Rational::integer(1) - alpha).to_magnitude_bounds();
+        let end = |rest: Magnitude, delta: Magnitude, round| {
+            exp(at.dd.neg(), round).mul(rest.sub(delta, round), round)
+        };
+        let f = Bounds::new(
+            end(low, delta.delta.upper(), Round::Down),
+            end(high, delta.delta.lower(), Round::Up),
+        );
+        Value { f, power: f.complement() }
+    }
+
+    fn best_attack(&self, alpha: &Alpha) -> Value {
+        let alpha = &alpha.0;
+        let exactly = |f: Magnitude| {
+            let f = Bounds::new(f, f);
+            Value { f, power: f.complement() }
+        };
+        if alpha.is_zero() {
+            // The noise is unbounded, so no test without false alarms ever raises an alarm.
+            return exactly(Magnitude::ONE);
+        }
+        if *alpha == Rational::integer(1) {
+            return exactly(Magnitude::ZERO);
+        }
+        let guess = self.gaussian_threshold(alpha);
+        let by_power = guess >= 0.0;
+        let cost = |v: &Value| if by_power { v.power.upper().ln(Round::Up) } else { -v.f.lower().ln(Round::Down) };
+        let at = |epsilon: f64| self.value_at(alpha, &Rational::from_f64("", epsilon).expect("finite"));
+        let mu = self.accountant().mu2().sqrt();
+        // A wide bracket around the guess; H is unimodal in ε.
+        let reach = 3.0 * mu + 1e-3 * guess.abs();
+        let best = golden(|e| cost(&at(e)), guess - reach, guess + reach, 30);
+        self.at_losses(alpha, best, by_power).unwrap_or_else(|| {
+            // Finer and finer steps, until the curvature no longer shows through the width of δ.
+            let middle = at(best);
+            let mut found = middle;
+            let mut known = false;
+            for exponent in (4..=24).step_by(2) {
+                let step = mu.min(1.0) * 2f64.powi(-exponent);
+                let three = [at(best - step), middle, at(best + step)];
+                let Some(value) = by_concavity(&three, float::exp(step), by_power) else { break };
+                found = if known { found.intersect(&value) } else { value };
+                known = true;
+            }
+            if known { found } else { loose(&middle) }
+        })
+    }
+
+    /// On a lattice `max H` is attained at a loss: the best one near ε and its rivals, that is
+    /// those that are not certainly worse. `None` if the losses are too near to be told apart.
+    fn at_losses(&self, alpha: &Rational, epsilon: f64, by_power: bool) -> Option<Value> {
+        const RIVALS: usize = 6;
+        let lattice = self.accountant().losses()?;
+        let index = lattice.strike(&Rational::from_f64("", epsilon).ok()?).above;
+        let value = |k: &BigInt| self.value_at(alpha, &lattice.loss(k));
+        let worse = |a: &Value, b: &Value| {
+            if by_power { a.power.lower() >= b.power.upper() } else { a.f.upper() <= b.f.lower() }
+        };
+        let mut best = value(&index);
+        // Outward on either side: as soon as one loss is certainly worse, all beyond it are.
+        for sign in [-1, 1] {
+            let mut k = index.clone();
+            let mut rivals = 0;
+            loop {
+                k += sign;
+                let next = value(&k);
+                if worse(&next, &best) {
+                    break;
+                }
+                if worse(&best, &next) {
+                    (best, rivals) = (next, 0);
+                    continue;
+                }
+                rivals += 1;
+                if rivals > RIVALS {
+                    return None;
+                }
+                best = best.or_better(&next, by_power);
+            }
+        }
+        Some(best)
+    }
+
+    /// Where P[L > ε] = α for continuous noise of the same μ.
+    fn gaussian_threshold(&self, alpha: &Rational) -> f64 {
+        let mu = self.accountant().mu2().sqrt();
+        let log = |x: &Rational| x.to_magnitude_bounds().0.ln(Round::Down);
+        let half = Rational::parse("", "1/2").expect("a half");
+        let rest = &Rational::integer(1) - alpha;
+        let (target, sign) = if *alpha <= half { (log(alpha), 1.0) } else { (log(&rest), -1.0) };
+        // ln(1 − Φ(z)) = −z²/2 + ln(erfcx(z/√2)/2), solved by Newton's method.
+        let mut z = (-2.0 * target).sqrt();
+        for _ in 0..20 {
+            let e = float::erfcx(z / std::f64::consts::SQRT_2);
+            let value = -0.5 * z * z + float::ln(0.5 * e);
+            let slope = -(2.0 / float::PI).sqrt() / e;
+            z = (z - (value - target) / slope).max(0.0);
+        }
+        mu * sign * z - 0.5 * mu * mu
+    }
+}
+
+/// `e^ε`, rounded.
+fn exp(epsilon: Dd, round: Round) -> Magnitude {
+    Magnitude::exp(epsilon, epsilon.hi.abs() * UNIT * UNIT, round)
+}
+
+/// What one point alone says: `max H` is at least this.
+fn loose(middle: &Value) -> Value {
+    let f = Bounds::new(middle.f.lower(), Magnitude::ONE);
+    let power = f.complement();
+    let upper = middle.power.upper();
+    Value { f, power: power.intersect(&Bounds::new(Magnitude::ZERO, clamp(upper))) }
+}
+
+fn clamp(m: Magnitude) -> Magnitude {
+    if m < Magnitude::ONE { m } else { Magnitude::ONE }
+}
+
+/// Bounds of `max H` from `H` at x/r, x and x·r; `None` if the middle is not certainly the best.
+fn by_concavity(three: &[Value; 3], ratio: f64, by_power: bool) -> Option<Value> {
+    let r = Magnitude::from_f64(float::up(ratio, 8.0));
+    let [left, middle, right] = three;
+    let larger = |a: Magnitude, b: Magnitude| if a < b { b } else { a };
+    if by_power {
+        let g = [left.power, middle.power, right.power];
+        // Beyond the outer points the convex 1 − H must rise; and an end at 1 may be a cut one.
+        let risen = |outer: &Bounds<Magnitude>| {
+            outer.lower() >= g[1].upper() && outer.upper() < Magnitude::ONE
+        };
+        if !risen(&g[0]) || !risen(&g[2]) {
+            return None;
+        }
+        // To the right of the middle, 1 − H ≥ g₁ − (g₀ − g₁)·r; to the left, ≥ g₁ − (g₂ − g₁)/r.
+        let fall = |outer: Magnitude| outer.sub(g[1].lower(), Round::Up).mul(r, Round::Up);
+        let most = larger(fall(g[0].upper()), fall(g[2].upper()));
+        let power = Bounds::new(g[1].lower().sub(most, Round::Down), g[1].upper());
+        return Some(Value { f: power.complement(), power });
+    }
+    let h = [left.f, middle.f, right.f];
+    // Likewise, where an end at 0 may be a cut one.
+    let fallen = |outer: &Bounds<Magnitude>| outer.upper() <= h[1].lower() && !outer.lower().is_zero();
+    if !fallen(&h[0]) || !fallen(&h[2]) {
+        return None;
+    }
+    let rise = |outer: Magnitude| h[1].upper().sub(outer, Round::Up).mul(r, Round::Up);
+    let most = larger(rise(h[0].lower()), rise(h[2].lower()));
+    let f = Bounds::new(h[1].lower(), clamp(h[1].upper().add(most, Round::Up)));
+    Some(Value { f, power: f.complement() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mechanism::{DiscreteGaussian, Gaussian};
+
+    fn alpha(text: &str) -> Alpha {
+        Alpha::parse(text).unwrap()
+    }
+
+    /// One mechanism, straight from the pmf: f at a knot is a sum of the other law.
+    #[test]
+    fn one_mechanism_agrees_with_its_own_sums() {
+        let sigma2 = 3.0f64;
+        let release = Composition::new([(DiscreteGaussian::parse("3", "1").unwrap(), 1)]).unwrap();
+        let weight = |x: i32| float::exp(-f64::from(x * x) / (2.0 * sigma2));
+        let total: f64 = (-60..=60).map(weight).sum();
+        let knots = release.knots(&"-3".parse().unwrap(), &"3".parse().unwrap()).unwrap();
+        assert_eq!(knots.len(), 18);
+        for knot in knots {
+            // L = (2x − 1)/6 ≥ loss.
+            let x0 = ((knot.loss.to_f64() * 6.0 + 1.0) / 2.0).round() as i32;
+            let alpha: f64 = (x0..=60).map(weight).sum::<f64>() / total;
+            let misses: f64 = (-60..x0).map(|x| weight(x - 1)).sum::<f64>() / total;
+            let near = |b: &Bounds<Magnitude>, x: f64| {
+                let b = b.to_f64();
+                b.lower() <= x * (1.0 + 1e-13) + 1e-16
+                    && x * (1.0 - 1e-13) - 1e-16 <= b.upper()
+                    && b.upper() - b.lower() < 1e-11
+            };
+            assert!(near(&knot.false_alarms, alpha), "{knot:?} {alpha}");
+            assert!(near(&knot.misses, misses), "{knot:?} {misses}");
+            // The function itself passes through its knots, and between them it is linear.
+            let at = Alpha::new(Rational::from_f64("", alpha).unwrap()).unwrap();
+            assert!(near(&release.tradeoff(&at).unwrap(), misses), "{knot:?}");
+        }
+    }
+
+    /// Continuous noise: f(α) = Φ(Φ⁻¹(1−α) − μ), with μ = 1 at the symmetric point and at α = 1/2.
+    #[test]
+    fn gaussian_trade_off_is_the_known_one() {
+        let one = Gaussian::new("1".parse().unwrap(), "1".parse().unwrap()).unwrap();
+        let release = Composition::new([(one, 1)]).unwrap();
+        for (a, f) in [("0.5", 0.158_655_253_931_457_05), ("0.308537538725986896", 0.308_537_538_725_986_9)] {
+            let b = release.tradeoff(&alpha(a)).unwrap().to_f64();
+            assert!(b.lower() <= f * (1.0 + 1e-12) && f * (1.0 - 1e-12) <= b.upper(), "{a} {b:?}");
+            assert!(b.upper() - b.lower() < 1e-8, "{b:?}");
+        }
+    }
+
+    #[test]
+    fn symmetric_and_bracketed_everywhere() {
+        let sigmas = ["5", "7.77", "12.3456789"];
+        let release = Composition::new(sigmas.map(|s| (DiscreteGaussian::parse(s, "1").unwrap(), 4))).unwrap();
+        for a in ["1e-300", "1e-20", "1e-3", "0.05", "0.3", "0.5", "0.9", "0.999"] {
+            let f = release.tradeoff(&alpha(a)).unwrap();
+            let power = release.power(&alpha(a)).unwrap();
+            assert!(power.relative_width() < 1e-4 || f.relative_width() < 1e-4, "{a}: {f:?} {power:?}");
+            // f(f(α)) = α.
+            let back = Alpha::new(f.upper().to_rational()).unwrap();
+            if a.len() < 5 {
+                let again = release.tradeoff(&back).unwrap().to_f64();
+                let a: f64 = a.parse().unwrap();
+                assert!(again.lower() <= a * 1.0001 && a * 0.9999 <= again.upper(), "{a} {again:?}");
+            }
+        }
+        assert_eq!(release.tradeoff(&alpha("0")).unwrap().lower(), Magnitude::ONE);
+        assert_eq!(release.tradeoff(&alpha("1")).unwrap().upper(), Magnitude::ZERO);
+        assert!(Alpha::parse("1.1").is_err());
+    }
+}

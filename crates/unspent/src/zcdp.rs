@@ -1,0 +1,196 @@
+//! The published conversions from ρ-zCDP to (ε, δ), for comparison.
+//!
+//! A composition of (discrete) Gaussian mechanisms satisfies ρ-zCDP with ρ = Σ nΔ²/2σ². Two
+//! conversions are in use: Bun and Steinke's (the Bureau's for the Demographic and Housing
+//! Characteristics) and the tighter one of Canonne, Kamath and Steinke (the Bureau's for the signed
+//! P.L. 94-171 certificates). Both are valid and neither is tight; results here are rounded up.
+
+use crate::bounds::{Magnitude, Round};
+use crate::composition::{Delta, Epsilon};
+use crate::error::{Error, Result};
+use crate::exact::Rational;
+use crate::float::{self, Dd};
+
+/// A zCDP budget ρ > 0, exact.
+///
+/// ```
+/// use unspent::{Delta, Rho};
+/// let rho = Rho::parse("2.63")?;
+/// let delta = Delta::parse("1e-10")?;
+/// assert!((rho.epsilon_bun_steinke(&delta) - 18.194).abs() < 0.001);
+/// assert!((rho.epsilon_canonne_kamath_steinke(&delta) - 17.398).abs() < 0.01);
+/// # Ok::<(), unspent::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rho(Rational);
+
+impl Rho {
+    /// ρ above 0 and at most 10¹⁸.
+    pub fn new(rho: Rational) -> Result<Rho> {
+        if rho.is_positive() && rho <= Rational::power_of_ten(18) {
+            return Ok(Rho(rho));
+        }
+        Err(Error::input("rho", rho, "a number above 0 and at most 1e18", "rho is a zCDP budget, like 2.63"))
+    }
+
+    /// Reads ρ from text.
+    pub fn parse(text: &str) -> Result<Rho> {
+        Rho::new(Rational::parse("rho", text)?)
+    }
+
+    /// The exact value.
+    #[must_use]
+    pub fn value(&self) -> &Rational {
+        &self.0
+    }
+
+    fn upper(&self) -> f64 {
+        self.0.to_f64_bounds().1
+    }
+
+    /// `ρ + 2√(ρ ln(1/δ))`.
+    ///
+    /// # Guarantee
+    /// Not below the exact value of the formula, and above it by less than 10⁻¹⁴ of itself.
+    #[must_use]
+    pub fn epsilon_bun_steinke(&self, delta: &Delta) -> f64 {
+        let rho = self.upper();
+        let log = (-log_lower(delta)).max(0.0);
+        // Four roundings, each up.
+        float::up(rho + 2.0 * float::up(rho * log, 2.0).sqrt(), 8.0)
+    }
+
+    /// `inf_{α>1} ρα + ln(1/(αδ))/(α−1) + ln(1−1/α)`, and at least 0.
+    ///
+    /// # Guarantee
+    /// Not below the infimum: any α is valid, so the search is loose and the formula is evaluated
+    /// once, rounded up.
+    #[must_use]
+    pub fn epsilon_canonne_kamath_steinke(&self, delta: &Delta) -> f64 {
+        let rho = self.upper();
+        let log = log_lower(delta);
+        let at = |t: f64| {
+            // α − 1 = e^t.
+            let excess = float::exp(t);
+            let alpha = 1.0 + excess;
+            let parts = [
+                rho * alpha,
+                (-log - float::ln1p(excess)) / excess,
+                -float::ln1p(1.0 / excess),
+            ];
+            // The value as computed, and what the roundings can have cost: at most 16u of each
+            // part, and of the two logarithms inside the quotient.
+            let inside = (log.abs() + float::ln1p(excess)) / excess;
+            let size = parts.iter().map(|p| p.abs()).sum::<f64>() + inside;
+            (parts.iter().sum::<f64>(), 32.0 * float::UNIT * size)
+        };
+        let (value, slack) = at(golden(|t| at(t).0, -60.0, 60.0, 80));
+        (value + slack).next_up().max(0.0)
+    }
+
+    /// `e^{−(ε−ρ)²/4ρ}` for ε > ρ, otherwise 1: Bun and Steinke's δ at ε.
+    #[must_use]
+    pub fn delta_bun_steinke(&self, epsilon: &Epsilon) -> Magnitude {
+        let gap = epsilon.value() - &self.0;
+        if !gap.is_positive() {
+            return Magnitude::ONE;
+        }
+        let exponent = (&(&gap * &gap) / &(&self.0 * &Rational::integer(4))).to_dd().neg();
+        Magnitude::exp(exponent, exponent.hi.abs() * float::DD_UNIT, Round::Up)
+    }
+
+    /// `inf_{α>1} e^{(α−1)(ρα−ε)}·(1−1/α)^α/(α−1)`, at most 1: Canonne, Kamath and Steinke's δ at ε.
+    #[must_use]
+    pub fn delta_canonne_kamath_steinke(&self, epsilon: &Epsilon) -> Magnitude {
+        let rho = self.0.to_dd();
+        let epsilon = epsilon.value().to_dd();
+        let at = |t: f64| {
+            let excess = float::exp(t);
+            let main = rho.scale(1.0 + excess).sub(epsilon).scale(excess);
+            let rest = -(1.0 + excess) * float::ln1p(1.0 / excess) - t;
+            let size = excess * (rho.hi * (1.0 + excess) + epsilon.hi);
+            let slack = 16.0 * float::UNIT * ((1.0 + excess) * float::ln1p(1.0 / excess) + t.abs())
+                // α is the double 1 + e^t, but the exponent depends on it smoothly: 4u of each part.
+                + 8.0 * float::DD_UNIT * size;
+            (main.add(Dd::from(rest)), slack)
+        };
+        let (exponent, slack) = at(golden(|t| at(t).0.hi, -60.0, 60.0, 80));
+        let delta = Magnitude::exp(exponent, slack, Round::Up);
+        if delta < Magnitude::ONE { delta } else { Magnitude::ONE }
+    }
+}
+
+/// A lower bound of ln δ.
+fn log_lower(delta: &Delta) -> f64 {
+    delta.value().to_magnitude_bounds().0.ln(Round::Down)
+}
+
+/// About where `f` is least on `[low, high]`, if it falls and then rises.
+pub(crate) fn golden(f: impl Fn(f64) -> f64, mut low: f64, mut high: f64, steps: u32) -> f64 {
+    const RATIO: f64 = 0.618_033_988_749_894_9;
+    let (mut a, mut b) = (high - RATIO * (high - low), low + RATIO * (high - low));
+    let (mut fa, mut fb) = (f(a), f(b));
+    for _ in 0..steps {
+        if fa <= fb {
+            (high, b, fb) = (b, a, fa);
+            a = high - RATIO * (high - low);
+            fa = f(a);
+        } else {
+            (low, a, fa) = (a, b, fb);
+            b = low + RATIO * (high - low);
+            fb = f(b);
+        }
+    }
+    if fa <= fb { a } else { b }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(rho: &str, delta: &str) -> (f64, f64) {
+        let (rho, delta) = (Rho::parse(rho).unwrap(), Delta::parse(delta).unwrap());
+        (rho.epsilon_bun_steinke(&delta), rho.epsilon_canonne_kamath_steinke(&delta))
+    }
+
+    /// The signed certificates of P.L. 94-171 print these to two decimals.
+    #[test]
+    fn published_figures_are_met() {
+        let (_, persons) = at("2.56", "1e-10");
+        assert!((persons - 17.14).abs() < 0.05, "{persons}");
+        // DHC persons, production: ρ = 4.96.
+        let (bun_steinke, cks) = at("4.96", "1e-10");
+        assert!((bun_steinke - 26.34).abs() < 0.01, "{bun_steinke}");
+        assert!((cks - 25.42).abs() < 0.01, "{cks}");
+        // The paper's State level: ρ = 3.65·0.274 at 10⁻¹¹ and 10⁻⁵.
+        assert!((at("1.0001", "1e-11").0 - 11.07).abs() < 0.005);
+        assert!((at("1.0001", "1e-5").0 - 7.79).abs() < 0.005);
+    }
+
+    #[test]
+    fn the_tighter_conversion_is_tighter_and_both_work_at_the_edges() {
+        for rho in ["1e-12", "1e-3", "1", "1000", "1e9"] {
+            for delta in ["1e-1000", "1e-10", "0.5", "0.999999"] {
+                let (bun_steinke, cks) = at(rho, delta);
+                assert!(bun_steinke.is_finite() && cks.is_finite() && cks >= 0.0);
+                assert!(cks <= bun_steinke, "{rho} {delta}: {cks} {bun_steinke}");
+            }
+        }
+    }
+
+    #[test]
+    fn deltas_undo_epsilons() {
+        let rho = Rho::parse("2.63").unwrap();
+        for text in ["1e-3", "1e-10", "1e-50"] {
+            let delta = Delta::parse(text).unwrap();
+            let back = |epsilon: f64| Epsilon::new(Rational::from_f64("", epsilon).unwrap()).unwrap();
+            let want: f64 = text.parse().unwrap();
+            let a = rho.delta_bun_steinke(&back(rho.epsilon_bun_steinke(&delta))).to_f64(Round::Up);
+            let b = rho
+                .delta_canonne_kamath_steinke(&back(rho.epsilon_canonne_kamath_steinke(&delta)))
+                .to_f64(Round::Up);
+            assert!((a / want - 1.0).abs() < 1e-9 && (b / want - 1.0).abs() < 1e-9, "{a} {b} {want}");
+        }
+        assert_eq!(rho.delta_bun_steinke(&Epsilon::parse("1").unwrap()), Magnitude::ONE);
+    }
+}
