@@ -14,7 +14,9 @@ use crate::report::{Figure, Input, LogBounds, Mechanism, Point, Report};
 /// rounding error accounted for. Answers come in this order: every --epsilon as given, then every
 /// --delta as given.
 #[derive(Args)]
-#[command(verbatim_doc_comment, after_help = "\
+#[command(
+    verbatim_doc_comment,
+    after_long_help = "\
 Numbers are read exactly: 5, 3.65, 104/4099 and 1e-10 are what they say, not the nearest double.
 
 Examples:
@@ -31,7 +33,8 @@ Examples:
 Exit codes:
   0  the answer was written (also if the reader closed the pipe early)
   1  no answer: a tolerance that cannot be met, or anything unforeseen
-  2  the command line is at fault: bad usage or bad input")]
+  2  the command line is at fault: bad usage or bad input"
+)]
 pub struct Arguments {
     /// Equal noisy answers: sigma2=S[,count=N][,shift=D]; may be repeated
     ///
@@ -53,7 +56,7 @@ pub struct Arguments {
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     tolerance: Option<String>,
 
-    /// Adds P[L > E] and Q[L > E], how often the privacy loss exceeds each --epsilon.
+    /// Adds P[L > E] and Q[L > E]: how often the privacy loss exceeds E
     #[arg(long)]
     tails: bool,
 
@@ -77,21 +80,39 @@ const EXAMPLE: &str = "for example: unspent account --mechanism sigma2=5,count=1
 /// Reads all arguments; computes no answer.
 pub fn parse(arguments: &Arguments) -> std::result::Result<Request, Failure> {
     if arguments.mechanisms.is_empty() {
-        return Err(Failure::usage("no release was described: at least one --mechanism is needed", EXAMPLE));
+        return Err(Failure::usage(
+            "no release was described: at least one --mechanism is needed",
+            EXAMPLE,
+        ));
     }
     if arguments.epsilons.is_empty() && arguments.deltas.is_empty() {
-        return Err(Failure::usage("nothing was asked: at least one --epsilon or --delta is needed", EXAMPLE));
+        return Err(Failure::usage(
+            "nothing was asked: at least one --epsilon or --delta is needed",
+            EXAMPLE,
+        ));
     }
     let mut mechanisms = vec![];
     let mut groups = vec![];
     for (index, text) in arguments.mechanisms.iter().enumerate() {
         let place = format!("--mechanism #{}", index + 1);
         let (noise, count) = parse_mechanism(&place, text)?;
-        mechanisms.push(Mechanism { sigma2: noise.sigma2().clone(), count, shift: noise.shift() });
+        mechanisms.push(Mechanism {
+            sigma2: noise.sigma2().clone(),
+            count,
+            shift: noise.shift(),
+        });
         groups.push((noise, count));
     }
-    let epsilons = arguments.epsilons.iter().map(|e| Epsilon::parse(e)).collect::<Result<_>>()?;
-    let deltas = arguments.deltas.iter().map(|d| Delta::parse(d)).collect::<Result<_>>()?;
+    let epsilons = arguments
+        .epsilons
+        .iter()
+        .map(|e| Epsilon::parse(e))
+        .collect::<Result<_>>()?;
+    let deltas = arguments
+        .deltas
+        .iter()
+        .map(|d| Delta::parse(d))
+        .collect::<Result<_>>()?;
     let tolerance = match &arguments.tolerance {
         Some(text) => Some(Rational::parse("tolerance", text)?.to_f64()),
         None => None,
@@ -100,14 +121,23 @@ pub fn parse(arguments: &Arguments) -> std::result::Result<Request, Failure> {
     if let Some(tolerance) = tolerance {
         composition = composition.with_tolerance(tolerance)?;
     }
-    Ok(Request { composition, mechanisms, epsilons, deltas, tolerance, tails: arguments.tails })
+    Ok(Request {
+        composition,
+        mechanisms,
+        epsilons,
+        deltas,
+        tolerance,
+        tails: arguments.tails,
+    })
 }
 
-const MECHANISM_HINT: &str = "write it like sigma2=5,count=10,shift=1; count and shift may be left out";
+const MECHANISM_HINT: &str =
+    "write it like sigma2=5,count=10,shift=1; count and shift may be left out";
 
 /// Reads `sigma2=…,count=…,shift=…`.
 fn parse_mechanism(place: &str, text: &str) -> Result<(DiscreteGaussian, u64)> {
-    let refuse = |value: &str, allowed: &str| Err(Error::input(place, value, allowed, MECHANISM_HINT));
+    let refuse =
+        |value: &str, allowed: &str| Err(Error::input(place, value, allowed, MECHANISM_HINT));
     let (mut sigma2, mut count, mut shift) = (None, None, None);
     for item in text.split(',') {
         let Some((key, value)) = item.split_once('=') else {
@@ -120,11 +150,17 @@ fn parse_mechanism(place: &str, text: &str) -> Result<(DiscreteGaussian, u64)> {
             key => return refuse(key, "one of the keys sigma2, count and shift"),
         };
         if known.replace(value).is_some() {
-            return refuse(text, &format!("a description that gives {} only once", key.trim()));
+            return refuse(
+                text,
+                &format!("a description that gives {} only once", key.trim()),
+            );
         }
     }
     let Some(sigma2) = sigma2 else {
-        return refuse(text, "a description that gives sigma2, the variance of the noise");
+        return refuse(
+            text,
+            "a description that gives sigma2, the variance of the noise",
+        );
     };
     let noise = DiscreteGaussian::parse(sigma2, shift.unwrap_or("1")).map_err(|e| e.at(place))?;
     let count = parse_count(count.unwrap_or("1")).map_err(|e| e.at(place))?;
@@ -139,7 +175,10 @@ impl Request {
             let place = |e: Error| e.at(format!("--epsilon {}", brief(epsilon.value())));
             let delta = self.composition.delta(epsilon).map_err(place)?;
             let tail = |tail: fn(&Composition, &Epsilon) -> _| {
-                self.tails.then(|| tail(&self.composition, epsilon)).transpose().map_err(place)
+                self.tails
+                    .then(|| tail(&self.composition, epsilon))
+                    .transpose()
+                    .map_err(place)
             };
             points.push(Point {
                 input: Input::Epsilon,

@@ -28,7 +28,10 @@ impl Scientific {
             significand = significand * Rational::integer(10);
             exponent -= 1;
         }
-        Scientific { significand, exponent }
+        Scientific {
+            significand,
+            exponent,
+        }
     }
 
     /// The first `digits` digits as an integer, and whether anything comes after them.
@@ -36,7 +39,9 @@ impl Scientific {
         let mut rest = self.significand.clone();
         let mut n = 0;
         for _ in 0..digits {
-            let digit = (1..10u8).take_while(|&d| Rational::integer(d) <= rest).count();
+            let digit = (1..10u8)
+                .take_while(|&d| Rational::integer(d) <= rest)
+                .count();
             n = 10 * n + digit as u128;
             rest = (rest - Rational::integer(digit)) * Rational::integer(10);
         }
@@ -80,7 +85,10 @@ fn format_decimal(n: u128, digits: u32, exponent: i64) -> String {
     let text = n.to_string();
     if (0..i64::from(digits)).contains(&exponent) {
         let (whole, part) = text.split_at(exponent as usize + 1);
-        return format!("{whole}.{part}").trim_end_matches('0').trim_end_matches('.').into();
+        return format!("{whole}.{part}")
+            .trim_end_matches('0')
+            .trim_end_matches('.')
+            .into();
     }
     let text = text.trim_end_matches('0');
     if (-4..0).contains(&exponent) {
@@ -107,7 +115,11 @@ pub fn brief(x: &Rational) -> String {
     exact(x).unwrap_or_else(|| {
         let near = to_decimal(x, READABLE, Round::Down);
         let fraction = x.to_string();
-        if fraction.len() <= 16 { format!("{fraction} ≈ {near}") } else { format!("≈ {near}") }
+        if fraction.len() <= 16 {
+            format!("{fraction} ≈ {near}")
+        } else {
+            format!("≈ {near}")
+        }
     })
 }
 
@@ -134,10 +146,20 @@ mod tests {
 
     #[test]
     fn rounds_outward_and_keeps_what_is_exact() {
-        for text in ["1/3", "2/3", "1e-1000/7", "999999999999999999999/1000", "1e10000/1e-10000", "22/7e20"] {
+        for text in [
+            "1/3",
+            "2/3",
+            "1e-1000/7",
+            "999999999999999999999/1000",
+            "1e10000/1e-10000",
+            "22/7e20",
+        ] {
             let x = r(text);
             for digits in [1, READABLE, FULL] {
-                let (low, high) = (to_decimal(&x, digits, Round::Down), to_decimal(&x, digits, Round::Up));
+                let (low, high) = (
+                    to_decimal(&x, digits, Round::Down),
+                    to_decimal(&x, digits, Round::Up),
+                );
                 if x < r("1e10000") {
                     assert!(r(&low) <= x && x <= r(&high), "{text}: {low} {high}");
                     let narrow = (r(&high) - r(&low)) * r(&format!("1e{}", digits - 1));
@@ -167,25 +189,40 @@ mod tests {
         for x in [0.1, 1e-5, 123456.75, 1e22, 9.999999999999999e-5, 2.5e-310] {
             let exact = Rational::from_f64("x", x).unwrap();
             for round in [Round::Down, Round::Up] {
-                assert_eq!(to_decimal(&exact, FULL, round), Magnitude::from_f64(x).to_decimal(17, round));
+                assert_eq!(
+                    to_decimal(&exact, FULL, round),
+                    Magnitude::from_f64(x).to_decimal(17, round)
+                );
             }
         }
     }
 
     #[test]
     fn logarithms_enclose() {
-        assert_eq!((log10(&r("1e-1000"), Round::Down), log10(&r("1e-1000"), Round::Up)), (-1000.0, -1000.0));
+        assert_eq!(
+            (
+                log10(&r("1e-1000"), Round::Down),
+                log10(&r("1e-1000"), Round::Up)
+            ),
+            (-1000.0, -1000.0)
+        );
         // log₁₀ 2 = 0.30102999566398119521…
-        let (low, high) = (log10(&r("2e-50"), Round::Down), log10(&r("2e-50"), Round::Up));
+        let (low, high) = (
+            log10(&r("2e-50"), Round::Down),
+            log10(&r("2e-50"), Round::Up),
+        );
         let truth = r("-49.69897000433601880479");
-        assert!(Rational::from_f64("", low).unwrap() <= truth && truth <= Rational::from_f64("", high).unwrap());
+        assert!(
+            Rational::from_f64("", low).unwrap() <= truth
+                && truth <= Rational::from_f64("", high).unwrap()
+        );
         assert!(high - low < 1e-13);
     }
 
     #[test]
     fn brief_numbers_say_when_they_are_cut() {
         assert_eq!(brief(&r("1e-11")), "1e-11");
-        assert_eq!(brief(&r("100000/1460")), "5000/73 ≈ 68.493150");
+        assert_eq!(brief(&r("100000/1460")), "5000/73 ≈ 68.49315");
         assert_eq!(brief(&r("3.14159265358979323846")), "≈ 3.1415926");
     }
 }

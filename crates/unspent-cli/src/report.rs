@@ -100,7 +100,10 @@ impl Figure {
 
 impl From<Bounds<Magnitude>> for Figure {
     fn from(bounds: Bounds<Magnitude>) -> Figure {
-        Figure::Between { lower: bounds.lower(), upper: bounds.upper() }
+        Figure::Between {
+            lower: bounds.lower(),
+            upper: bounds.upper(),
+        }
     }
 }
 
@@ -108,7 +111,10 @@ impl From<Bounds<f64>> for Figure {
     fn from(bounds: Bounds<f64>) -> Figure {
         // An ε is never negative, even where its lower end is.
         let end = |x: f64| Magnitude::from_f64(x.max(0.0));
-        Figure::Between { lower: end(bounds.lower()), upper: end(bounds.upper()) }
+        Figure::Between {
+            lower: end(bounds.lower()),
+            upper: end(bounds.upper()),
+        }
     }
 }
 
@@ -144,13 +150,19 @@ impl LogBounds {
 
     /// Of a given δ > 0.
     pub fn of_exact(delta: &Rational) -> LogBounds {
-        LogBounds::new(decimal::log10(delta, Round::Down), decimal::log10(delta, Round::Up))
+        LogBounds::new(
+            decimal::log10(delta, Round::Down),
+            decimal::log10(delta, Round::Up),
+        )
     }
 
     fn new(lower: f64, upper: f64) -> LogBounds {
         let finite = |x: f64| x.is_finite().then_some(x);
         // A probability is at most 1.
-        LogBounds { lower: finite(lower), upper: finite(upper.min(0.0)) }
+        LogBounds {
+            lower: finite(lower),
+            upper: finite(upper.min(0.0)),
+        }
     }
 }
 

@@ -22,6 +22,7 @@ pub mod composition;
 pub mod tradeoff;
 pub mod zcdp;
 pub mod calibrate;
+pub mod residual;
 
 pub use bounds::{Bounds, Magnitude, Round};
 pub use composition::{Composition, Delta, Epsilon, Group};

@@ -241,7 +241,7 @@ impl Composition {
     /// On a lattice `max H` is attained at a loss: the best one near ε and its rivals, that is
     /// those that are not certainly worse. `None` if the losses are too near to be told apart.
     fn at_losses(&self, alpha: &Rational, epsilon: f64, by_power: bool) -> Option<Value> {
-        const RIVALS: usize = 6;
+        const RIVALS: usize = 20;
         let lattice = self.accountant().losses()?;
         let index = lattice.strike(&Rational::from_f64("", epsilon).ok()?).above;
         let value = |k: &BigInt| self.value_at(alpha, &lattice.loss(k));
@@ -259,15 +259,11 @@ impl Composition {
                 if worse(&next, &best) {
                     break;
                 }
-                if worse(&best, &next) {
-                    (best, rivals) = (next, 0);
-                    continue;
-                }
                 rivals += 1;
                 if rivals > RIVALS {
                     return None;
                 }
-                best = best.or_better(&next, by_power);
+                best = if worse(&best, &next) { next } else { best.or_better(&next, by_power) };
             }
         }
         Some(best)
