@@ -52,7 +52,7 @@ pub struct Arguments {
     #[arg(long = "delta", value_name = "D", allow_negative_numbers = true)]
     deltas: Vec<String>,
 
-    /// Fails unless every delta is known to this relative width, like 1e-6.
+    /// Fails unless each delta asked for is known to this relative width, like 1e-6
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     tolerance: Option<String>,
 
@@ -60,7 +60,7 @@ pub struct Arguments {
     #[arg(long)]
     tails: bool,
 
-    /// Writes one line of JSON, with 17 digits, instead of a table.
+    /// Writes one line of JSON, with 17 digits, instead of a table
     #[arg(long)]
     pub json: bool,
 }

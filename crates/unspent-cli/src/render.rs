@@ -93,10 +93,14 @@ fn release(text: &mut String, report: &Report) {
         );
     }
     let _ = writeln!(text, "\nMethod: {}", in_words(report.method));
-    if let Some(tolerance) = report.tolerance {
+    let any_delta = report
+        .points
+        .iter()
+        .any(|point| point.input == Input::Epsilon);
+    if let Some(tolerance) = report.tolerance.filter(|_| any_delta) {
         let _ = writeln!(
             text,
-            "Tolerance: every delta is known to a relative width of {tolerance:e}."
+            "Tolerance: each delta asked for is known to a relative width of {tolerance:e}."
         );
     }
     text.push('\n');

@@ -227,7 +227,7 @@ Release: 11 answers with discrete Gaussian noise of 2 kinds; zCDP rho = 1.0292
   1      5000/73 ≈ 68.49315  2
 
 Method: lattice. The privacy losses lie on a lattice and are summed; only rounding is left.
-Tolerance: every delta is known to a relative width of 1e-9.
+Tolerance: each delta asked for is known to a relative width of 1e-9.
 
   epsilon, given    delta: guarantee (≤)  delta: truth is at least (≥)
   6.57              1.4174770e-5          1.4174769e-5

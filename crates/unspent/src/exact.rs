@@ -69,16 +69,6 @@ impl Rational {
         }
     }
 
-    /// Reads `text` and refuses what lies outside `low ..= high` (`allowed` says so in words).
-    pub(crate) fn parse_in(
-        field: &str,
-        text: &str,
-        range: &std::ops::RangeInclusive<Rational>,
-        allowed: &str,
-    ) -> Result<Rational> {
-        Rational::parse(field, text)?.within(field, range, allowed)
-    }
-
     /// Refuses what lies outside `range`; the error calls it `field`.
     pub(crate) fn within(
         self,
@@ -150,20 +140,17 @@ impl Rational {
         (self.0.numer() << bits).div_floor(self.0.denom())
     }
 
+    pub(crate) fn numerator(&self) -> &BigInt {
+        self.0.numer()
+    }
+
+    pub(crate) fn denominator(&self) -> &BigInt {
+        self.0.denom()
+    }
+
     /// The nearest double-double, within 2⁻¹⁰⁴ relative.
     pub(crate) fn to_dd(&self) -> Dd {
-        // 118 to 119 significant bits, floored.
-        let (numerator, denominator) = (self.0.numer(), self.0.denom());
-        if numerator.is_zero() {
-            return Dd::ZERO;
-        }
-        let shift = 118 - (numerator.bits() as i64 - denominator.bits() as i64);
-        let quotient = if shift >= 0 {
-            (numerator << shift as u64).div_floor(denominator)
-        } else {
-            numerator.div_floor(&(denominator << (-shift) as u64))
-        };
-        dd_from_integer(&quotient, -shift)
+        ratio_to_dd(self.0.numer(), self.0.denom())
     }
 
     /// The nearest double, within one unit in the last place.
@@ -237,13 +224,22 @@ impl Rational {
     }
 }
 
-/// `mantissa·2^exponent` for a mantissa of at most 119 bits.
-fn dd_from_integer(mantissa: &BigInt, exponent: i64) -> Dd {
-    let hi = mantissa.to_f64().expect("at most 119 bits");
-    let lo = (mantissa - BigInt::from(num_traits::FromPrimitive::from_f64(hi).unwrap_or(0i128)))
-        .to_f64()
-        .expect("below the unit of hi");
-    let scale = |x: f64| Magnitude::scale_by_power_of_two(x, exponent);
+/// `numerator/denominator` within 2⁻¹⁰⁴ relative, whether or not it is in lowest terms.
+pub(crate) fn ratio_to_dd(numerator: &BigInt, denominator: &BigInt) -> Dd {
+    if numerator.is_zero() {
+        return Dd::ZERO;
+    }
+    // 118 or 119 significant bits, floored.
+    let shift = 118 - (numerator.bits() as i64 - denominator.bits() as i64);
+    let quotient = if shift >= 0 {
+        (numerator << shift as u64).div_floor(denominator)
+    } else {
+        numerator.div_floor(&(denominator << (-shift) as u64))
+    };
+    let quotient = quotient.to_i128().expect("at most 119 bits");
+    let hi = quotient as f64;
+    let lo = (quotient - hi as i128) as f64;
+    let scale = |x: f64| Magnitude::scale_by_power_of_two(x, -shift);
     Dd { hi: scale(hi), lo: scale(lo) }
 }
 

@@ -9,7 +9,7 @@ use num_integer::Integer;
 use num_traits::{One, ToPrimitive};
 
 use super::spectrum::Spectrum;
-use crate::exact::Rational;
+use crate::exact::{Rational, ratio_to_dd};
 use crate::float::Dd;
 
 /// Multiples beyond this make a period too long to be sieved.
@@ -58,13 +58,19 @@ impl Lattice {
     }
 
     pub fn strike(&self, epsilon: &Rational) -> Strike {
-        // ε/g + M/2 = index of ε; its integer part is the loss at or below.
-        let index = &(epsilon / &self.step) + &self.half_offset();
-        let (below, part) = index.floor_and_fraction();
+        // ε/g + M/2 is the index of ε; its integer part is that of the loss at or below. Over a
+        // common denominator, and never reduced: this is on the path of every answer.
+        let (p, q) = (epsilon.numerator(), epsilon.denominator());
+        let (g, h) = (self.step.numerator(), self.step.denominator());
+        let qg = q * g;
+        let index = ((p * h) << 1u8) + &self.offset * &qg;
+        let denominator: BigInt = qg << 1u8;
+        let (below, part) = index.div_mod_floor(&denominator);
+        let scaled = h * &denominator;
         Strike {
             above: below + BigInt::one(),
-            gap: (&self.step * &(&Rational::integer(1) - &part)).to_dd(),
-            rest: (&self.step * &part).to_dd(),
+            gap: ratio_to_dd(&(g * (&denominator - &part)), &scaled),
+            rest: ratio_to_dd(&(g * &part), &scaled),
         }
     }
 
