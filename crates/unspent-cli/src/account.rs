@@ -52,7 +52,7 @@ pub struct Arguments {
     #[arg(long = "delta", value_name = "D", allow_negative_numbers = true)]
     deltas: Vec<String>,
 
-    /// Fails unless each delta asked for is known to this relative width, like 1e-6
+    /// Fails unless each delta asked for is known to this relative width
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     tolerance: Option<String>,
 
