@@ -61,8 +61,12 @@ impl Bounds<f64> {
     pub fn to_decimal(&self) -> (String, String) {
         let one = |x: f64, towards: Round| match (x < 0.0, towards) {
             (false, _) => Magnitude::from_f64(x).to_decimal(17, towards),
-            (true, Round::Up) => format!("-{}", Magnitude::from_f64(-x).to_decimal(17, Round::Down)),
-            (true, Round::Down) => format!("-{}", Magnitude::from_f64(-x).to_decimal(17, Round::Up)),
+            (true, Round::Up) => {
+                format!("-{}", Magnitude::from_f64(-x).to_decimal(17, Round::Down))
+            }
+            (true, Round::Down) => {
+                format!("-{}", Magnitude::from_f64(-x).to_decimal(17, Round::Up))
+            }
         };
         (one(self.lower, Round::Down), one(self.upper, Round::Up))
     }
@@ -173,11 +177,8 @@ impl Magnitude {
             return Magnitude::ZERO;
         }
         // Subnormals first, so that the exponent field is meaningful.
-        let (x, exponent) = if x < f64::MIN_POSITIVE {
-            (x * 2f64.powi(64), exponent - 64)
-        } else {
-            (x, exponent)
-        };
+        let (x, exponent) =
+            if x < f64::MIN_POSITIVE { (x * 2f64.powi(64), exponent - 64) } else { (x, exponent) };
         let bits = x.to_bits();
         let field = (bits >> 52) as i64;
         let mantissa = f64::from_bits((bits & ((1 << 52) - 1)) | (1023 << 52));
@@ -357,8 +358,7 @@ impl Magnitude {
         // With the exponent difference capped at 200 the smaller term is only ever replaced by
         // one below half a unit of the larger, and `nudge` moves by a whole unit.
         let s = a + sign * b;
-        let exact = Dd::sum(a, sign * b).lo == 0.0
-            && (self.exponent - other.exponent).unsigned_abs() <= 200;
+        let exact = Dd::sum(a, sign * b).lo == 0.0 && (self.exponent - other.exponent).unsigned_abs() <= 200;
         if exact { Magnitude::from_parts(s, top) } else { Magnitude::normal(s, top, round) }
     }
 
@@ -384,7 +384,8 @@ impl Magnitude {
             if n >= limit {
                 leading += (i64::from(n.ilog10()) + 1 - i64::from(digits)).max(1);
             } else if n < least {
-                leading -= if n == 0 { i64::from(digits) } else { i64::from(digits) - 1 - i64::from(n.ilog10()) };
+                leading -=
+                    if n == 0 { i64::from(digits) } else { i64::from(digits) - 1 - i64::from(n.ilog10()) };
             } else {
                 return format_decimal(n, digits, leading);
             }
@@ -489,7 +490,8 @@ mod tests {
 
     #[test]
     fn decimals_round_outward_at_every_scale() {
-        for x in [1.0, 0.1, 1.0 / 3.0, 9.999999999999999e-5, 5e-324, 1.7976931348623157e308, 1e22, 123456.75] {
+        for x in [1.0, 0.1, 1.0 / 3.0, 9.999999999999999e-5, 5e-324, 1.7976931348623157e308, 1e22, 123456.75]
+        {
             let m = Magnitude::from_f64(x);
             let low: Rational = m.to_decimal(17, Round::Down).parse().unwrap();
             let high: Rational = m.to_decimal(17, Round::Up).parse().unwrap();

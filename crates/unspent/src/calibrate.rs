@@ -313,10 +313,8 @@ mod tests {
         let rho = Rho::new(release.rho()).unwrap();
         let delta = Delta::parse("1e-11").unwrap();
         let published = rho.epsilon_bun_steinke(&delta);
-        let target = Target {
-            epsilon: Epsilon::new(Rational::from_f64("", published).unwrap()).unwrap(),
-            delta,
-        };
+        let target =
+            Target { epsilon: Epsilon::new(Rational::from_f64("", published).unwrap()).unwrap(), delta };
         let found = release.smallest_scale(&target).unwrap();
         let sigma2 = 50000.0 / 10001.0 * found.satisfying.to_f64();
         assert!((sigma2 - 4.245382).abs() < 1e-6, "{sigma2}");
@@ -353,7 +351,8 @@ mod tests {
                 seen = true;
                 for island in islands {
                     assert!(*island < found.satisfying);
-                    let delta = release.with_sigma2(|_, s| s * island).unwrap().delta(&target.epsilon).unwrap();
+                    let delta =
+                        release.with_sigma2(|_, s| s * island).unwrap().delta(&target.epsilon).unwrap();
                     assert!(delta.upper().to_rational() <= *target.delta.value());
                 }
             }

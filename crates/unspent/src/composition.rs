@@ -145,7 +145,11 @@ impl Composition {
             Ok(epsilon)
         } else {
             Err(Error::unreachable(
-                format!("epsilon at delta = {} lies above {} and could not be bounded from above", delta.0, epsilon.lower()),
+                format!(
+                    "epsilon at delta = {} lies above {} and could not be bounded from above",
+                    delta.0,
+                    epsilon.lower()
+                ),
                 "the noise is far too small or the delta far too extreme for double precision",
             ))
         }
@@ -161,12 +165,12 @@ impl Composition {
         deltas.iter().map(|d| self.epsilon(d)).collect()
     }
 
-    /// P[L > ε]: how often the privacy loss exceeds ε when the record is absent.
+    /// `P[L > ε]`: how often the privacy loss exceeds ε when the record is absent.
     pub fn p_tail(&self, epsilon: &Epsilon) -> Result<Bounds<Magnitude>> {
         Ok(self.accountant.p_tail(&Point::new(epsilon.0.clone()), self.aim()))
     }
 
-    /// Q[L > ε]: how often the privacy loss exceeds ε when the record is present.
+    /// `Q[L > ε]`: how often the privacy loss exceeds ε when the record is present.
     pub fn q_tail(&self, epsilon: &Epsilon) -> Result<Bounds<Magnitude>> {
         Ok(self.accountant.q_tail(&Point::new(epsilon.0.clone()), self.aim()))
     }

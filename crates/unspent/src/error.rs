@@ -42,7 +42,9 @@ impl Error {
     pub(crate) fn tolerance(quantity: impl Into<String>, asked: f64, achieved: f64) -> Error {
         Error {
             cause: Cause::Tolerance { quantity: quantity.into(), asked, achieved },
-            hint: format!("ask for a tolerance of {achieved:.1e} or more, or for none to get the bounds as they are"),
+            hint: format!(
+                "ask for a tolerance of {achieved:.1e} or more, or for none to get the bounds as they are"
+            ),
         }
     }
 

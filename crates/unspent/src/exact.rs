@@ -250,11 +250,7 @@ enum DecimalError {
 
 fn ten_to(exponent: i64) -> BigRational {
     let power = BigInt::from(BigUint::from(10u8).pow(exponent.unsigned_abs()));
-    if exponent >= 0 {
-        BigRational::from_integer(power)
-    } else {
-        BigRational::new_raw(BigInt::one(), power)
-    }
+    if exponent >= 0 { BigRational::from_integer(power) } else { BigRational::new_raw(BigInt::one(), power) }
 }
 
 /// `[+-] digits [. digits] [e [+-] digits]`, at least one digit before the exponent.
@@ -271,10 +267,7 @@ fn decimal(text: &str) -> std::result::Result<BigRational, DecimalError> {
             if unsigned.is_empty() || !unsigned.bytes().all(|b| b.is_ascii_digit()) {
                 return Err(DecimalError::Syntax);
             }
-            i64::from_str(digits)
-                .ok()
-                .filter(|e| e.abs() <= MAX_EXPONENT)
-                .ok_or(DecimalError::Exponent)?
+            i64::from_str(digits).ok().filter(|e| e.abs() <= MAX_EXPONENT).ok_or(DecimalError::Exponent)?
         }
     };
     let (negative, unsigned) = match mantissa.as_bytes().first() {

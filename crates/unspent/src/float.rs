@@ -155,10 +155,10 @@ impl From<f64> for Dd {
 }
 
 /// `2π` to double-double.
-pub(crate) const TWO_PI: Dd = Dd { hi: 6.283185307179586, lo: 2.4492935982947064e-16 };
+pub(crate) const TWO_PI: Dd = Dd { hi: std::f64::consts::TAU, lo: 2.4492935982947064e-16 };
 
 /// `ln 2` in three doubles, for reducing large exponents.
-const LN2: [f64; 3] = [0.6931471805599453, 2.3190468138462996e-17, 5.707708438416212e-34];
+const LN2: [f64; 3] = [std::f64::consts::LN_2, 2.3190468138462996e-17, 5.707708438416212e-34];
 
 /// Largest exponent magnitude that [`split_exponent`] reduces; beyond it callers saturate outward.
 pub(crate) const EXPONENT_LIMIT: f64 = (1u64 << 61) as f64;
@@ -250,9 +250,9 @@ mod tests {
             let (r, k) = split_exponent(Dd::from(x));
             assert!(r.abs() < 0.5, "{x} {r}");
             let (high, low) = ((k >> 30 << 30) as f64, (k & ((1 << 30) - 1)) as f64);
-            let back = LN2.iter().fold(Dd::from(r), |s, part| {
-                s.add(two_prod(high, *part)).add(two_prod(low, *part))
-            });
+            let back = LN2
+                .iter()
+                .fold(Dd::from(r), |s, part| s.add(two_prod(high, *part)).add(two_prod(low, *part)));
             assert!(back.sub(Dd::from(x)).to_f64().abs() <= UNIT + x.abs() * 2f64.powi(-98));
         }
     }

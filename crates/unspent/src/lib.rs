@@ -14,17 +14,18 @@ mod error;
 mod float;
 
 pub mod bounds;
+pub mod calibrate;
+pub mod composition;
 pub mod exact;
 pub mod mechanism;
-mod transform;
 mod profile;
-pub mod composition;
-pub mod tradeoff;
-pub mod zcdp;
-pub mod calibrate;
 pub mod residual;
+pub mod tradeoff;
+mod transform;
+pub mod zcdp;
 
 pub use bounds::{Bounds, Magnitude, Round};
+pub use calibrate::{Calibration, Target};
 pub use composition::{Composition, Delta, Epsilon, Group};
 pub use error::{Error, Result};
 pub use exact::Rational;
@@ -32,4 +33,3 @@ pub use mechanism::{DiscreteGaussian, Gaussian, Mechanism};
 pub use profile::Method;
 pub use tradeoff::{Alpha, Knot};
 pub use zcdp::Rho;
-pub use calibrate::{Calibration, Target};

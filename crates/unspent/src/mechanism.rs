@@ -170,9 +170,7 @@ impl Mechanism {
 
     pub(crate) fn transform(&self) -> Box<dyn Transform> {
         match self {
-            Mechanism::DiscreteGaussian(m) => {
-                Box::new(DiscreteGaussianTransform::new(&m.sigma2, m.shift))
-            }
+            Mechanism::DiscreteGaussian(m) => Box::new(DiscreteGaussianTransform::new(&m.sigma2, m.shift)),
             Mechanism::Gaussian(_) => Box::new(GaussianTransform::new(&self.mu_squared())),
         }
     }

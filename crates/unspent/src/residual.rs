@@ -20,7 +20,12 @@ const SLACK: f64 = 1e-9;
 
 fn check(sigma2: &Rational, n: u64) -> Result<f64> {
     if n == 0 {
-        return Err(Error::input("n", n, "a whole number of at least 1", "n is the number of equal mechanisms"));
+        return Err(Error::input(
+            "n",
+            n,
+            "a whole number of at least 1",
+            "n is the number of equal mechanisms",
+        ));
     }
     let range = Rational::parse("", "1/10").expect("a tenth")..=Rational::power_of_ten(12);
     let sigma2 = sigma2.clone().within("sigma2", &range, "a variance between 0.1 and 1e12")?;
@@ -161,7 +166,9 @@ mod tests {
             let s2 = text(sigma2).to_f64();
             let weight = |x: i32| float::exp(-f64::from(x * x) / (2.0 * s2));
             let norm: f64 = (-40..=40).map(weight).sum();
-            let Some(bound) = relative_residual(&text(sigma2), 2).unwrap() else { continue };
+            let Some(bound) = relative_residual(&text(sigma2), 2).unwrap() else {
+                continue;
+            };
             let bound = bound.to_f64(Round::Up);
             let mut worst = 0.0f64;
             for y in -6..=6 {

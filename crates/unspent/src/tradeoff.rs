@@ -45,9 +45,9 @@ impl Alpha {
 pub struct Knot {
     /// The threshold.
     pub loss: Rational,
-    /// P[L ≥ loss]: alarms when the record is absent.
+    /// `P[L ≥ loss]`: alarms when the record is absent.
     pub false_alarms: Bounds<Magnitude>,
-    /// Q[L < loss]: silence when it is present.
+    /// `Q[L < loss]`: silence when it is present.
     pub misses: Bounds<Magnitude>,
 }
 
@@ -66,10 +66,7 @@ impl Value {
     fn or_better(&self, other: &Value, by_power: bool) -> Value {
         let least = |a: Magnitude, b: Magnitude| if b < a { b } else { a };
         let most = |a: Magnitude, b: Magnitude| if a < b { b } else { a };
-        let f = Bounds::new(
-            most(self.f.lower(), other.f.lower()),
-            most(self.f.upper(), other.f.upper()),
-        );
+        let f = Bounds::new(most(self.f.lower(), other.f.lower()), most(self.f.upper(), other.f.upper()));
         let power = Bounds::new(
             least(self.power.lower(), other.power.lower()),
             least(self.power.upper(), other.power.upper()),
@@ -133,7 +130,7 @@ impl Composition {
         }
     }
 
-    /// P[L > l] at any loss of the lattice; for l < 0, 1 − Q[L ≥ −l] by symmetry.
+    /// `P[L > l]` at any loss of the lattice; for l < 0, 1 − `Q[L ≥ −l]` by symmetry.
     fn p_above(&self, loss: &Rational) -> Bounds<Magnitude> {
         match self.reflect(loss) {
             Ok(point) => self.accountant().p_tail(&point, self.aim()),
@@ -141,7 +138,7 @@ impl Composition {
         }
     }
 
-    /// Q[L > l]; for l < 0, 1 − P[L ≥ −l].
+    /// `Q[L > l]`; for l < 0, 1 − `P[L ≥ −l]`.
     fn q_above(&self, loss: &Rational) -> Bounds<Magnitude> {
         match self.reflect(loss) {
             Ok(point) => self.accountant().q_tail(&point, self.aim()),
@@ -216,7 +213,9 @@ impl Composition {
         }
         let guess = self.gaussian_threshold(alpha);
         let by_power = guess >= 0.0;
-        let cost = |v: &Value| if by_power { v.power.upper().ln(Round::Up) } else { -v.f.lower().ln(Round::Down) };
+        let cost = |v: &Value| {
+            if by_power { v.power.upper().ln(Round::Up) } else { -v.f.lower().ln(Round::Down) }
+        };
         let at = |epsilon: f64| self.value_at(alpha, &Rational::from_f64("", epsilon).expect("finite"));
         let mu = self.accountant().mu2().sqrt();
         // A wide bracket around the guess; H is unimodal in ε.
@@ -230,7 +229,9 @@ impl Composition {
             for exponent in (4..=24).step_by(2) {
                 let step = mu.min(1.0) * 2f64.powi(-exponent);
                 let three = [at(best - step), middle, at(best + step)];
-                let Some(value) = by_concavity(&three, float::exp(step), by_power) else { break };
+                let Some(value) = by_concavity(&three, float::exp(step), by_power) else {
+                    break;
+                };
                 found = if known { found.intersect(&value) } else { value };
                 known = true;
             }
@@ -269,7 +270,7 @@ impl Composition {
         Some(best)
     }
 
-    /// Where P[L > ε] = α for continuous noise of the same μ.
+    /// Where `P[L > ε]` = α for continuous noise of the same μ.
     fn gaussian_threshold(&self, alpha: &Rational) -> f64 {
         let mu = self.accountant().mu2().sqrt();
         let log = |x: &Rational| x.to_magnitude_bounds().0.ln(Round::Down);
@@ -313,9 +314,8 @@ fn by_concavity(three: &[Value; 3], ratio: f64, by_power: bool) -> Option<Value>
     if by_power {
         let g = [left.power, middle.power, right.power];
         // Beyond the outer points the convex 1 − H must rise; and an end at 1 may be a cut one.
-        let risen = |outer: &Bounds<Magnitude>| {
-            outer.lower() >= g[1].upper() && outer.upper() < Magnitude::ONE
-        };
+        let risen =
+            |outer: &Bounds<Magnitude>| outer.lower() >= g[1].upper() && outer.upper() < Magnitude::ONE;
         if !risen(&g[0]) || !risen(&g[2]) {
             return None;
         }
@@ -389,7 +389,8 @@ mod tests {
     #[test]
     fn symmetric_and_bracketed_everywhere() {
         let sigmas = ["5", "7.77", "12.3456789"];
-        let release = Composition::new(sigmas.map(|s| (DiscreteGaussian::parse(s, "1").unwrap(), 4))).unwrap();
+        let release =
+            Composition::new(sigmas.map(|s| (DiscreteGaussian::parse(s, "1").unwrap(), 4))).unwrap();
         for a in ["1e-300", "1e-20", "1e-3", "0.05", "0.3", "0.5", "0.9", "0.999"] {
             let f = release.tradeoff(&alpha(a)).unwrap();
             let power = release.power(&alpha(a)).unwrap();

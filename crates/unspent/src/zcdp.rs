@@ -73,11 +73,7 @@ impl Rho {
             // α − 1 = e^t.
             let excess = float::exp(t);
             let alpha = 1.0 + excess;
-            let parts = [
-                rho * alpha,
-                (-log - float::ln1p(excess)) / excess,
-                -float::ln1p(1.0 / excess),
-            ];
+            let parts = [rho * alpha, (-log - float::ln1p(excess)) / excess, -float::ln1p(1.0 / excess)];
             // The value as computed, and what the roundings can have cost: at most 16u of each
             // part, and of the two logarithms inside the quotient.
             let inside = (log.abs() + float::ln1p(excess)) / excess;

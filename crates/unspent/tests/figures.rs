@@ -87,8 +87,12 @@ fn irrational_variances() {
 
 #[test]
 fn a_tolerance_that_cannot_be_met_is_an_error_with_the_width_in_it() {
-    let error = irrational().with_tolerance(1e-15).unwrap().delta(&Epsilon::parse("10").unwrap()).unwrap_err();
-    assert!(error.is_tolerance() && error.to_string().contains("wider than the tolerance 1.0e-15"), "{error}");
+    let error =
+        irrational().with_tolerance(1e-15).unwrap().delta(&Epsilon::parse("10").unwrap()).unwrap_err();
+    assert!(
+        error.is_tolerance() && error.to_string().contains("wider than the tolerance 1.0e-15"),
+        "{error}"
+    );
     assert!(error.hint().contains("or more"), "{}", error.hint());
     for bad in [0.0, -1.0, 1.0, f64::NAN] {
         assert!(irrational().with_tolerance(bad).unwrap_err().is_input());
@@ -105,15 +109,23 @@ fn extremes_are_answered() {
         assert!(!text.0.contains("inf") && !text.1.contains("NaN"), "{text:?}");
     };
     let many = 1_000_000;
-    for (sigma2, count) in [("0.01", 1), ("0.01", many), ("5", 1), ("5", many), ("1e12", 1), ("0.001", 1), ("5", 1 << 63)] {
+    for (sigma2, count) in
+        [("0.01", 1), ("0.01", many), ("5", 1), ("5", many), ("1e12", 1), ("0.001", 1), ("5", 1 << 63)]
+    {
         let release = release(&[(sigma2, count)]);
         for epsilon in ["0", "1e-9", "3", "200", "1e6"] {
             sane(&release.delta(&Epsilon::parse(epsilon).unwrap()).unwrap());
         }
         for delta in ["1e-1000", "1e-10", "0.5", "0.999999999999"] {
             let bounds = release.epsilon(&Delta::parse(delta).unwrap()).unwrap();
-            assert!(bounds.lower() >= 0.0 && bounds.upper().is_finite(), "{sigma2} x {count}, {delta}: {bounds:?}");
-            assert!(bounds.upper() - bounds.lower() <= 1e-9 + 1e-8 * bounds.upper(), "{sigma2} x {count}, {delta}: {bounds:?}");
+            assert!(
+                bounds.lower() >= 0.0 && bounds.upper().is_finite(),
+                "{sigma2} x {count}, {delta}: {bounds:?}"
+            );
+            assert!(
+                bounds.upper() - bounds.lower() <= 1e-9 + 1e-8 * bounds.upper(),
+                "{sigma2} x {count}, {delta}: {bounds:?}"
+            );
         }
     }
     // δ ≥ δ(0) needs no ε at all.
@@ -131,9 +143,16 @@ fn absurd_releases_are_refused_by_name() {
     assert_eq!(error.to_string(), "count: `0` is not a whole number between 1 and 2^63");
     let error = Composition::new([(DiscreteGaussian::parse("1e-3", "1").unwrap(), 1 << 63)]).unwrap_err();
     assert!(error.to_string().contains("a release of rho at most 1e18"), "{error}");
-    for (sigma2, shift) in [("1e13", "1"), ("1e-4", "1"), ("-5", "1"), ("NaN", "1"), ("5", "0"), ("5", "1000001"), ("5", "1/2")] {
+    for (sigma2, shift) in
+        [("1e13", "1"), ("1e-4", "1"), ("-5", "1"), ("NaN", "1"), ("5", "0"), ("5", "1000001"), ("5", "1/2")]
+    {
         assert!(DiscreteGaussian::parse(sigma2, shift).unwrap_err().is_input());
     }
-    assert_eq!(Delta::parse("0").unwrap_err().to_string(), "delta: `0` is not a number strictly between 0 and 1");
-    assert!(Delta::parse("1").is_err() && Epsilon::parse("-1e-9").is_err() && Epsilon::parse("1e13").is_err());
+    assert_eq!(
+        Delta::parse("0").unwrap_err().to_string(),
+        "delta: `0` is not a number strictly between 0 and 1"
+    );
+    assert!(
+        Delta::parse("1").is_err() && Epsilon::parse("-1e-9").is_err() && Epsilon::parse("1e13").is_err()
+    );
 }

@@ -171,7 +171,11 @@ impl Problem<'_> {
             let slope = here.slope - x + kernel_slope;
             spread = here.spread.max(0.0);
             let curve = spread + kernel_curve;
-            if slope > 0.0 { above = c } else { below = c }
+            if slope > 0.0 {
+                above = c
+            } else {
+                below = c
+            }
             let step = -slope / curve;
             // A twentieth of a deviation is near enough.
             if !step.is_finite() || (step * curve.sqrt()).abs() < 0.05 {
@@ -295,11 +299,7 @@ impl Problem<'_> {
             let mut k = first;
             while k <= last {
                 let t = k as f64 * per_node;
-                let half = if period > 0 {
-                    float::sin_cos_pi(k as f64 / period as f64)
-                } else {
-                    (0.0, 1.0)
-                };
+                let half = if period > 0 { float::sin_cos_pi(k as f64 / period as f64) } else { (0.0, 1.0) };
                 let (k_value, k_error) = kernel.at(t, half);
                 let plain = t <= plain_end;
                 let node = if plain { line.plain(t) } else { line.general(k, t) };

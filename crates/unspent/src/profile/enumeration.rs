@@ -137,8 +137,8 @@ impl List {
         let of_one = UNIT * 6.0 * (cut + 3.0 * (radius + 1.0) / noise.sigma2) + FUNCTION;
         // From half a step beyond the radius: a geometric series with ratio e^{−edge/σ²}, twice.
         let edge = radius + 0.5;
-        let tail = 2.0 * float::exp(-edge * edge / (2.0 * noise.sigma2))
-            / -float::expm1(-edge / noise.sigma2);
+        let tail =
+            2.0 * float::exp(-edge * edge / (2.0 * noise.sigma2)) / -float::expm1(-edge / noise.sigma2);
         let mass: f64 = one.iter().sum();
         let (mut weights, mut start, mut total, mut outside, mut relative) =
             (one.clone(), centre - radius, mass, tail * 1.01, of_one);
@@ -199,7 +199,9 @@ impl Atoms<'_> {
             (Payoff::UpperQ, true) => float::exp(-(c - 1.0) * y),
             (Payoff::Covered | Payoff::UpperP, true) => float::exp(-c * y),
             (Payoff::Covered | Payoff::LowerQ, false) => float::exp((1.0 - c) * y),
-            (Payoff::Call | Payoff::UpperQ | Payoff::UpperP, false) | (Payoff::LowerQ, true) => return,
+            (Payoff::Call | Payoff::UpperQ | Payoff::UpperP, false) | (Payoff::LowerQ, true) => {
+                return;
+            }
         };
         let term = weight * w;
         self.sum.push(term);

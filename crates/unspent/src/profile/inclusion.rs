@@ -110,7 +110,8 @@ fn run(cases: &[Case], prepare: impl Fn(Accountant) -> Accountant) -> Findings {
         for truth in &case.points {
             found.pairs += 1;
             let at = Point::new(truth.epsilon.clone());
-            let what = |q: &str| format!("{}, {q} at {} ({:?})", case.name, truth.epsilon, accountant.method());
+            let what =
+                |q: &str| format!("{}, {q} at {} ({:?})", case.name, truth.epsilon, accountant.method());
             let delta = accountant.delta(&at, 1e-6);
             found.check(&what("delta"), &delta.delta, &truth.delta);
             let exact = accountant.is_exact();
@@ -139,7 +140,11 @@ fn run(cases: &[Case], prepare: impl Fn(Accountant) -> Accountant) -> Findings {
 fn assert_inside(found: &Findings) {
     eprintln!(
         "{} pairs, {} answers, {} outside; widest delta {:.1e}, tail {:.1e}",
-        found.pairs, found.answers, found.outside.len(), found.widest_delta, found.widest_tail
+        found.pairs,
+        found.answers,
+        found.outside.len(),
+        found.widest_delta,
+        found.widest_tail
     );
     assert!(found.outside.is_empty(), "{:#?}", &found.outside[..found.outside.len().min(20)]);
 }
@@ -159,9 +164,9 @@ fn every_reference_profile_lies_inside_and_is_narrow() {
     assert_inside(&found);
     let widest = cases.iter().flat_map(|case| {
         let accountant = Accountant::new(&case.groups);
-        case.points.iter().map(move |p| {
-            accountant.delta(&Point::new(p.epsilon.clone()), 1e-6).delta.relative_width()
-        })
+        case.points
+            .iter()
+            .map(move |p| accountant.delta(&Point::new(p.epsilon.clone()), 1e-6).delta.relative_width())
     });
     assert!(widest.fold(0.0, f64::max) <= 1e-10);
     assert!(found.widest_tail <= 1e-10);

@@ -46,7 +46,8 @@ impl Target {
             (found.delta, self.delta.0, 1.0)
         };
         let logs = bounds.ln();
-        let middle = if logs.lower().is_finite() { 0.5 * (logs.lower() + logs.upper()) } else { logs.upper() };
+        let middle =
+            if logs.lower().is_finite() { 0.5 * (logs.lower() + logs.upper()) } else { logs.upper() };
         (sign * (middle - target.ln(Round::Down)), logs.upper() - logs.lower())
     }
 }
@@ -85,7 +86,11 @@ impl Accountant {
                 continue;
             }
             let before = right - left;
-            if excess > 0.0 { left = left.max(guess) } else { right = right.min(guess) }
+            if excess > 0.0 {
+                left = left.max(guess)
+            } else {
+                right = right.min(guess)
+            }
             slow = if right - left < 0.5 * before { 0 } else { slow + 1 };
             let slope = match previous {
                 Some((e, x)) if (x - excess) / (e - guess) < 0.0 => (x - excess) / (e - guess),

@@ -9,9 +9,9 @@
 //! |---|---|---|---|---|
 //! | `Call` | δ(ε) | c > 1 | 1/z(z−1) | (n₀ + n₁e^{−iθ}) / (1−a)(1−b) |
 //! | `Covered` | 1 − δ(ε) | 0 < c < 1 | 1/z(1−z) | (m₀ + m₁e^{iθ}) / (1−a⁻¹)(1−b) |
-//! | `UpperQ` | Q[L > ε] | c > 1 | | 1/(1−a) |
-//! | `LowerQ` | Q[L ≤ ε] | c < 1 | | 1/(1−a⁻¹), from the loss below |
-//! | `UpperP` | P[L > ε] | c > 0 | | 1/(1−b), times e^{−x} |
+//! | `UpperQ` | `Q[L > ε]` | c > 1 | | 1/(1−a) |
+//! | `LowerQ` | `Q[L ≤ ε]` | c < 1 | | 1/(1−a⁻¹), from the loss below |
+//! | `UpperP` | `P[L > ε]` | c > 0 | | 1/(1−b), times e^{−x} |
 //!
 //! `a = e^{−(z−1)g}`, `b = e^{−zg}`, `n₀ = m₁/|a⁻¹| = 1−e^{−d}`, `m₀ = n₁/|a| = e^{−d}−e^{−g}`.
 //! All weights are non-negative, so `|K(c+it)| ≤ K(c)`, and nothing cancels near the real axis
@@ -73,9 +73,10 @@ pub(crate) struct Kernel {
 enum Form {
     Line,
     Lattice {
-        /// Numerator `n0 + n1·e^{±iθ}`.
+        /// Numerator `n0 + n1·e^{±iθ}`, each within `error` of itself.
         n0: f64,
         n1: f64,
+        error: f64,
         /// `(ρ, 1 − ρ)` of the two denominators.
         one: (f64, f64),
         zero: (f64, f64),
@@ -104,7 +105,10 @@ impl Kernel {
             Payoff::Covered => scaled(ln_one_minus_exp(rest) - gap, ln_one_minus_exp(gap) - to_one),
             _ => (1.0, 0.0, 0.0),
         };
-        Kernel { payoff, c, form: Form::Lattice { n0, n1, one, zero }, log_scale }
+        // A dozen units where the weights are computed as they are; where they are differences of
+        // logarithms, their size counts.
+        let error = UNIT * if step <= COARSE { 20.0 } else { 20.0 + 16.0 * (step + to_one) };
+        Kernel { payoff, c, form: Form::Lattice { n0, n1, error, one, zero }, log_scale }
     }
 
     /// The kernel at `t = 0`, within 64u relative.
@@ -115,7 +119,7 @@ impl Kernel {
                 let zero = if self.payoff.has_pole_at_zero() { self.c } else { 1.0 };
                 1.0 / (one * zero)
             }
-            Form::Lattice { n0, n1, one, zero } => {
+            Form::Lattice { n0, n1, one, zero, .. } => {
                 let a = if self.payoff.has_pole_at_one() { one.1 } else { 1.0 };
                 let b = if self.payoff.has_pole_at_zero() { zero.1 } else { 1.0 };
                 (n0 + n1) / (a * b)
@@ -130,7 +134,7 @@ impl Kernel {
     /// the denominators both components are sums of terms of one sign, each within 20u; the
     /// numerator can cancel, so its error is relative to `n0 + n1`.
     pub fn at(&self, t: f64, half: (f64, f64)) -> (Complex, f64) {
-        let value = match self.form {
+        match self.form {
             Form::Line => {
                 let z = Complex::new(self.c, t);
                 let pole = match self.payoff {
@@ -143,9 +147,9 @@ impl Kernel {
                     (true, false) => one.div(pole),
                     _ => one.div(z),
                 };
-                return (value, 40.0 * UNIT * value.abs());
+                (value, 40.0 * UNIT * value.abs())
             }
-            Form::Lattice { n0, n1, one, zero } => {
+            Form::Lattice { n0, n1, error, one, zero } => {
                 let (s, c) = half;
                 let (versine, sine) = (2.0 * s * s, 2.0 * s * c);
                 let denominator = |(rho, one_minus): (f64, f64), sign: f64| {
@@ -169,11 +173,10 @@ impl Kernel {
                     value = value.div(d);
                     modulus *= d.abs();
                 }
-                let error = UNIT * (100.0 * value.abs() + 60.0 * (n0 + n1) / modulus);
+                let error = 100.0 * UNIT * value.abs() + (40.0 * UNIT + error) * (n0 + n1) / modulus;
                 (value, error)
             }
-        };
-        value
+        }
     }
 
     /// First and second derivative of `ln K` in `c`: they only steer the choice of `c`.
@@ -183,7 +186,9 @@ impl Kernel {
             Losses::Lattice { step, .. } => step,
         };
         // g/(e^{gy} − 1), which is 1/y in the limit.
-        let pole = |y: f64| if step * y < 1e-8 { 1.0 / y } else { step / float::expm1(step * y) };
+        let pole = |y: f64| {
+            if step * y < 1e-8 { 1.0 / y } else { step / float::expm1(step * y) }
+        };
         let (mut first, mut second) = (0.0, 0.0);
         if payoff.has_pole_at_one() {
             let p = pole((c - 1.0).abs());

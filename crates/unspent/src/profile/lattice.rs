@@ -49,11 +49,7 @@ impl Lattice {
             }
         }
         let multiples: Option<Vec<u64>> = steps.iter().map(|a| a.multiple_of(&step)).collect();
-        let offset = spectrum
-            .kinds
-            .iter()
-            .map(|k| (&k.mu2 / &step).floor_and_fraction().0)
-            .sum();
+        let offset = spectrum.kinds.iter().map(|k| (&k.mu2 / &step).floor_and_fraction().0).sum();
         Some(Lattice { multiples: multiples?, step_f64: step.to_f64(), step, offset })
     }
 

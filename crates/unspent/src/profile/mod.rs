@@ -217,7 +217,7 @@ impl Accountant {
         first.intersect(if below <= 1.5 { covered() } else { call() })
     }
 
-    /// P[L > ε], strictly.
+    /// `P[L > ε]`, strictly.
     pub fn p_tail(&self, at: &Point, tolerance: f64) -> Bounds<Magnitude> {
         at_most_one(if self.is_exact() {
             self.solve(Payoff::UpperP, at, tolerance)
@@ -226,7 +226,7 @@ impl Accountant {
         })
     }
 
-    /// Q[L > ε], strictly.
+    /// `Q[L > ε]`, strictly.
     pub fn q_tail(&self, at: &Point, tolerance: f64) -> Bounds<Magnitude> {
         if !self.is_exact() {
             // Q[L > ε] = δ(ε) + e^ε·P[L > ε].
@@ -280,11 +280,7 @@ impl Accountant {
             sieve,
             s2: 0.0,
             payoff,
-            losses: Losses::Lattice {
-                step: lattice.step_f64,
-                gap: gap.to_f64(),
-                rest: rest.to_f64(),
-            },
+            losses: Losses::Lattice { step: lattice.step_f64, gap: gap.to_f64(), rest: rest.to_f64() },
             x,
             markov: if payoff == Payoff::Covered { at.dd } else { x },
             lattice: Some((lattice, &index)),

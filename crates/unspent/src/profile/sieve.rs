@@ -36,15 +36,10 @@ pub(crate) const WORK_LIMIT: u64 = 1 << 24;
 
 impl Sieve {
     /// Sieves `[0, end]` for a composition smoothed by `s2`; `None` if that takes too long.
-    pub fn new(
-        spectrum: &Spectrum,
-        s2: f64,
-        end: f64,
-        log_cut: f64,
-        work_limit: u64,
-    ) -> Option<Sieve> {
+    pub fn new(spectrum: &Spectrum, s2: f64, end: f64, log_cut: f64, work_limit: u64) -> Option<Sieve> {
         let leaf = 0.25 / (spectrum.mu2.hi + s2).sqrt();
-        let mut search = Search { kinds: &spectrum.kinds, s2, log_cut, leaf, work: 0, work_limit, windows: vec![] };
+        let mut search =
+            Search { kinds: &spectrum.kinds, s2, log_cut, leaf, work: 0, work_limit, windows: vec![] };
         search.run(end)?;
         let windows = search.windows;
         let measure = windows.iter().map(|(a, b)| b - a).sum();

@@ -60,7 +60,13 @@ impl Smoothing {
         .as_ref()
     }
 
-    pub fn solve(&self, accountant: &Accountant, payoff: Payoff, at: &Point, tolerance: f64) -> Bounds<Magnitude> {
+    pub fn solve(
+        &self,
+        accountant: &Accountant,
+        payoff: Payoff,
+        at: &Point,
+        tolerance: f64,
+    ) -> Bounds<Magnitude> {
         let spectrum = &accountant.spectrum;
         let mu2 = spectrum.mu2.hi;
         // The bracket is about s²·c(c−1) wide, relatively, at the tilt c.
@@ -138,7 +144,7 @@ impl Smoothing {
         })
     }
 
-    /// P[L > ε] from secants: δ is convex in `x = e^ε` with right slope −P[L > ε], so the chord to
+    /// `P[L > ε]` from secants: δ is convex in `x = e^ε` with right slope −`P[L > ε]`, so the chord to
     /// a point on the left is an upper bound and the chord to a point on the right a lower one.
     pub fn p_tail(&self, accountant: &Accountant, at: &Point, tolerance: f64) -> Bounds<Magnitude> {
         let here = accountant.delta(at, tolerance);
@@ -175,15 +181,15 @@ impl Smoothing {
             }
         }
         // δ ≥ 0 to the right gives e^ε·P ≤ … only through Q ≤ 1: P ≤ e^{−ε}·(1 − δ).
-        let cap = here.complement.upper().mul(
-            Magnitude::exp(at.dd.neg(), at.dd.hi.abs() * UNIT, Round::Up),
-            Round::Up,
-        );
+        let cap = here
+            .complement
+            .upper()
+            .mul(Magnitude::exp(at.dd.neg(), at.dd.hi.abs() * UNIT, Round::Up), Round::Up);
         let high = if cap < high { cap } else { high };
         Bounds::new(if low < high { low } else { high }, high)
     }
 
-    /// Q[L > ε] = δ(ε) + e^ε·P[L > ε].
+    /// `Q[L > ε]` = δ(ε) + e^ε·`P[L > ε]`.
     pub fn q_tail(&self, accountant: &Accountant, at: &Point, tolerance: f64) -> Bounds<Magnitude> {
         let here = accountant.delta(at, tolerance);
         let p = self.p_tail_from(accountant, at, tolerance, &here);
@@ -208,13 +214,9 @@ fn exp_gap(a: Dd, b: Dd) -> Bounds<Magnitude> {
     let gap = b.sub(a);
     let growth = float::expm1(gap.to_f64());
     let error = (a.hi.abs() + b.hi.abs()) * UNIT * UNIT;
-    let end = |round, growth: f64| {
-        Magnitude::exp(a, 4.0 * error, round).mul(Magnitude::from_f64(growth), round)
-    };
+    let end =
+        |round, growth: f64| Magnitude::exp(a, 4.0 * error, round).mul(Magnitude::from_f64(growth), round);
     // The difference of two double-doubles may lose digits: 4u relative and their own error.
     let slack = 16.0 + 8.0 * error / (gap.hi * UNIT);
-    Bounds::new(
-        end(Round::Down, float::down(growth, slack)),
-        end(Round::Up, float::up(growth, slack)),
-    )
+    Bounds::new(end(Round::Down, float::down(growth, slack)), end(Round::Up, float::up(growth, slack)))
 }

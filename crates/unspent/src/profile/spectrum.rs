@@ -158,12 +158,9 @@ impl Spectrum {
 impl Kind {
     fn add_to(&self, out: &mut LogPhi, tilt: &Tilt) {
         let remainder = self.count * tilt.remainder;
-        out.value = out
-            .value
-            .add(self.count_dd.mul(tilt.exponent))
-            .add(Dd::from(remainder));
-        out.error += self.count * (tilt.error + 16.0 * DD_UNIT * tilt.magnitude)
-            + 2.0 * UNIT * remainder.abs();
+        out.value = out.value.add(self.count_dd.mul(tilt.exponent)).add(Dd::from(remainder));
+        out.error +=
+            self.count * (tilt.error + 16.0 * DD_UNIT * tilt.magnitude) + 2.0 * UNIT * remainder.abs();
         out.drift = out.drift.add(self.count_dd.mul(tilt.drift));
         out.slope += self.count * tilt.slope;
         out.spread += self.count * tilt.spread;
@@ -178,9 +175,7 @@ fn weight(kind: &Kind) -> f64 {
 /// is cut below 2⁻²⁵⁶, and μ² is at least 10⁻¹² for each, so that a million kinds lose 2⁻¹⁹⁰.
 fn sum_mu2(kinds: &[Kind], keep: impl Fn(&Kind) -> bool) -> Dd {
     const BITS: u32 = 256;
-    let sum = kinds
-        .iter()
-        .filter(|k| keep(k))
-        .fold(BigInt::zero(), |sum, kind| sum + kind.mu2.floor_scaled(BITS));
+    let sum =
+        kinds.iter().filter(|k| keep(k)).fold(BigInt::zero(), |sum, kind| sum + kind.mu2.floor_scaled(BITS));
     (&Rational::integer(sum) / &Rational::integer(BigInt::from(1) << BITS)).to_dd()
 }

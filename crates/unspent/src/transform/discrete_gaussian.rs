@@ -161,7 +161,8 @@ impl DiscreteGaussianTransform {
         let theta = Theta::new(q);
         // Both constants with a part in 10⁹ to spare for their own rounding.
         let least_variance = if dual {
-            let sum: f64 = (1..12).map(|u| f64::from(u) * q / float::sinh_cosh((f64::from(u) * q).min(700.0)).0).sum();
+            let sum: f64 =
+                (1..12).map(|u| f64::from(u) * q / float::sinh_cosh((f64::from(u) * q).min(700.0)).0).sum();
             sigma2 * (1.0 - 2.0 * sum - 1e-9)
         } else {
             let cosh = float::sinh_cosh((0.25 / sigma2).min(300.0)).1;
@@ -212,12 +213,8 @@ impl Transform for DiscreteGaussianTransform {
         let (s, s_error) = self.theta.deficit(turns, b);
         let remainder = ln_one_minus(s, s_error);
         let one_minus = 1.0 - s.re;
-        let mut tilt = Tilt {
-            remainder: remainder.value.re,
-            error: remainder.error,
-            state: phi,
-            ..Tilt::default()
-        };
+        let mut tilt =
+            Tilt { remainder: remainder.value.re, error: remainder.error, state: phi, ..Tilt::default() };
         // Derivatives of 1 − S in c, a few terms of them.
         let (mut first, mut second) = (0.0, 0.0);
         for u in (1..6).map(f64::from) {
