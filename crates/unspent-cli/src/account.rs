@@ -2,11 +2,11 @@
 
 use clap::Args;
 use unspent::mechanism::parse_count;
-use unspent::{Composition, Delta, DiscreteGaussian, Epsilon, Error, Rational, Result};
+use unspent::{Composition, Delta, DiscreteGaussian, Epsilon, Error, Magnitude, Rational, Result, Rho};
 
 use crate::Failure;
 use crate::decimal::brief;
-use crate::report::{Figure, Input, LogBounds, Mechanism, Point, Report};
+use crate::report::{Conversions, Figure, Input, LogBounds, Mechanism, Point, Report};
 
 /// What a release promises: delta at given epsilon, epsilon at given delta.
 ///
@@ -65,6 +65,9 @@ pub struct Arguments {
     pub json: bool,
 }
 
+/// Kinds up to which ρ is added up exactly: with unlike denominators the fraction keeps growing.
+const EXACT_RHO: usize = 50;
+
 /// A well-formed question.
 pub struct Request {
     composition: Composition,
@@ -80,10 +83,7 @@ const EXAMPLE: &str = "for example: unspent account --mechanism sigma2=5,count=1
 /// Reads all arguments; computes no answer.
 pub fn parse(arguments: &Arguments) -> std::result::Result<Request, Failure> {
     if arguments.mechanisms.is_empty() {
-        return Err(Failure::usage(
-            "no release was described: at least one --mechanism is needed",
-            EXAMPLE,
-        ));
+        return Err(Failure::usage("no release was described: at least one --mechanism is needed", EXAMPLE));
     }
     if arguments.epsilons.is_empty() && arguments.deltas.is_empty() {
         return Err(Failure::usage(
@@ -96,23 +96,11 @@ pub fn parse(arguments: &Arguments) -> std::result::Result<Request, Failure> {
     for (index, text) in arguments.mechanisms.iter().enumerate() {
         let place = format!("--mechanism #{}", index + 1);
         let (noise, count) = parse_mechanism(&place, text)?;
-        mechanisms.push(Mechanism {
-            sigma2: noise.sigma2().clone(),
-            count,
-            shift: noise.shift(),
-        });
+        mechanisms.push(Mechanism { sigma2: noise.sigma2().clone(), count, shift: noise.shift() });
         groups.push((noise, count));
     }
-    let epsilons = arguments
-        .epsilons
-        .iter()
-        .map(|e| Epsilon::parse(e))
-        .collect::<Result<_>>()?;
-    let deltas = arguments
-        .deltas
-        .iter()
-        .map(|d| Delta::parse(d))
-        .collect::<Result<_>>()?;
+    let epsilons = arguments.epsilons.iter().map(|e| Epsilon::parse(e)).collect::<Result<_>>()?;
+    let deltas = arguments.deltas.iter().map(|d| Delta::parse(d)).collect::<Result<_>>()?;
     let tolerance = match &arguments.tolerance {
         Some(text) => Some(Rational::parse("tolerance", text)?.to_f64()),
         None => None,
@@ -121,23 +109,14 @@ pub fn parse(arguments: &Arguments) -> std::result::Result<Request, Failure> {
     if let Some(tolerance) = tolerance {
         composition = composition.with_tolerance(tolerance)?;
     }
-    Ok(Request {
-        composition,
-        mechanisms,
-        epsilons,
-        deltas,
-        tolerance,
-        tails: arguments.tails,
-    })
+    Ok(Request { composition, mechanisms, epsilons, deltas, tolerance, tails: arguments.tails })
 }
 
-const MECHANISM_HINT: &str =
-    "write it like sigma2=5,count=10,shift=1; count and shift may be left out";
+const MECHANISM_HINT: &str = "write it like sigma2=5,count=10,shift=1; count and shift may be left out";
 
 /// Reads `sigma2=…,count=…,shift=…`.
 fn parse_mechanism(place: &str, text: &str) -> Result<(DiscreteGaussian, u64)> {
-    let refuse =
-        |value: &str, allowed: &str| Err(Error::input(place, value, allowed, MECHANISM_HINT));
+    let refuse = |value: &str, allowed: &str| Err(Error::input(place, value, allowed, MECHANISM_HINT));
     let (mut sigma2, mut count, mut shift) = (None, None, None);
     for item in text.split(',') {
         let Some((key, value)) = item.split_once('=') else {
@@ -150,17 +129,11 @@ fn parse_mechanism(place: &str, text: &str) -> Result<(DiscreteGaussian, u64)> {
             key => return refuse(key, "one of the keys sigma2, count and shift"),
         };
         if known.replace(value).is_some() {
-            return refuse(
-                text,
-                &format!("a description that gives {} only once", key.trim()),
-            );
+            return refuse(text, &format!("a description that gives {} only once", key.trim()));
         }
     }
     let Some(sigma2) = sigma2 else {
-        return refuse(
-            text,
-            "a description that gives sigma2, the variance of the noise",
-        );
+        return refuse(text, "a description that gives sigma2, the variance of the noise");
     };
     let noise = DiscreteGaussian::parse(sigma2, shift.unwrap_or("1")).map_err(|e| e.at(place))?;
     let count = parse_count(count.unwrap_or("1")).map_err(|e| e.at(place))?;
@@ -170,21 +143,24 @@ fn parse_mechanism(place: &str, text: &str) -> Result<(DiscreteGaussian, u64)> {
 impl Request {
     /// Computes every answer.
     pub fn answer(self) -> Result<Report> {
+        let rho = if self.composition.kinds() <= EXACT_RHO {
+            Figure::Exact(self.composition.rho())
+        } else {
+            self.composition.rho_bounds().into()
+        };
         let mut points = vec![];
         for epsilon in &self.epsilons {
             let place = |e: Error| e.at(format!("--epsilon {}", brief(epsilon.value())));
             let delta = self.composition.delta(epsilon).map_err(place)?;
             let tail = |tail: fn(&Composition, &Epsilon) -> _| {
-                self.tails
-                    .then(|| tail(&self.composition, epsilon))
-                    .transpose()
-                    .map_err(place)
+                self.tails.then(|| tail(&self.composition, epsilon)).transpose().map_err(place)
             };
             points.push(Point {
                 input: Input::Epsilon,
                 epsilon: Figure::Exact(epsilon.value().clone()),
                 delta: delta.into(),
                 log10_delta: LogBounds::of(delta),
+                zcdp: None,
                 p_tail: tail(Composition::p_tail)?.map(Figure::from),
                 q_tail: tail(Composition::q_tail)?.map(Figure::from),
             });
@@ -195,7 +171,8 @@ impl Request {
                 input: Input::Delta,
                 epsilon: self.composition.epsilon(delta).map_err(place)?.into(),
                 delta: Figure::Exact(delta.value().clone()),
-                log10_delta: LogBounds::of_exact(delta.value()),
+                log10_delta: LogBounds::of(delta.value().to_bounds()),
+                zcdp: conversions(&rho, delta),
                 p_tail: None,
                 q_tail: None,
             });
@@ -203,11 +180,24 @@ impl Request {
         Ok(Report {
             points,
             method: self.composition.method(),
-            rho: self.composition.rho(),
+            rho,
             mechanisms: self.mechanisms,
             kinds: self.composition.kinds(),
             tolerance: self.tolerance,
             version: env!("CARGO_PKG_VERSION"),
         })
     }
+}
+
+/// ε by the published conversions; `None` where ρ is too small for them.
+fn conversions(rho: &Figure, delta: &Delta) -> Option<Conversions> {
+    let rho = match rho {
+        Figure::Exact(rho) => rho.clone(),
+        Figure::Between { upper, .. } => upper.to_rational(),
+    };
+    let rho = Rho::new(rho).ok()?;
+    Some(Conversions {
+        canonne_kamath_steinke: Magnitude::from_f64(rho.epsilon_canonne_kamath_steinke(delta)),
+        bun_steinke: Magnitude::from_f64(rho.epsilon_bun_steinke(delta)),
+    })
 }

@@ -52,22 +52,14 @@ struct Failure {
 impl Failure {
     /// Arguments that say too little or make no sense together.
     fn usage(cause: impl Into<String>, hint: impl Into<String>) -> Failure {
-        Failure {
-            cause: cause.into(),
-            hint: hint.into(),
-            code: 2,
-        }
+        Failure { cause: cause.into(), hint: hint.into(), code: 2 }
     }
 }
 
 impl From<unspent::Error> for Failure {
     fn from(error: unspent::Error) -> Failure {
         let code = if error.is_input() { 2 } else { 1 };
-        Failure {
-            cause: error.to_string(),
-            hint: error.hint().into(),
-            code,
-        }
+        Failure { cause: error.to_string(), hint: error.hint().into(), code }
     }
 }
 
@@ -84,10 +76,7 @@ impl From<io::Error> for Failure {
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(|defect| {
         report_failure(&Failure {
-            cause: format!(
-                "a defect of unspent: {}",
-                defect.to_string().replace('\n', " ")
-            ),
+            cause: format!("a defect of unspent: {}", defect.to_string().replace('\n', " ")),
             hint: "no answer is better than a wrong one; please report the command line".into(),
             code: 1,
         });
@@ -104,12 +93,7 @@ fn main() -> ExitCode {
 
 fn report_failure(failure: &Failure) {
     // If stderr is gone too, the exit code is all there is to say it with.
-    let _ = writeln!(
-        io::stderr(),
-        "error: {}\nhint: {}",
-        failure.cause,
-        failure.hint
-    );
+    let _ = writeln!(io::stderr(), "error: {}\nhint: {}", failure.cause, failure.hint);
 }
 
 fn run() -> Result<(), Failure> {
@@ -122,11 +106,7 @@ fn run() -> Result<(), Failure> {
         Command::Account(arguments) => {
             let json = arguments.json;
             let report = account::parse(&arguments)?.answer()?;
-            write(&if json {
-                render::json(&report)
-            } else {
-                render::table(&report)
-            })
+            write(&if json { render::json(&report) } else { render::table(&report) })
         }
     }
 }
@@ -134,10 +114,7 @@ fn run() -> Result<(), Failure> {
 /// Writes to stdout; a reader that has seen enough is not an error.
 fn write(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
-    match stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush())
-    {
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => Ok(result?),
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use unspent::{Method, Round};
+use unspent::{Magnitude, Method, Round};
 
 use crate::decimal::{self, READABLE};
 use crate::report::{Figure, Input, Point, Report};
@@ -19,38 +19,15 @@ pub fn json(report: &Report) -> String {
 pub fn table(report: &Report) -> String {
     let mut text = String::new();
     release(&mut text, report);
-    let epsilon = [
-        "epsilon, given",
-        "delta: guarantee (≤)",
-        "delta: truth is at least (≥)",
-    ];
-    answers(&mut text, report, Input::Epsilon, epsilon, |point| {
-        Some(&point.delta)
-    });
-    let delta = [
-        "delta, given",
-        "epsilon: guarantee (≤)",
-        "epsilon: truth is at least (≥)",
-    ];
-    answers(&mut text, report, Input::Delta, delta, |point| {
-        Some(&point.epsilon)
-    });
-    let p_tail = [
-        "epsilon, given",
-        "P[L > epsilon], record absent (≤)",
-        "at least (≥)",
-    ];
-    answers(&mut text, report, Input::Epsilon, p_tail, |point| {
-        point.p_tail.as_ref()
-    });
-    let q_tail = [
-        "epsilon, given",
-        "Q[L > epsilon], record present (≤)",
-        "at least (≥)",
-    ];
-    answers(&mut text, report, Input::Epsilon, q_tail, |point| {
-        point.q_tail.as_ref()
-    });
+    let epsilon = ["epsilon, given", "delta: guarantee (≤)", "delta: truth is at least (≥)"];
+    answers(&mut text, report, Input::Epsilon, epsilon, |point| Some(&point.delta));
+    let delta = ["delta, given", "epsilon: guarantee (≤)", "epsilon: truth is at least (≥)"];
+    answers(&mut text, report, Input::Delta, delta, |point| Some(&point.epsilon));
+    conversions(&mut text, report);
+    let p_tail = ["epsilon, given", "P[L > epsilon], record absent (≤)", "at least (≥)"];
+    answers(&mut text, report, Input::Epsilon, p_tail, |point| point.p_tail.as_ref());
+    let q_tail = ["epsilon, given", "Q[L > epsilon], record present (≤)", "at least (≥)"];
+    answers(&mut text, report, Input::Epsilon, q_tail, |point| point.q_tail.as_ref());
     text += "\
 Every (≤) is a guarantee for this release: one record moves only these answers, each by its shift.
 Whether neighbours add, remove or replace a record is up to the counts and shifts given.
@@ -60,15 +37,11 @@ Whether neighbours add, remove or replace a record is up to the counts and shift
 
 fn release(text: &mut String, report: &Report) {
     let total: u128 = report.mechanisms.iter().map(|m| u128::from(m.count)).sum();
-    let rho = decimal::exact(&report.rho).map_or_else(
-        || {
-            format!(
-                "≤ {}",
-                decimal::to_decimal(&report.rho, READABLE, Round::Up)
-            )
-        },
-        |exact| format!("= {exact}"),
-    );
+    let rho = match &report.rho {
+        Figure::Exact(rho) => decimal::exact(rho).map(|exact| format!("= {exact}")),
+        Figure::Between { .. } => None,
+    };
+    let rho = rho.unwrap_or_else(|| format!("≤ {}", report.rho.at_most(READABLE)));
     let _ = writeln!(
         text,
         "Release: {total} {} with discrete Gaussian noise of {} {}; zCDP rho {rho}",
@@ -78,30 +51,17 @@ fn release(text: &mut String, report: &Report) {
     );
     let mut rows = vec![];
     for m in report.mechanisms.iter().take(SHOWN) {
-        rows.push([
-            m.count.to_string(),
-            decimal::brief(&m.sigma2),
-            m.shift.to_string(),
-        ]);
+        rows.push([m.count.to_string(), decimal::brief(&m.sigma2), m.shift.to_string()]);
     }
     columns(text, ["count", "sigma2", "shift"], &rows);
     if report.mechanisms.len() > SHOWN {
-        let _ = writeln!(
-            text,
-            "  … and {} more groups",
-            report.mechanisms.len() - SHOWN
-        );
+        let _ = writeln!(text, "  … and {} more groups", report.mechanisms.len() - SHOWN);
     }
     let _ = writeln!(text, "\nMethod: {}", in_words(report.method));
-    let any_delta = report
-        .points
-        .iter()
-        .any(|point| point.input == Input::Epsilon);
+    let any_delta = report.points.iter().any(|point| point.input == Input::Epsilon);
     if let Some(tolerance) = report.tolerance.filter(|_| any_delta) {
-        let _ = writeln!(
-            text,
-            "Tolerance: each delta asked for is known to a relative width of {tolerance:e}."
-        );
+        let _ =
+            writeln!(text, "Tolerance: each delta asked for is known to a relative width of {tolerance:e}.");
     }
     text.push('\n');
 }
@@ -117,9 +77,7 @@ fn in_words(method: Method) -> &'static str {
         Method::Smoothing => {
             "smoothing. No usable lattice; the two ends are a certified bracket around the truth."
         }
-        Method::Continuous => {
-            "continuous. The privacy loss is smooth by itself; only rounding is left."
-        }
+        Method::Continuous => "continuous. The privacy loss is smooth by itself; only rounding is left.",
     }
 }
 
@@ -148,21 +106,27 @@ fn answers(
     }
 }
 
+/// What zCDP alone would say, for comparison.
+fn conversions(text: &mut String, report: &Report) {
+    let mut rows = vec![];
+    for point in &report.points {
+        if let (Figure::Exact(delta), Some(zcdp)) = (&point.delta, &point.zcdp) {
+            let up = |x: &Magnitude| padded(&x.to_decimal(READABLE, Round::Up));
+            rows.push([decimal::brief(delta), up(&zcdp.canonne_kamath_steinke), up(&zcdp.bun_steinke)]);
+        }
+    }
+    if !rows.is_empty() {
+        let heads = ["for comparison", "from rho, Canonne-Kamath-Steinke (≤)", "from rho, Bun-Steinke (≤)"];
+        columns(text, heads, &rows);
+        text.push('\n');
+    }
+}
+
 /// The same number with its trailing zeros, so that digits stand below digits.
 fn padded(number: &str) -> String {
-    let (digits, exponent) = number
-        .find('e')
-        .map_or((number, ""), |at| number.split_at(at));
-    let significant = digits
-        .trim_start_matches(['0', '.'])
-        .bytes()
-        .filter(u8::is_ascii_digit)
-        .count();
-    let missing = if digits.contains('.') {
-        (READABLE as usize).saturating_sub(significant)
-    } else {
-        0
-    };
+    let (digits, exponent) = number.find('e').map_or((number, ""), |at| number.split_at(at));
+    let significant = digits.trim_start_matches(['0', '.']).bytes().filter(u8::is_ascii_digit).count();
+    let missing = if digits.contains('.') { (READABLE as usize).saturating_sub(significant) } else { 0 };
     format!("{digits}{}{exponent}", "0".repeat(missing))
 }
 
@@ -170,11 +134,7 @@ fn padded(number: &str) -> String {
 fn columns<const N: usize>(text: &mut String, heads: [&str; N], rows: &[[String; N]]) {
     let width = |s: &str| s.chars().count();
     let widths: [usize; N] = std::array::from_fn(|i| {
-        rows.iter()
-            .map(|row| width(&row[i]))
-            .chain([width(heads[i])])
-            .max()
-            .unwrap_or(0)
+        rows.iter().map(|row| width(&row[i])).chain([width(heads[i])]).max().unwrap_or(0)
     });
     let mut line = |cells: [&str; N]| {
         let mut line = String::new();

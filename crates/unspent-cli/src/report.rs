@@ -3,7 +3,7 @@
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use unspent::{Bounds, Magnitude, Method, Rational, Round};
 
-use crate::decimal::{self, FULL};
+use crate::decimal::FULL;
 
 /// A release and its guarantees.
 #[derive(serde::Serialize)]
@@ -14,8 +14,7 @@ pub struct Report {
     #[serde(serialize_with = "method_name")]
     pub method: Method,
     /// The release satisfies ρ-zCDP and no smaller ρ.
-    #[serde(serialize_with = "fraction")]
-    pub rho: Rational,
+    pub rho: Figure,
     /// The mechanisms, as given.
     pub mechanisms: Vec<Mechanism>,
     /// The number of distinct ones among them.
@@ -49,12 +48,26 @@ pub struct Point {
     pub delta: Figure,
     /// log₁₀ δ.
     pub log10_delta: LogBounds,
+    /// What the published conversions from zCDP say of ε, where δ was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub zcdp: Option<Conversions>,
     /// P[L > ε].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p_tail: Option<Figure>,
     /// Q[L > ε].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub q_tail: Option<Figure>,
+}
+
+/// ε by the published conversions, rounded up: valid for the release, and not tight.
+#[derive(serde::Serialize)]
+pub struct Conversions {
+    /// Canonne, Kamath and Steinke's.
+    #[serde(serialize_with = "rounded_up")]
+    pub canonne_kamath_steinke: Magnitude,
+    /// Bun and Steinke's.
+    #[serde(serialize_with = "rounded_up")]
+    pub bun_steinke: Magnitude,
 }
 
 /// What was given.
@@ -84,7 +97,7 @@ impl Figure {
     /// A decimal that is not above the number.
     pub fn at_least(&self, digits: u32) -> String {
         match self {
-            Figure::Exact(x) => decimal::to_decimal(x, digits, Round::Down),
+            Figure::Exact(x) => x.to_decimal(digits, Round::Down),
             Figure::Between { lower, .. } => lower.to_decimal(digits, Round::Down),
         }
     }
@@ -92,7 +105,7 @@ impl Figure {
     /// A decimal that is not below the number.
     pub fn at_most(&self, digits: u32) -> String {
         match self {
-            Figure::Exact(x) => decimal::to_decimal(x, digits, Round::Up),
+            Figure::Exact(x) => x.to_decimal(digits, Round::Up),
             Figure::Between { upper, .. } => upper.to_decimal(digits, Round::Up),
         }
     }
@@ -100,10 +113,7 @@ impl Figure {
 
 impl From<Bounds<Magnitude>> for Figure {
     fn from(bounds: Bounds<Magnitude>) -> Figure {
-        Figure::Between {
-            lower: bounds.lower(),
-            upper: bounds.upper(),
-        }
+        Figure::Between { lower: bounds.lower(), upper: bounds.upper() }
     }
 }
 
@@ -111,25 +121,15 @@ impl From<Bounds<f64>> for Figure {
     fn from(bounds: Bounds<f64>) -> Figure {
         // An ε is never negative, even where its lower end is.
         let end = |x: f64| Magnitude::from_f64(x.max(0.0));
-        Figure::Between {
-            lower: end(bounds.lower()),
-            upper: end(bounds.upper()),
-        }
+        Figure::Between { lower: end(bounds.lower()), upper: end(bounds.upper()) }
     }
 }
 
 impl Serialize for Figure {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (lower, upper) = match self {
-            // An exact decimal however long; what has none is rounded like any other.
-            Figure::Exact(x) if !x.to_decimal_or_fraction().contains('/') => {
-                (x.to_decimal_or_fraction(), x.to_decimal_or_fraction())
-            }
-            _ => (self.at_least(FULL), self.at_most(FULL)),
-        };
         let mut pair = serializer.serialize_struct("Figure", 2)?;
-        pair.serialize_field("lower", &lower)?;
-        pair.serialize_field("upper", &upper)?;
+        pair.serialize_field("lower", &self.at_least(FULL))?;
+        pair.serialize_field("upper", &self.at_most(FULL))?;
         pair.end()
     }
 }
@@ -142,27 +142,15 @@ pub struct LogBounds {
 }
 
 impl LogBounds {
-    /// Of a computed δ.
+    /// Of δ.
     pub fn of(delta: Bounds<Magnitude>) -> LogBounds {
         let bounds = delta.log10();
         LogBounds::new(bounds.lower(), bounds.upper())
     }
 
-    /// Of a given δ > 0.
-    pub fn of_exact(delta: &Rational) -> LogBounds {
-        LogBounds::new(
-            decimal::log10(delta, Round::Down),
-            decimal::log10(delta, Round::Up),
-        )
-    }
-
     fn new(lower: f64, upper: f64) -> LogBounds {
         let finite = |x: f64| x.is_finite().then_some(x);
-        // A probability is at most 1.
-        LogBounds {
-            lower: finite(lower),
-            upper: finite(upper.min(0.0)),
-        }
+        LogBounds { lower: finite(lower), upper: finite(upper) }
     }
 }
 
@@ -170,8 +158,8 @@ fn method_name<S: Serializer>(method: &Method, serializer: S) -> Result<S::Ok, S
     serializer.serialize_str(method.name())
 }
 
-fn fraction<S: Serializer>(x: &Rational, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&x.to_string())
+fn rounded_up<S: Serializer>(x: &Magnitude, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&x.to_decimal(FULL, Round::Up))
 }
 
 fn decimal_or_fraction<S: Serializer>(x: &Rational, serializer: S) -> Result<S::Ok, S::Error> {

@@ -11,12 +11,7 @@ pub fn failure(error: &clap::Error) -> Failure {
         ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             "no command was given".into()
         }
-        _ => rendered
-            .lines()
-            .next()
-            .unwrap_or_default()
-            .trim_start_matches("error: ")
-            .to_string(),
+        _ => rendered.lines().next().unwrap_or_default().trim_start_matches("error: ").to_string(),
     };
     let examples = "`unspent account --help` has examples";
     let hint = match suggestion(error) {
@@ -27,11 +22,11 @@ pub fn failure(error: &clap::Error) -> Failure {
 }
 
 fn suggestion(error: &clap::Error) -> Option<&str> {
-    [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand]
-        .into_iter()
-        .find_map(|kind| match error.get(kind)? {
+    [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand].into_iter().find_map(|kind| {
+        match error.get(kind)? {
             ContextValue::String(similar) => Some(similar.as_str()),
             ContextValue::Strings(similar) => similar.first().map(String::as_str),
             _ => None,
-        })
+        }
+    })
 }

@@ -243,6 +243,9 @@ impl Magnitude {
         if self.is_zero() {
             return f64::NEG_INFINITY;
         }
+        if self == Magnitude::ONE {
+            return 0.0;
+        }
         // ln m + e·ln 2: two roundings and one function, each at most 4u of a part.
         let a = float::ln(self.mantissa);
         let b = self.exponent as f64 * std::f64::consts::LN_2;
@@ -375,21 +378,7 @@ impl Magnitude {
         if self.is_zero() {
             return "0".into();
         }
-        // The estimate of the leading digit's place is off by one near a power of ten, and by
-        // more where the logarithm itself has no digits after the point.
-        let mut leading = self.log10(Round::Down).floor() as i64;
-        let (least, limit) = (10u128.pow(digits - 1), 10u128.pow(digits));
-        loop {
-            let n = self.scaled_integer(i64::from(digits) - 1 - leading, round);
-            if n >= limit {
-                leading += (i64::from(n.ilog10()) + 1 - i64::from(digits)).max(1);
-            } else if n < least {
-                leading -=
-                    if n == 0 { i64::from(digits) } else { i64::from(digits) - 1 - i64::from(n.ilog10()) };
-            } else {
-                return format_decimal(n, digits, leading);
-            }
-        }
+        to_decimal(self.log10(Round::Down), digits, |power| self.scaled_integer(power, round))
     }
 
     /// `⌊self·10^power⌋` or `⌈self·10^power⌉`, enclosed even when `10^power` is not exact.
@@ -444,6 +433,26 @@ fn power_of_ten(power: u64) -> (BigUint, BigUint, i64) {
         }
     }
     (low, high, shift)
+}
+
+/// The digits of a positive number, given about its decimal logarithm and `x·10^power` rounded to an
+/// integer in the direction wanted.
+pub(crate) fn to_decimal(log10: f64, digits: u32, scaled: impl Fn(i64) -> u128) -> String {
+    // The estimate of the leading digit's place is off by one near a power of ten, and by more
+    // where the logarithm itself has no digits after the point.
+    let mut leading = log10.floor() as i64;
+    let (least, limit) = (10u128.pow(digits - 1), 10u128.pow(digits));
+    loop {
+        let n = scaled(i64::from(digits) - 1 - leading);
+        if n >= limit {
+            leading += (i64::from(n.ilog10()) + 1 - i64::from(digits)).max(1);
+        } else if n < least {
+            let found = if n == 0 { -1 } else { i64::from(n.ilog10()) };
+            leading -= i64::from(digits) - 1 - found;
+        } else {
+            return format_decimal(n, digits, leading);
+        }
+    }
 }
 
 /// Writes `n / 10^(digits−1) · 10^leading`, trailing zeros dropped.

@@ -124,12 +124,22 @@ impl Composition {
     }
 
     /// ρ = Σ nΔ²/2σ², exactly: the composition satisfies ρ-zCDP and no smaller ρ.
+    ///
+    /// With thousands of incommensurate variances the fraction has as many digits as all of them
+    /// together; [`rho_bounds`](Composition::rho_bounds) has not.
     #[must_use]
     pub fn rho(&self) -> Rational {
         let twice = self.groups.iter().fold(Rational::integer(0), |sum, group| {
             sum + &group.mechanism.mu_squared() * &Rational::from(group.count)
         });
         twice / Rational::integer(2)
+    }
+
+    /// ρ to double precision.
+    pub fn rho_bounds(&self) -> Bounds<f64> {
+        // μ² is a double-double, within 2⁻¹⁰⁰: its nearest double and a step either way.
+        let rho = 0.5 * self.accountant.mu2();
+        Bounds::new(rho.next_down(), rho.next_up())
     }
 
     /// The least δ for which the release is (ε, δ)-differentially private.
@@ -140,19 +150,7 @@ impl Composition {
 
     /// The least ε for which the release is (ε, δ)-differentially private.
     pub fn epsilon(&self, delta: &Delta) -> Result<Bounds<f64>> {
-        let epsilon = self.accountant.epsilon(&delta.0, self.aim());
-        if epsilon.upper().is_finite() {
-            Ok(epsilon)
-        } else {
-            Err(Error::unreachable(
-                format!(
-                    "epsilon at delta = {} lies above {} and could not be bounded from above",
-                    delta.0,
-                    epsilon.lower()
-                ),
-                "the noise is far too small or the delta far too extreme for double precision",
-            ))
-        }
+        Ok(self.accountant.epsilon(delta, self.aim()))
     }
 
     /// δ on a grid of ε.
@@ -215,7 +213,7 @@ impl Epsilon {
 
     /// Reads ε from text.
     pub fn parse(text: &str) -> Result<Epsilon> {
-        Epsilon::new(Rational::parse("epsilon", text)?)
+        Epsilon::new(Rational::parse("epsilon", text)?).map_err(|e| e.quoting(text))
     }
 
     /// The exact value.
@@ -245,7 +243,7 @@ impl Delta {
 
     /// Reads δ from text.
     pub fn parse(text: &str) -> Result<Delta> {
-        Delta::new(Rational::parse("delta", text)?)
+        Delta::new(Rational::parse("delta", text)?).map_err(|e| e.quoting(text))
     }
 
     /// The exact value.

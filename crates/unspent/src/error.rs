@@ -21,6 +21,13 @@ enum Cause {
 /// Values quoted in messages are cut at this many characters.
 const QUOTED: usize = 60;
 
+fn quoted(value: &str) -> String {
+    if value.chars().count() <= QUOTED {
+        return value.into();
+    }
+    value.chars().take(QUOTED).collect::<String>() + "…"
+}
+
 impl Error {
     /// The input `field` was given as `value`; `allowed` says what it takes.
     pub fn input(
@@ -29,10 +36,7 @@ impl Error {
         allowed: impl Into<String>,
         hint: impl Into<String>,
     ) -> Error {
-        let mut value = value.to_string();
-        if value.chars().count() > QUOTED {
-            value = value.chars().take(QUOTED).collect::<String>() + "…";
-        }
+        let value = quoted(&value.to_string());
         Error {
             cause: Cause::Input { field: field.into(), value, allowed: allowed.into() },
             hint: hint.into(),
@@ -40,16 +44,26 @@ impl Error {
     }
 
     pub(crate) fn tolerance(quantity: impl Into<String>, asked: f64, achieved: f64) -> Error {
-        Error {
-            cause: Cause::Tolerance { quantity: quantity.into(), asked, achieved },
-            hint: format!(
+        let hint = if achieved.is_finite() {
+            format!(
                 "ask for a tolerance of {achieved:.1e} or more, or for none to get the bounds as they are"
-            ),
-        }
+            )
+        } else {
+            "ask for no tolerance to get the bounds as they are".into()
+        };
+        Error { cause: Cause::Tolerance { quantity: quantity.into(), asked, achieved }, hint }
     }
 
     pub(crate) fn unreachable(cause: impl Into<String>, hint: impl Into<String>) -> Error {
         Error { cause: Cause::Unreachable(cause.into()), hint: hint.into() }
+    }
+
+    /// The same error, quoting the value as it was written.
+    pub(crate) fn quoting(mut self, text: &str) -> Error {
+        if let Cause::Input { value, .. } = &mut self.cause {
+            *value = quoted(text.trim());
+        }
+        self
     }
 
     /// One line of advice.
@@ -88,9 +102,13 @@ impl fmt::Display for Error {
             Cause::Input { field, value, allowed } => {
                 write!(f, "{field}: `{value}` is not {allowed}")
             }
-            Cause::Tolerance { quantity, asked, achieved } => write!(
+            Cause::Tolerance { quantity, asked, achieved } if achieved.is_finite() => write!(
                 f,
                 "{quantity}: the certified bounds are {achieved:.1e} wide relative to the value, wider than the tolerance {asked:.1e}"
+            ),
+            Cause::Tolerance { quantity, asked, .. } => write!(
+                f,
+                "{quantity}: the certified bounds reach down to 0, wider than any tolerance, {asked:.1e} was asked for"
             ),
             Cause::Unreachable(cause) => f.write_str(cause),
         }

@@ -13,7 +13,7 @@ use num_integer::Integer;
 use num_rational::BigRational;
 use num_traits::{One, Pow, Signed, ToPrimitive, Zero};
 
-use crate::bounds::Magnitude;
+use crate::bounds::{self, Bounds, Magnitude, Round};
 use crate::error::{Error, Result};
 use crate::float::Dd;
 
@@ -79,8 +79,10 @@ impl Rational {
         if range.contains(&self) {
             return Ok(self);
         }
-        let hint = if self.0.is_negative() || self.0.is_zero() {
-            format!("{field} must be positive: check the sign and the units")
+        let hint = if self.0.is_negative() {
+            format!("{field} is never negative: check the sign")
+        } else if self.0.is_zero() {
+            format!("{field} must be positive")
         } else {
             format!("check the units of {field}")
         };
@@ -197,6 +199,39 @@ impl Rational {
             Magnitude::from_parts(low as f64, exponent),
             Magnitude::from_parts((low + u64::from(inexact)) as f64, exponent),
         )
+    }
+
+    /// Magnitudes around `|self|`, equal if it has at most 53 bits.
+    pub fn to_bounds(&self) -> Bounds<Magnitude> {
+        let (lower, upper) = self.to_magnitude_bounds();
+        Bounds::new(lower, upper)
+    }
+
+    /// Decimal digits of `|self|`, at most `digits` of them, rounded in the given direction.
+    ///
+    /// ```
+    /// use unspent::{Rational, Round};
+    /// let third: Rational = "1/3".parse()?;
+    /// assert_eq!(third.to_decimal(5, Round::Up), "0.33334");
+    /// # Ok::<(), unspent::Error>(())
+    /// ```
+    #[must_use]
+    pub fn to_decimal(&self, digits: u32, round: Round) -> String {
+        if self.is_zero() {
+            return "0".into();
+        }
+        let (numerator, denominator) = (self.0.numer().magnitude(), self.0.denom().magnitude());
+        let estimate = self.to_magnitude_bounds().0.log10(Round::Down);
+        bounds::to_decimal(estimate, digits, |power| {
+            let ten = BigUint::from(10u8).pow(power.unsigned_abs());
+            let (whole, rest) = if power >= 0 {
+                (numerator * ten).div_rem(denominator)
+            } else {
+                numerator.div_rem(&(denominator * ten))
+            };
+            let n = whole.to_u128().unwrap_or(u128::MAX);
+            if round == Round::Up && !rest.is_zero() { n.saturating_add(1) } else { n }
+        })
     }
 
     /// Writes `self` in decimal if that is finite and short, as a fraction otherwise.

@@ -33,3 +33,8 @@ pub use mechanism::{DiscreteGaussian, Gaussian, Mechanism};
 pub use profile::Method;
 pub use tradeoff::{Alpha, Knot};
 pub use zcdp::Rho;
+
+/// The README's code, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

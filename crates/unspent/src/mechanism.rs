@@ -45,10 +45,9 @@ impl DiscreteGaussian {
     /// # Ok::<(), unspent::Error>(())
     /// ```
     pub fn parse(sigma2: &str, shift: &str) -> Result<DiscreteGaussian> {
-        let sigma2 = Rational::parse("sigma2", sigma2)?;
-        let exact = Rational::parse("shift", shift)?;
-        let shift = exact.multiple_of(&Rational::integer(1)).ok_or_else(|| shift_error(&exact))?;
-        DiscreteGaussian::new(sigma2, shift)
+        let variance = check_sigma2(Rational::parse("sigma2", sigma2)?).map_err(|e| e.quoting(sigma2))?;
+        let whole = Rational::parse("shift", shift)?.multiple_of(&Rational::integer(1));
+        DiscreteGaussian::new(variance, whole.unwrap_or(0)).map_err(|e| e.quoting(shift))
     }
 
     /// σ².

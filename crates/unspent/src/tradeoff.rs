@@ -35,7 +35,7 @@ impl Alpha {
 
     /// Reads α from text.
     pub fn parse(text: &str) -> Result<Alpha> {
-        Alpha::new(Rational::parse("alpha", text)?)
+        Alpha::new(Rational::parse("alpha", text)?).map_err(|e| e.quoting(text))
     }
 }
 

@@ -35,7 +35,7 @@ impl Rho {
 
     /// Reads ρ from text.
     pub fn parse(text: &str) -> Result<Rho> {
-        Rho::new(Rational::parse("rho", text)?)
+        Rho::new(Rational::parse("rho", text)?).map_err(|e| e.quoting(text))
     }
 
     /// The exact value.
@@ -67,21 +67,7 @@ impl Rho {
     /// once, rounded up.
     #[must_use]
     pub fn epsilon_canonne_kamath_steinke(&self, delta: &Delta) -> f64 {
-        let rho = self.upper();
-        let log = log_lower(delta);
-        let at = |t: f64| {
-            // α − 1 = e^t.
-            let excess = float::exp(t);
-            let alpha = 1.0 + excess;
-            let parts = [rho * alpha, (-log - float::ln1p(excess)) / excess, -float::ln1p(1.0 / excess)];
-            // The value as computed, and what the roundings can have cost: at most 16u of each
-            // part, and of the two logarithms inside the quotient.
-            let inside = (log.abs() + float::ln1p(excess)) / excess;
-            let size = parts.iter().map(|p| p.abs()).sum::<f64>() + inside;
-            (parts.iter().sum::<f64>(), 32.0 * float::UNIT * size)
-        };
-        let (value, slack) = at(golden(|t| at(t).0, -60.0, 60.0, 80));
-        (value + slack).next_up().max(0.0)
+        canonne_kamath_steinke(self.upper(), delta)
     }
 
     /// `e^{−(ε−ρ)²/4ρ}` for ε > ρ, otherwise 1: Bun and Steinke's δ at ε.
@@ -114,6 +100,24 @@ impl Rho {
         let delta = Magnitude::exp(exponent, slack, Round::Up);
         if delta < Magnitude::ONE { delta } else { Magnitude::ONE }
     }
+}
+
+/// [`Rho::epsilon_canonne_kamath_steinke`] at an upper bound of ρ.
+pub(crate) fn canonne_kamath_steinke(rho: f64, delta: &Delta) -> f64 {
+    let log = log_lower(delta);
+    let at = |t: f64| {
+        // α − 1 = e^t.
+        let excess = float::exp(t);
+        let alpha = 1.0 + excess;
+        let parts = [rho * alpha, (-log - float::ln1p(excess)) / excess, -float::ln1p(1.0 / excess)];
+        // The value as computed, and what the roundings can have cost: at most 16u of each
+        // part, and of the two logarithms inside the quotient.
+        let inside = (log.abs() + float::ln1p(excess)) / excess;
+        let size = parts.iter().map(|p| p.abs()).sum::<f64>() + inside;
+        (parts.iter().sum::<f64>(), 32.0 * float::UNIT * size)
+    };
+    let (value, slack) = at(golden(|t| at(t).0, -60.0, 60.0, 80));
+    (value + slack).next_up().max(0.0)
 }
 
 /// A lower bound of ln δ.

@@ -30,7 +30,7 @@ use crate::float::{self, Complex, DD_UNIT, Dd, FUNCTION, PI, Sum, UNIT};
 const ALIAS: f64 = 1e-13;
 
 /// Nodes times kinds after which an integral is refused as too long.
-const WORK_LIMIT: u64 = 1 << 23;
+const WORK_LIMIT: u64 = 1 << 22;
 
 /// Where the modulus is known to fall from node to node, the rest is bounded instead of computed
 /// once it is below this fraction of the sum so far.

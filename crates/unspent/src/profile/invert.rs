@@ -6,8 +6,10 @@
 
 use super::{Accountant, Delta, Point};
 use crate::bounds::{Bounds, Magnitude, Round};
+use crate::composition::Delta as TargetDelta;
 use crate::exact::Rational;
 use crate::float::{self, PI};
+use crate::zcdp;
 
 /// A target δ in (0, 1).
 struct Target {
@@ -53,24 +55,28 @@ impl Target {
 }
 
 /// Evaluations after which a search settles for the bracket it has.
-const MAX_EVALUATIONS: usize = 400;
+const MAX_EVALUATIONS: usize = 200;
+/// Evaluations that may find nothing out before a search gives up.
+const MAX_BLIND: usize = 4;
 
 impl Accountant {
     /// ε(δ) for 0 < δ < 1.
-    pub fn epsilon(&self, delta: &Rational, tolerance: f64) -> Bounds<f64> {
-        let target = Target::new(delta);
+    pub fn epsilon(&self, delta: &TargetDelta, tolerance: f64) -> Bounds<f64> {
+        let target = Target::new(delta.value());
         let at = |epsilon: f64| self.delta(&Point::from_f64(epsilon), tolerance);
         let zero = at(0.0);
         if target.is_met_by(&zero) {
             return Bounds::new(0.0, 0.0);
         }
         // low: certainly ε(δ) ≥ low; high: certainly ε(δ) ≤ high.
-        let (mut low, mut high) = (0.0f64, f64::INFINITY);
+        // zCDP gives a first upper end, loose but certain.
+        let rho = float::up(0.5 * self.mu2(), 4.0);
+        let (mut low, mut high) = (0.0f64, zcdp::canonne_kamath_steinke(rho, delta));
         // The same by the middle of the bounds: not certain, but it steers.
-        let (mut left, mut right) = (0.0f64, f64::INFINITY);
-        let mut guess = self.gaussian_epsilon(&target);
+        let (mut left, mut right) = (0.0f64, high);
+        let mut guess = self.gaussian_epsilon(&target).min(high);
         let mut previous: Option<(f64, f64)> = None;
-        let mut slow = 0;
+        let (mut slow, mut blind) = (0, 0);
         for _ in 0..MAX_EVALUATIONS {
             let found = at(guess);
             if target.is_met_by(&found) {
@@ -81,7 +87,11 @@ impl Accountant {
             }
             let (excess, width) = target.excess(&found);
             if !width.is_finite() {
-                // Nothing is known here; look elsewhere.
+                // Nothing is known here; look elsewhere, but not for ever.
+                blind += 1;
+                if blind > MAX_BLIND {
+                    break;
+                }
                 guess = 0.5 * (left + guess.min(right));
                 continue;
             }
@@ -107,8 +117,6 @@ impl Accountant {
             let next = guess + step;
             guess = if next > left && next < right && slow < 3 {
                 next
-            } else if right.is_infinite() {
-                2.0 * guess
             } else {
                 // A cliff or a kink: halve, on a logarithmic scale if that is what it takes.
                 slow = 0;

@@ -72,7 +72,7 @@ impl Smoothing {
         // The bracket is about s²·c(c−1) wide, relatively, at the tilt c.
         let c = (at.dd.hi / mu2 + 0.5).max(1.0) + 2.5 / mu2.sqrt();
         let curvature = if payoff == Payoff::Covered { 0.25 } else { c * (c - 1.0) };
-        let wanted = 0.25 * tolerance / curvature;
+        let wanted = 0.9 * tolerance / curvature;
         if spectrum.continuous >= wanted {
             let own = self.integrate(spectrum, None, payoff, at);
             if let Some(Integral { value, .. }) = own {
@@ -100,7 +100,8 @@ impl Smoothing {
                 None if best.is_some() || level == -COARSEST => {
                     return best.unwrap_or_else(|| Bounds::new(Magnitude::ZERO, Magnitude::ONE));
                 }
-                None => level -= 1,
+                // Each attempt may have been long: four times coarser at once.
+                None => level = (level - 2).max(-COARSEST),
             }
         }
     }
