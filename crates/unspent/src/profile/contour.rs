@@ -88,8 +88,8 @@ impl Problem<'_> {
         if !exponent.hi.is_finite() || !exponent_error.is_finite() {
             return None;
         }
-        let scale_up = Magnitude::exp(exponent, dropping(Term::Exponent, exponent_error), Round::Up);
-        let scale_down = Magnitude::exp(exponent, dropping(Term::Exponent, exponent_error), Round::Down);
+        let scale_up = Magnitude::exp(exponent, exponent_error, Round::Up);
+        let scale_down = Magnitude::exp(exponent, exponent_error, Round::Down);
 
         // Expected size of the answer: the sum over nodes is a Gaussian of this deviation.
         let effective = (2.0 * PI).sqrt() * deviation / step;
@@ -110,7 +110,7 @@ impl Problem<'_> {
                 Spacing::Line { distance } => distance,
                 Spacing::Lattice { nodes } => nodes as f64,
             };
-            let error = dropping(Term::Rounding, nodes.rounding) + dropping(Term::Discarded, nodes.discarded);
+            let error = dropping(Term::Rounding, nodes.rounding) + nodes.discarded;
             let high = float::up((nodes.value + error).max(0.0) / weight, 4.0);
             let low = float::down((nodes.value - error) / weight, 4.0).max(0.0);
             let upper = scale_up.mul(Magnitude::from_f64(high), Round::Up);
@@ -290,7 +290,8 @@ impl Problem<'_> {
         let mut next = 0u64;
         let mut kept = 0u64;
         let mut work = 0u64;
-        for &(from, to) in &self.sieve.windows {
+        let windows = if dropping(Term::Windows, 1.0) == 0.0 { 1 } else { self.sieve.windows.len() };
+        for &(from, to) in &self.sieve.windows[..windows] {
             // Windows are widened by a part in 10⁹ of a node so that no node falls in a crack.
             let index = |t: f64, slack: f64| t / per_node * (1.0 + 2e-6 * slack) + slack;
             let first = (index(from, -1e-9).ceil().max(0.0) as u64).max(next);
@@ -470,8 +471,9 @@ impl Line<'_> {
             // The angle is within 8u of its size and `blur` turns.
             let slope = kind.count * (kind.curvature * angle.abs() + tilt.phase.abs());
             error += UNIT * (24.0 * quadratic.abs() + 16.0 * linear.abs()) + slope * 2.0 * PI * blur;
+            // A remainder this small is bounded instead of computed.
             let bound = kind.count * kind.transform.remainder_bound(r.abs());
-            if bound <= self.problem.sieve.skipped.max(UNIT / 64.0) / 64.0 {
+            if bound <= UNIT / 4096.0 {
                 error += bound;
                 continue;
             }
@@ -501,13 +503,16 @@ fn finish(exponent: Complex, error: f64, modulus_only: bool) -> Node {
     Node { value: Complex::new(size * cos, size * sin), size, relative, modulus_only: false }
 }
 
-/// The error terms of a bound.
+/// What a bound is made of, for the test of the tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Term {
+    /// Floating-point error of the sum over nodes or atoms.
     Rounding,
-    Discarded,
-    Exponent,
+    /// The aliases of the trapezoidal rule.
     Alias,
+    /// All windows but the central one.
+    Windows,
+    /// The time value that smoothing adds.
     Smoothing,
 }
 

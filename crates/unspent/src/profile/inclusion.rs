@@ -250,7 +250,7 @@ fn a_dropped_error_term_is_noticed() {
         (point.p_tail, point.q_tail) = (None, None);
     }
     assert_eq!(outside(&cases, Some(Method::Lattice), None), 0);
-    for term in [Term::Rounding, Term::Alias] {
+    for term in [Term::Rounding, Term::Alias, Term::Windows] {
         let found = outside(&cases, Some(Method::Lattice), Some(term));
         eprintln!("without {term:?}: {found} outside");
         assert!(found > 0, "dropping {term:?} goes unnoticed");
