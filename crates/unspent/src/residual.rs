@@ -59,24 +59,24 @@ pub fn relative_residual(sigma2: &Rational, n: u64) -> Result<Option<Magnitude>>
         let exponent = m * (1.0 - m / n).max(0.5);
         sum = sum.add(exp_up(log_count - q * exponent), Round::Up);
     }
-    // Beyond the last shell Σ C(2n+m−1, m)x^m ≤ y^{−M}·(1 − xy)^{−2n}, for any y ≥ 1 with xy < 1.
-    let x = float::exp(-0.5 * q);
-    let y = (f64::from(SHELLS) / (f64::from(SHELLS) + 2.0 * n) / x).max(1.0);
-    if x * y < 1.0 {
-        let log = -(f64::from(SHELLS) + 1.0) * float::ln(y) - 2.0 * n * float::ln1p(-x * y);
-        sum = sum.add(exp_up(log), Round::Up);
-    } else {
+    // Beyond the last shell Σ C(2n+m−1, m)x^m ≤ y^{−(M+1)}·(1 − xy)^{−2n}, x = e^{−q/2}, for any
+    // y ≥ 1 with xy < 1; in logarithms, since x may be below every double.
+    let shells = f64::from(SHELLS);
+    let log_y = (float::ln(shells / (shells + 2.0 * n)) + 0.5 * q).max(0.0);
+    let xy = float::exp(log_y - 0.5 * q);
+    if xy >= 1.0 {
         return Ok(None);
     }
-    // The normaliser: P[X = x] has θ₃(e^{−2π²σ²}) in the denominator, n times.
-    let theta: f64 = (1..6).map(|u| 2.0 * float::exp(-q * f64::from(u * u))).sum();
-    let log_theta = n * float::ln1p(theta);
-    if log_theta > 0.0 {
-        sum = sum.add(exp_up(ln_expm1(log_theta)), Round::Up);
+    sum = sum.add(exp_up(-(shells + 1.0) * log_y - 2.0 * n * float::ln1p(-xy)), Round::Up);
+    // The normaliser: `P[X = x]` has θ₃(e^{−2π²σ²}) in the denominator, n times.
+    let log_excess = if q > 700.0 {
+        // Near the smallest doubles θ itself has no digits: θⁿ − 1 ≤ 2.01·n·e^{−q}.
+        float::ln(2.01 * n) - q
     } else {
-        // Below the smallest double: θⁿ − 1 ≤ n·2.01·e^{−q} there.
-        sum = sum.add(exp_up(float::ln(2.01 * n) - q), Round::Up);
-    }
+        let theta: f64 = (1..6).map(|u| 2.0 * float::exp(-q * f64::from(u * u))).sum();
+        ln_expm1(n * float::ln1p(theta))
+    };
+    sum = sum.add(exp_up(log_excess), Round::Up);
     Ok((sum < Magnitude::ONE).then_some(sum))
 }
 
@@ -186,6 +186,16 @@ mod tests {
         let bound = |s: &str, n| relative_residual(&text(s), n).unwrap().unwrap().to_f64(Round::Up);
         assert!(bound("5", 10) < 1e-36);
         assert!(bound("5", 1_000_000_000) < 1e-33);
+        // Across the range where e^{−2π²σ²} leaves the doubles, the bound keeps falling.
+        let steps = ["30", "37", "37.3", "37.613", "38", "72", "73", "100", "1e6"];
+        let bounds = steps.map(|s| relative_residual(&text(s), 1_000_000).unwrap().unwrap());
+        assert!(bounds.windows(2).all(|w| w[1] < w[0]));
+        // At n = 10⁶ and y = n/2 the leading shell is attained: the bound may not be below it.
+        let log = |s: &str| (float::ln(2e6), 2.0 * PI * PI * text(s).to_f64() * (1.0 - 1e-6));
+        for (s, bound) in steps.iter().zip(&bounds) {
+            let (count, exponent) = log(s);
+            assert!(bound.ln(Round::Up) >= count - exponent, "{s}");
+        }
         assert!(relative_residual(&text("0.1"), 1000).unwrap().is_none());
         assert!(relative_residual(&text("5"), 0).is_err() && absolute_residual(&text("0.01"), 3).is_err());
     }

@@ -306,9 +306,9 @@ fn clamp(m: Magnitude) -> Magnitude {
     if m < Magnitude::ONE { m } else { Magnitude::ONE }
 }
 
-/// Bounds of `max H` from `H` at x/r, x and x·r; `None` if the middle is not certainly the best.
+/// Bounds of `max H` from `H` at three points, the right gap `ratio` times the left; `None` if the middle is not certainly the best.
 fn by_concavity(three: &[Value; 3], ratio: f64, by_power: bool) -> Option<Value> {
-    let r = Magnitude::from_f64(float::up(ratio, 8.0));
+    let r = Magnitude::from_f64(float::up(ratio.max(1.0 / ratio), 32.0));
     let [left, middle, right] = three;
     let larger = |a: Magnitude, b: Magnitude| if a < b { b } else { a };
     if by_power {

@@ -89,12 +89,13 @@ impl Rho {
         let epsilon = epsilon.value().to_dd();
         let at = |t: f64| {
             let excess = float::exp(t);
-            let main = rho.scale(1.0 + excess).sub(epsilon).scale(excess);
-            let rest = -(1.0 + excess) * float::ln1p(1.0 / excess) - t;
+            // α = 1 + e^t exactly, as a double-double.
+            let main = rho.mul(Dd::sum(1.0, excess)).sub(epsilon).scale(excess);
+            // t stands for ln(α − 1), which it is to within the exponential's error.
+            let rest = -(1.0 + excess) * float::ln1p(1.0 / excess) - float::ln(excess);
             let size = excess * (rho.hi * (1.0 + excess) + epsilon.hi);
             let slack = 16.0 * float::UNIT * ((1.0 + excess) * float::ln1p(1.0 / excess) + t.abs())
-                // α is the double 1 + e^t, but the exponent depends on it smoothly: 4u of each part.
-                + 8.0 * float::DD_UNIT * size;
+                + 16.0 * float::DD_UNIT * size;
             (main.add(Dd::from(rest)), slack)
         };
         let (exponent, slack) = at(golden(|t| at(t).0.hi, -60.0, 60.0, 80));

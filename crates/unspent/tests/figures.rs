@@ -156,3 +156,23 @@ fn absurd_releases_are_refused_by_name() {
         Delta::parse("1").is_err() && Epsilon::parse("-1e-9").is_err() && Epsilon::parse("1e13").is_err()
     );
 }
+
+/// Variances near 10⁻³: a handful of atoms, each below every double. Exact values by brute force
+/// in sixty digits.
+#[test]
+fn sparse_laws_below_the_doubles() {
+    let five = ["0.0012", "0.00120012", "0.00120024", "0.00120036", "0.00120048"];
+    let six = ["0.001008", "0.001008101", "0.001008202", "0.001008302", "0.001008403", "0.001008504"];
+    for (sigmas, epsilon, delta) in
+        [(&five[..], "4165.834", "1.74408786964e-542"), (&six[..], "5950.893", "1.126e-646")]
+    {
+        let release = release(&sigmas.iter().map(|s| (*s, 1)).collect::<Vec<_>>());
+        let bounds = release.delta(&Epsilon::parse(epsilon).unwrap()).unwrap();
+        let digits = delta.split_once('e').unwrap().0.len() as u32 - 1;
+        let (low, high) =
+            (bounds.lower().to_decimal(digits, Round::Down), bounds.upper().to_decimal(digits, Round::Up));
+        let number = |t: &str| t.parse::<Rational>().unwrap();
+        assert!(number(&low) <= number(delta) && number(delta) <= number(&high), "{bounds:?}");
+        assert!(bounds.relative_width() < 1e-9, "{bounds:?}");
+    }
+}

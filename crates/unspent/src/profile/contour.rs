@@ -433,7 +433,7 @@ impl Line<'_> {
         let mut modulus_only = false;
         for (j, tilt) in &self.active {
             let kind = &self.problem.spectrum.kinds[*j];
-            let r = kind.transform.remainder(tilt, t * kind.rate.hi);
+            let r = kind.transform.remainder(tilt, t * kind.rate.hi, 0.0);
             exponent.re += kind.count * r.value.re;
             exponent.im += kind.count * r.value.im;
             error += kind.count * (r.error + 4.0 * UNIT * (r.value.re.abs() + r.value.im.abs()));
@@ -477,7 +477,7 @@ impl Line<'_> {
                 error += bound;
                 continue;
             }
-            let rem = kind.transform.remainder(tilt, r);
+            let rem = kind.transform.remainder(tilt, r, blur);
             exponent.re += kind.count * rem.value.re;
             exponent.im += kind.count * rem.value.im;
             error += kind.count * (rem.error + 4.0 * UNIT * (rem.value.re.abs() + rem.value.im.abs()));

@@ -10,11 +10,12 @@
 //! ```
 //!
 //! a sum of non-negative terms, so rounding is relative to the answer whatever `c` is. The tilt
-//! only keeps the terms in range and says where the lists may be cut.
+//! only says where the lists may be cut. Terms are added up relative to the largest, from their
+//! logarithms: with variances near 10⁻³ even the largest can be below every double.
 
 use super::Point;
 use super::contour::{Term, dropping};
-use super::kernel::Payoff;
+use super::kernel::{Payoff, ln_one_minus_exp};
 use super::spectrum::{Kind, Spectrum};
 use crate::bounds::{Bounds, Magnitude, Round};
 use crate::exact::Rational;
@@ -24,16 +25,19 @@ use crate::float::{self, DD_UNIT, Dd, FUNCTION, Sum, UNIT};
 const MAX_ATOMS: f64 = (1u64 << 20) as f64;
 /// Most equal mechanisms that are convolved.
 const MAX_COUNT: f64 = 64.0;
-/// Lists are cut where a weight falls below `e^{−CUT}`, at first and at last.
-const CUTS: [f64; 2] = [80.0, 300.0];
+/// Lists are cut where a weight falls below `e^{−CUT}` of its largest, the first that is enough.
+const CUTS: [f64; 3] = [80.0, 300.0, 1200.0];
 
-/// The tilted weights of the sum of a group's noise, from `start` on.
+/// Logarithms of the tilted weights of the sum of a group's noise, from `start` on, relative to
+/// `e^{peak}`.
 struct List {
     start: f64,
-    weights: Vec<f64>,
-    /// Bounds: of the weight outside the list, and relative, of each weight inside.
+    logs: Vec<f64>,
+    peak: Dd,
+    peak_error: f64,
+    /// Bound of the weight outside the list, and of the error of each logarithm.
     outside: f64,
-    relative: f64,
+    error: f64,
     total: f64,
 }
 
@@ -74,7 +78,7 @@ fn solve_within(
 ) -> Option<Bounds<Magnitude>> {
     let lists: Option<Vec<List>> = spectrum.kinds.iter().map(|k| List::new(k, c, cut)).collect();
     let lists = lists?;
-    if lists.iter().map(|l| l.weights.len() as f64).product::<f64>() > MAX_ATOMS {
+    if lists.iter().map(|l| l.logs.len() as f64).product::<f64>() > MAX_ATOMS {
         return None;
     }
     // Σ n·ln Z, each Z a short sum of positive terms.
@@ -92,9 +96,14 @@ fn solve_within(
     exponent = exponent.sub(shift);
     error += 16.0 * DD_UNIT * magnitude;
 
-    let mut atoms = Atoms { spectrum, lists: &lists, payoff, c, at, sum: Sum::default(), error: 0.0 };
+    for list in &lists {
+        exponent = exponent.add(list.peak);
+        error += list.peak_error;
+    }
+    let mut atoms = Atoms { spectrum, lists: &lists, payoff, c, at, terms: vec![] };
     let start = spectrum.mu2.scale(0.5).add(at.dd).neg();
-    atoms.add(0, start, 1.0, &mut vec![0.0; lists.len()]);
+    atoms.add(0, start, 0.0, &mut vec![0.0; lists.len()]);
+    let top = atoms.terms.iter().fold(f64::NEG_INFINITY, |top, term| top.max(term.0));
     // What the lists leave out, with w ≤ 1: each list's outside times all of the others.
     let outside: f64 = (0..lists.len())
         .map(|j| {
@@ -102,15 +111,29 @@ fn solve_within(
             lists[j].outside * others.map(|(_, l)| l.total + l.outside).product::<f64>()
         })
         .sum();
-    // Relative to the sum, whose terms are all positive: the weights, their product, and the
-    // compensated additions.
-    let sum = atoms.sum.value();
-    let relative = lists.iter().map(|l| l.relative + 2.0 * UNIT).sum::<f64>() + 8.0 * UNIT;
-    let error_sum = dropping(Term::Rounding, relative * sum * 1.01 + atoms.error);
-    let upper = Magnitude::exp(exponent, error, Round::Up)
-        .mul(Magnitude::from_f64(float::up(sum + error_sum + outside * 1.01, 8.0)), Round::Up);
-    let lower = Magnitude::exp(exponent, error, Round::Down)
-        .mul(Magnitude::from_f64(float::down(sum - error_sum, 8.0).max(0.0)), Round::Down);
+    let outside = Magnitude::from_f64(outside * 1.01);
+    let scale_up = Magnitude::exp(exponent, error, Round::Up);
+    if top == f64::NEG_INFINITY {
+        return Some(Bounds::new(Magnitude::ZERO, scale_up.mul(outside, Round::Up)));
+    }
+    let of_lists: f64 = lists.iter().map(|l| l.error).sum();
+    let (mut sum, mut error_sum) = (Sum::default(), 0.0);
+    for (log, of_payoff) in &atoms.terms {
+        // Terms below e^{−700} of the largest are lost in the doubles; a million of them are nothing
+        // next to the 8u of the sum below.
+        let term = float::exp(log - top);
+        sum.push(term);
+        // Logarithms are within 8u of their size, and so are their sums (all are negative).
+        error_sum += term * (of_lists + of_payoff + 16.0 * UNIT * (log.abs() + top.abs()) + 2.0 * FUNCTION);
+    }
+    let error_sum = dropping(Term::Rounding, error_sum * 1.01 + 8.0 * UNIT * sum.value());
+    let end = |sum: f64, round| {
+        Magnitude::exp(exponent.add(Dd::from(top)), error + DD_UNIT * top.abs(), round)
+            .mul(Magnitude::from_f64(sum.max(0.0)), round)
+    };
+    let upper = end(float::up(sum.value() + error_sum, 8.0), Round::Up)
+        .add(scale_up.mul(outside, Round::Up), Round::Up);
+    let lower = end(float::down(sum.value() - error_sum, 8.0), Round::Down);
     Some(Bounds::new(lower, upper))
 }
 
@@ -127,21 +150,38 @@ impl List {
         if radius > MAX_ATOMS {
             return None;
         }
-        let one: Vec<f64> = (-(radius as i64)..=radius as i64)
+        // −(x−φ)²/2σ² less its largest value, −φ²/2σ²: −x(x − 2φ)/2σ².
+        let offsets = -(radius as i64)..=radius as i64;
+        let logs: Vec<f64> = offsets
             .map(|x| {
-                let d = x as f64 - phi;
-                float::exp(-d * d / (2.0 * noise.sigma2))
+                let x = x as f64;
+                -x * (x - 2.0 * phi) / (2.0 * noise.sigma2)
             })
             .collect();
-        // −d²/2σ² is within 6u of its size, d is at most two beyond √(2·cut·σ²); and the exponential.
-        let of_one = UNIT * 6.0 * (cut + 3.0 * (radius + 1.0) / noise.sigma2) + FUNCTION;
-        // From half a step beyond the radius: a geometric series with ratio e^{−edge/σ²}, twice.
+        // Relative error of one weight, where weights are multiplied out: 8u of the largest logarithm.
+        let of_one = UNIT * 8.0 * (3.0 * (radius + 1.0) / noise.sigma2 + cut);
+        let peak = phi * phi / (2.0 * noise.sigma2);
+        let (peak, peak_error) = (Dd::from(-kind.count * peak), kind.count * 8.0 * UNIT * peak);
+        // From half a step beyond the radius: a geometric series with ratio e^{−edge/σ²}, twice,
+        // relative to the largest weight (φ² ≤ 1/4).
         let edge = radius + 0.5;
-        let tail =
-            2.0 * float::exp(-edge * edge / (2.0 * noise.sigma2)) / -float::expm1(-edge / noise.sigma2);
-        let mass: f64 = one.iter().sum();
-        let (mut weights, mut start, mut total, mut outside, mut relative) =
-            (one.clone(), centre - radius, mass, tail * 1.01, of_one);
+        let tail = 2.0 * float::exp(-(edge * edge - 0.25) / (2.0 * noise.sigma2))
+            / -float::expm1(-edge / noise.sigma2)
+            + f64::MIN_POSITIVE;
+        let one: Vec<f64> = logs.iter().map(|l| float::exp(*l)).collect();
+        let mass = one.iter().sum::<f64>() * 1.01;
+        let mut list = List {
+            start: centre - radius,
+            logs,
+            peak,
+            peak_error,
+            outside: tail * 1.01,
+            // A logarithm is within 8u of its size (which the sum over atoms adds) and, since φ is
+            // rounded, u·|x|/2σ²; for |x| ≥ 2 the size covers that too.
+            error: 4.0 * UNIT / noise.sigma2,
+            total: mass,
+        };
+        let mut weights = one.clone();
         for _ in 1..kind.count as u64 {
             if weights.len() as f64 * one.len() as f64 > 64.0 * MAX_ATOMS {
                 return None;
@@ -152,13 +192,23 @@ impl List {
                     next[i + j] += a * b;
                 }
             }
-            outside = (outside * (mass + tail) + total * tail) * 1.01;
+            // What falls below the doubles is outside too.
+            let lost = weights.len() as f64 * one.len() as f64 * f64::MIN_POSITIVE;
+            list.outside = (list.outside * (mass + tail) + list.total * tail + lost) * 1.01;
             weights = next;
-            start += centre - radius;
-            total *= mass;
-            relative += of_one + UNIT * (one.len() as f64 + 2.0);
+            list.start += centre - radius;
+            list.total *= mass;
+            list.error += of_one + FUNCTION + UNIT * (one.len() as f64 + 2.0);
         }
-        Some(List { start, weights, outside, relative, total: total * 1.01 })
+        if kind.count > 1.0 {
+            list.error += of_one;
+            // Subnormal weights have no relative accuracy: they are left out, and lie outside.
+            list.logs =
+                weights.iter().map(|w| if *w < 1e-290 { f64::NEG_INFINITY } else { float::ln(*w) }).collect();
+            list.outside += weights.len() as f64 * 1e-289;
+            list.error = list.error * 1.01 + 4.0 * FUNCTION + 700.0 * FUNCTION;
+        }
+        Some(list)
     }
 }
 
@@ -168,48 +218,56 @@ struct Atoms<'a> {
     payoff: Payoff,
     c: f64,
     at: &'a Point,
-    sum: Sum,
-    /// Bound of the error of the payoffs.
-    error: f64,
+    /// The logarithm of each term, and the bound of what the payoff's own rounding adds to it.
+    terms: Vec<(f64, f64)>,
 }
 
 impl Atoms<'_> {
-    /// Adds every atom that extends the chosen ones: `y` is L − ε so far, `weight` their product.
-    fn add(&mut self, depth: usize, y: Dd, weight: f64, chosen: &mut Vec<f64>) {
+    /// Adds every atom that extends the chosen ones: `y` is L − ε so far, `log` that of the weights.
+    fn add(&mut self, depth: usize, y: Dd, log: f64, chosen: &mut Vec<f64>) {
         if depth == self.lists.len() {
-            return self.add_atom(y, weight, chosen);
+            return self.add_atom(y, log, chosen);
         }
         let (list, kind) = (&self.lists[depth], &self.spectrum.kinds[depth]);
-        for (i, w) in list.weights.iter().enumerate() {
-            let x = list.start + i as f64;
-            chosen[depth] = x;
-            self.add(depth + 1, y.add(kind.step_dd.scale(x)), weight * w, chosen);
+        for (i, l) in list.logs.iter().enumerate() {
+            if *l > f64::NEG_INFINITY {
+                let x = list.start + i as f64;
+                chosen[depth] = x;
+                self.add(depth + 1, y.add(kind.step_dd.scale(x)), log + l, chosen);
+            }
         }
     }
 
-    fn add_atom(&mut self, y: Dd, weight: f64, chosen: &[f64]) {
+    fn add_atom(&mut self, y: Dd, log: f64, chosen: &[f64]) {
         let scale: f64 = self.spectrum.mu2.hi
             + self.at.dd.hi.abs()
             + self.spectrum.kinds.iter().zip(chosen).map(|(k, x)| k.step_dd.hi * x.abs()).sum::<f64>();
         let blur = 32.0 * DD_UNIT * scale;
         let above = if y.hi.abs() > blur { y.hi > 0.0 } else { self.is_above(chosen) };
-        let (y, c) = (y.to_f64(), self.c);
-        let w = match (self.payoff, above) {
-            (Payoff::Call, true) => float::exp(-(c - 1.0) * y) * -float::expm1(-y),
-            (Payoff::UpperQ, true) => float::exp(-(c - 1.0) * y),
-            (Payoff::Covered | Payoff::UpperP, true) => float::exp(-c * y),
-            (Payoff::Covered | Payoff::LowerQ, false) => float::exp((1.0 - c) * y),
-            (Payoff::Call | Payoff::UpperQ | Payoff::UpperP, false) | (Payoff::LowerQ, true) => {
-                return;
-            }
+        // Too near to tell how near: at most twice the blur, and as good as unknown.
+        let tied = above && y.hi <= blur;
+        let (y, c) = (if tied { blur } else { y.to_f64() }, self.c);
+        let payoff = match (self.payoff, above) {
+            (Payoff::Call, true) => -(c - 1.0) * y + ln_one_minus_exp(y),
+            (Payoff::UpperQ, true) => -(c - 1.0) * y,
+            (Payoff::Covered | Payoff::UpperP, true) => -c * y,
+            (Payoff::Covered | Payoff::LowerQ, false) => (1.0 - c) * y,
+            (Payoff::Call | Payoff::UpperQ | Payoff::UpperP, false) | (Payoff::LowerQ, true) => return,
         };
-        let term = weight * w;
-        self.sum.push(term);
-        // y is within 2u and `blur`; a payoff moves by at most (|c| + 1)·|dy| relative, and the
-        // call's factor 1 − e^{−y} by at most |dy|/|y| more.
+        // y is within 2u and `blur`; the logarithm of a payoff moves by at most (|c| + 1)·|dy|, and
+        // that of the call's factor 1 − e^{−y} by at most |dy|/|y| more.
         let dy = 2.0 * UNIT * y.abs() + blur;
-        let near = if self.payoff == Payoff::Call { dy / y.abs().max(blur) } else { 0.0 };
-        self.error += term * ((c.abs() + 1.0) * dy + near + 16.0 * UNIT) * 1.01;
+        let near = if self.payoff != Payoff::Call {
+            0.0
+        } else if tied {
+            2.0
+        } else {
+            dy / y
+        };
+        let error = (c.abs() + 1.0) * dy + near + 8.0 * UNIT * payoff.abs();
+        if payoff > f64::NEG_INFINITY {
+            self.terms.push((log + payoff, error * 1.01));
+        }
     }
 
     /// L > ε, exactly.

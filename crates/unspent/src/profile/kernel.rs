@@ -210,7 +210,7 @@ impl Kernel {
 }
 
 /// `ln(1 − e^{−y})`; −∞ for `y = 0`.
-fn ln_one_minus_exp(y: f64) -> f64 {
+pub(super) fn ln_one_minus_exp(y: f64) -> f64 {
     if y <= 0.0 {
         f64::NEG_INFINITY
     } else if y < 0.5 {

@@ -162,7 +162,7 @@ impl Smoothing {
         let mu2 = accountant.mu2();
         let c = (at.dd.hi / mu2 + 0.5).max(1.0) + 1.0 / mu2.sqrt();
         // Half the digits: the best step balances the bracket against the curvature.
-        let step = (tolerance / (c * (c - 1.0))).sqrt();
+        let step = (tolerance / (c * (c - 1.0))).sqrt().min(0.05);
         let (mut low, mut high) = (Magnitude::ZERO, Magnitude::ONE);
         for scale in [1.0, 4.0, 16.0] {
             let step = step * scale;
@@ -218,6 +218,6 @@ fn exp_gap(a: Dd, b: Dd) -> Bounds<Magnitude> {
     let end =
         |round, growth: f64| Magnitude::exp(a, 4.0 * error, round).mul(Magnitude::from_f64(growth), round);
     // The difference of two double-doubles may lose digits: 4u relative and their own error.
-    let slack = 16.0 + 8.0 * error / (gap.hi * UNIT);
+    let slack = 16.0 + 4.0 * gap.hi + 8.0 * error / (gap.hi * UNIT);
     Bounds::new(end(Round::Down, float::down(growth, slack)), end(Round::Up, float::up(growth, slack)))
 }

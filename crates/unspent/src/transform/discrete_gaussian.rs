@@ -38,7 +38,7 @@ impl Theta {
     ///
     /// # Guarantee
     /// The truth is within the returned error. Of the inputs, `turns` and `b` are assumed known
-    /// to 8u relative, `q` to 6u.
+    /// to 8u relative, and besides to `blur` = (of turns, of b) absolutely; `q` to 6u.
     ///
     /// Derivation. Each summand is a sum of three products of the factors `e^{−Q/2}`,
     /// `sinh(B/2)`, `cosh(B/2)`, `sin`, `cos`. The exponentials carry at most `6uQ/2 + 8uB/2`
@@ -47,7 +47,7 @@ impl Theta {
     /// `min(1, |A|/2)` and 1 is at most `8u·max(2, |A|)`, `|A| ≤ 2πu·|turns|`. Adding up and
     /// rounding generously, every product is within `u·(60 + 60·index·(1+|turns|) + 10(Q + B))`
     /// of its majorant; the norm's own error (below 10u) is in the 60.
-    fn deficit(&self, turns: f64, b: f64) -> (Complex, f64) {
+    fn deficit(&self, turns: f64, b: f64, blur: (f64, f64)) -> (Complex, f64) {
         let mut s = Complex::default();
         let mut error = 0.0;
         for index in 1.. {
@@ -76,6 +76,8 @@ impl Theta {
             let angle = (PI * u * turns.abs()).min(1.0);
             let size = 4.0 * weight * angle * angle + 4.0 * hs * hs + 8.0 * angle * hs * hc;
             error += UNIT * (60.0 + 60.0 * u * (1.0 + turns.abs()) + 10.0 * (q + big_b)) * size;
+            // Derivatives in A and B are at most 4e^{−Q}·cosh B ≤ 8·hc².
+            error += 8.0 * hc * hc * u * (2.0 * PI * blur.0 + blur.1) * 1.01;
         }
         (Complex::new(s.re / self.norm, s.im / self.norm), error)
     }
@@ -210,7 +212,7 @@ impl Transform for DiscreteGaussianTransform {
         let nearest = (c * self.shift).round();
         let phi = c.mul_add(self.shift, -nearest);
         let (turns, b) = self.arguments(phi, 0.0);
-        let (s, s_error) = self.theta.deficit(turns, b);
+        let (s, s_error) = self.theta.deficit(turns, b, (0.0, 0.0));
         let remainder = ln_one_minus(s, s_error);
         let one_minus = 1.0 - s.re;
         let mut tilt =
@@ -254,9 +256,10 @@ impl Transform for DiscreteGaussianTransform {
         tilt
     }
 
-    fn remainder(&self, tilt: &Tilt, turns: f64) -> Remainder {
+    fn remainder(&self, tilt: &Tilt, turns: f64, blur: f64) -> Remainder {
         let (a, b) = self.arguments(tilt.state, turns);
-        let (s, error) = self.theta.deficit(a, b);
+        let blur = if self.dual { (0.0, 4.0 * PI * PI * self.sigma2 * blur) } else { (blur, 0.0) };
+        let (s, error) = self.theta.deficit(a, b, blur);
         let mut remainder = ln_one_minus(s, error);
         remainder.value.re -= tilt.remainder;
         remainder.error += tilt.error + UNIT * remainder.value.re.abs();

@@ -28,7 +28,7 @@ impl Transform for GaussianTransform {
         Tilt { phase: c * self.mu2, ..Tilt::default() }
     }
 
-    fn remainder(&self, _: &Tilt, _: f64) -> Remainder {
+    fn remainder(&self, _: &Tilt, _: f64, _: f64) -> Remainder {
         Remainder { value: Complex::default(), error: 0.0, modulus_only: false }
     }
 

@@ -63,8 +63,8 @@ pub(crate) trait Transform: Send + Sync + std::fmt::Debug {
 
     fn tilt(&self, c: f64) -> Tilt;
 
-    /// The remainder at the angle `2π·turns`, `turns` known to within 8u of its size.
-    fn remainder(&self, tilt: &Tilt, turns: f64) -> Remainder;
+    /// The remainder at the angle `2π·turns`, `turns` known to within 8u of its size and `blur`.
+    fn remainder(&self, tilt: &Tilt, turns: f64, blur: f64) -> Remainder;
 
     /// An upper bound of `|remainder(c, ϑ)|` and of `|remainder(c)|` over every `c` and every
     /// `|ϑ| ≤ 2π·turns`; infinite if there is none worth having.
