@@ -39,8 +39,9 @@ pub struct Calibration {
 /// What the satisfying set looks like around the answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
-    /// No scan was made: every σ² is at least 3 at the answer. Stretches on which δ rises with the
-    /// noise have been seen only at smaller variances; that is measured, not proved.
+    /// No scan was made: every σ² is at least 3, and there are at least two mechanisms to every
+    /// unit of ε, so that no single loss dominates δ. Stretches on which δ rises with the noise
+    /// have not been seen there; that is measured, not proved.
     NotScanned,
     /// Scanned at this many points up to where every scale is proved to satisfy: none failed
     /// above the answer, none satisfied below it. A scan is not a proof for what lies between.
@@ -51,7 +52,7 @@ pub enum Shape {
 }
 
 /// Points of the scan, spread evenly in the logarithm.
-const SCAN: usize = 200;
+const SCAN: usize = 96;
 /// σ² below which rises of δ with the noise have been seen.
 const SCAN_BELOW: f64 = 3.0;
 /// Relative distance at which the answer and its witness are near enough.
@@ -83,6 +84,7 @@ impl Composition {
             build: &|factor| self.with_sigma2(|_, sigma2| sigma2 * factor),
             least,
             most,
+            mechanisms: self.groups().iter().map(|g| g.count as f64).sum(),
             smallest_sigma2: &|factor| least_of(&sigmas) * factor,
         };
         search.run(1.0)
@@ -107,6 +109,7 @@ impl Composition {
             },
             least: 1e-3,
             most: 1e12,
+            mechanisms: self.groups().iter().map(|g| g.count as f64).sum(),
             smallest_sigma2: &|value| value.min(least_of(&others)),
         };
         search.run(chosen.mechanism.sigma2().to_f64())
@@ -148,6 +151,8 @@ struct Search<'a> {
     most: f64,
     /// The smallest σ² at a value: says when a scan is due.
     smallest_sigma2: &'a dyn Fn(f64) -> f64,
+    /// How many there are; with few, single losses dominate δ, and it rises as they pass ε.
+    mechanisms: f64,
 }
 
 impl Search<'_> {
@@ -173,12 +178,21 @@ impl Search<'_> {
         // A bracket: `low` misses, `high` meets.
         let (mut low, mut high) = (None, None);
         let mut value = start;
+        let mut undecided = 0;
         while low.is_none() || high.is_none() {
             match self.at(value)?.0 {
                 Verdict::Meets => high = Some(value),
                 Verdict::Misses => low = Some(value),
                 Verdict::Undecided => {
-                    value *= 1.0 + 1e-9;
+                    // Its bounds straddle the target: step aside, further each time.
+                    undecided += 1;
+                    if undecided > 30 {
+                        return Err(Error::unreachable(
+                            "the certified bounds of delta are too wide to tell whether the target is met",
+                            "ask for a less extreme target, or for a tolerance",
+                        ));
+                    }
+                    value = (value * (1.0 + 1e-9 * 2f64.powi(undecided))).min(self.most);
                     continue;
                 }
             }
@@ -237,7 +251,8 @@ impl Search<'_> {
 
     /// Looks for failures above the bracket and for satisfying values below it.
     fn scan(&self, low: f64, high: f64) -> Result<Calibration> {
-        if (self.smallest_sigma2)(high) >= SCAN_BELOW {
+        let crowded = self.mechanisms >= 2.0 * self.target.epsilon.value().to_f64();
+        if (self.smallest_sigma2)(high) >= SCAN_BELOW && crowded {
             return Ok(calibration(low, high, Shape::NotScanned));
         }
         // Above `top` zCDP proves the target for every value; it falls with the noise.
@@ -326,7 +341,7 @@ mod tests {
         let found = release.smallest_scale(&target).unwrap();
         let sigma2 = 50000.0 / 10001.0 * found.satisfying.to_f64();
         assert!((sigma2 - 4.245382).abs() < 1e-6, "{sigma2}");
-        assert_eq!(found.shape, Shape::NotScanned);
+        assert_eq!(found.shape, Shape::Scanned(SCAN + 1));
         check(&release, &found, &target);
         let gap = found.satisfying.to_f64() / found.failing.unwrap().to_f64() - 1.0;
         assert!(gap < 1e-10, "{gap}");

@@ -267,7 +267,9 @@ impl Composition {
                 best = if worse(&best, &next) { next } else { best.or_better(&next, by_power) };
             }
         }
-        Some(best)
+        // Ends that are cut at 0 or 1 compare as equal: then nothing was decided.
+        let decided = if by_power { best.power.upper() < Magnitude::ONE } else { !best.f.lower().is_zero() };
+        decided.then_some(best)
     }
 
     /// Where `P[L > ε]` = α for continuous noise of the same μ.

@@ -32,6 +32,9 @@ const ALIAS: f64 = 1e-13;
 /// Nodes times kinds after which an integral is refused as too long.
 const WORK_LIMIT: u64 = 1 << 22;
 
+/// Nodes of a period up to which every index is exact.
+const MAX_NODES: f64 = (1u64 << 50) as f64;
+
 /// Where the modulus is known to fall from node to node, the rest is bounded instead of computed
 /// once it is below this fraction of the sum so far.
 const REST: f64 = UNIT / 16.0;
@@ -239,7 +242,12 @@ impl Problem<'_> {
         let sides = [side(-1.0)?, side(1.0)?];
         let mut distance = sides[0].distance.max(sides[1].distance);
         if lattice {
-            distance = (distance / step).ceil().max(1.0) * step;
+            let nodes = (distance / step).ceil().max(1.0);
+            // Beyond that, neither the number of nodes nor a node's index is a double.
+            if nodes >= MAX_NODES {
+                return None;
+            }
+            distance = nodes * step;
         }
         let alias = sides.iter().fold(Magnitude::ZERO, |sum, Side { reach, exponent, error, .. }| {
             // e^{exponent}·r/(1−r), r = e^{−reach·D}; the product is rounded once.

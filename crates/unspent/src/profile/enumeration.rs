@@ -36,10 +36,13 @@ struct List {
     peak: Dd,
     peak_error: f64,
     /// Bound of the weight outside the list, and of the error of each logarithm.
-    outside: f64,
+    outside: Magnitude,
     error: f64,
     total: f64,
 }
+
+/// How many times the error of a double-double a loss must be away from ε to be left to it.
+const NEAR: f64 = (1u64 << 20) as f64;
 
 /// About how many atoms one answer takes; `None` if they are too many.
 pub(crate) fn atoms(spectrum: &Spectrum) -> Option<f64> {
@@ -105,13 +108,13 @@ fn solve_within(
     atoms.add(0, start, 0.0, &mut vec![0.0; lists.len()]);
     let top = atoms.terms.iter().fold(f64::NEG_INFINITY, |top, term| top.max(term.0));
     // What the lists leave out, with w ≤ 1: each list's outside times all of the others.
-    let outside: f64 = (0..lists.len())
-        .map(|j| {
-            let others = lists.iter().enumerate().filter(|(i, _)| *i != j);
-            lists[j].outside * others.map(|(_, l)| l.total + l.outside).product::<f64>()
-        })
-        .sum();
-    let outside = Magnitude::from_f64(outside * 1.01);
+    let outside = (0..lists.len()).fold(Magnitude::ZERO, |sum, j| {
+        let others = lists.iter().enumerate().filter(|(i, _)| *i != j);
+        let product = others.fold(lists[j].outside, |product, (_, l)| {
+            product.mul(Magnitude::from_f64(l.total).add(l.outside, Round::Up), Round::Up)
+        });
+        sum.add(product, Round::Up)
+    });
     let scale_up = Magnitude::exp(exponent, error, Round::Up);
     if top == f64::NEG_INFINITY {
         return Some(Bounds::new(Magnitude::ZERO, scale_up.mul(outside, Round::Up)));
@@ -165,9 +168,10 @@ impl List {
         // From half a step beyond the radius: a geometric series with ratio e^{−edge/σ²}, twice,
         // relative to the largest weight (φ² ≤ 1/4).
         let edge = radius + 0.5;
-        let tail = 2.0 * float::exp(-(edge * edge - 0.25) / (2.0 * noise.sigma2))
-            / -float::expm1(-edge / noise.sigma2)
-            + f64::MIN_POSITIVE;
+        let log_tail = std::f64::consts::LN_2
+            - (edge * edge - 0.25) / (2.0 * noise.sigma2)
+            - ln_one_minus_exp(edge / noise.sigma2);
+        let tail = Magnitude::exp(Dd::from(log_tail), 0.01, Round::Up);
         let one: Vec<f64> = logs.iter().map(|l| float::exp(*l)).collect();
         let mass = one.iter().sum::<f64>() * 1.01;
         let mut list = List {
@@ -175,7 +179,7 @@ impl List {
             logs,
             peak,
             peak_error,
-            outside: tail * 1.01,
+            outside: tail,
             // A logarithm is within 8u of its size (which the sum over atoms adds) and, since φ is
             // rounded, u·|x|/2σ²; for |x| ≥ 2 the size covers that too.
             error: 4.0 * UNIT / noise.sigma2,
@@ -194,7 +198,12 @@ impl List {
             }
             // What falls below the doubles is outside too.
             let lost = weights.len() as f64 * one.len() as f64 * f64::MIN_POSITIVE;
-            list.outside = (list.outside * (mass + tail) + list.total * tail + lost) * 1.01;
+            let up = |x: f64| Magnitude::from_f64(x * 1.01);
+            list.outside = list
+                .outside
+                .mul(up(mass).add(tail, Round::Up), Round::Up)
+                .add(up(list.total).mul(tail, Round::Up), Round::Up)
+                .add(up(lost), Round::Up);
             weights = next;
             list.start += centre - radius;
             list.total *= mass;
@@ -205,7 +214,7 @@ impl List {
             // Subnormal weights have no relative accuracy: they are left out, and lie outside.
             list.logs =
                 weights.iter().map(|w| if *w < 1e-290 { f64::NEG_INFINITY } else { float::ln(*w) }).collect();
-            list.outside += weights.len() as f64 * 1e-289;
+            list.outside = list.outside.add(Magnitude::from_f64(weights.len() as f64 * 1e-289), Round::Up);
             list.error = list.error * 1.01 + 4.0 * FUNCTION + 700.0 * FUNCTION;
         }
         Some(list)
@@ -243,41 +252,44 @@ impl Atoms<'_> {
             + self.at.dd.hi.abs()
             + self.spectrum.kinds.iter().zip(chosen).map(|(k, x)| k.step_dd.hi * x.abs()).sum::<f64>();
         let blur = 32.0 * DD_UNIT * scale;
-        let above = if y.hi.abs() > blur { y.hi > 0.0 } else { self.is_above(chosen) };
-        // Too near to tell how near: at most twice the blur, and as good as unknown.
-        let tied = above && y.hi <= blur;
-        let (y, c) = (if tied { blur } else { y.to_f64() }, self.c);
+        let c = self.c;
+        // Nearer than that, the double-double has few digits or none: ask the rationals.
+        let (above, y, log_y, dy) = if y.hi.abs() > NEAR * blur {
+            let y = y.to_f64();
+            (y > 0.0, y, None, 2.0 * UNIT * y.abs() + blur)
+        } else {
+            let gap = self.gap(chosen);
+            let log = gap.to_bounds().ln();
+            let y = y.to_f64().abs().min(2.0 * NEAR * blur);
+            (gap.is_positive(), if gap.is_positive() { y } else { -y }, Some(log), 4.0 * NEAR * blur)
+        };
         let payoff = match (self.payoff, above) {
-            (Payoff::Call, true) => -(c - 1.0) * y + ln_one_minus_exp(y),
+            // 1 − e^{−y} is y, up to a relative y/2.
+            (Payoff::Call, true) => -(c - 1.0) * y + log_y.map_or_else(|| ln_one_minus_exp(y), |l| l.lower()),
             (Payoff::UpperQ, true) => -(c - 1.0) * y,
             (Payoff::Covered | Payoff::UpperP, true) => -c * y,
             (Payoff::Covered | Payoff::LowerQ, false) => (1.0 - c) * y,
             (Payoff::Call | Payoff::UpperQ | Payoff::UpperP, false) | (Payoff::LowerQ, true) => return,
         };
-        // y is within 2u and `blur`; the logarithm of a payoff moves by at most (|c| + 1)·|dy|, and
-        // that of the call's factor 1 − e^{−y} by at most |dy|/|y| more.
-        let dy = 2.0 * UNIT * y.abs() + blur;
-        let near = if self.payoff != Payoff::Call {
-            0.0
-        } else if tied {
-            2.0
-        } else {
-            dy / y
+        // The logarithm of a payoff moves by at most (|c| + 1)·|dy|, and that of the call's factor
+        // 1 − e^{−y} by at most |dy|/y more, or by the width of the exact logarithm.
+        let near = match (self.payoff, log_y) {
+            (Payoff::Call, None) => dy / y,
+            (Payoff::Call, Some(log)) => log.upper() - log.lower() + dy,
+            _ => 0.0,
         };
         let error = (c.abs() + 1.0) * dy + near + 8.0 * UNIT * payoff.abs();
-        if payoff > f64::NEG_INFINITY {
-            self.terms.push((log + payoff, error * 1.01));
-        }
+        self.terms.push((log + payoff, error * 1.01));
     }
 
-    /// L > ε, exactly.
-    fn is_above(&self, chosen: &[f64]) -> bool {
+    /// L − ε, exactly.
+    fn gap(&self, chosen: &[f64]) -> Rational {
         let mut loss = Rational::integer(0);
         for (kind, x) in self.spectrum.kinds.iter().zip(chosen) {
             let step = kind.step.as_ref().expect("enumerated kinds are on a lattice");
             let half = &kind.mu2 / &Rational::integer(2);
             loss = loss + step * &Rational::integer(*x as i64) - half;
         }
-        loss > self.at.exact
+        loss - self.at.exact.clone()
     }
 }

@@ -112,7 +112,8 @@ impl Accountant {
             // Close enough: now certify both sides.
             if step.abs() <= resolution || excess.abs() <= 2.0 * width + 1e-14 || right - left <= resolution {
                 let reach = ((width + 1e-14) / -slope).max(resolution);
-                return self.certify(&target, guess + step, reach, (low, high), tolerance);
+                let root = if step.is_finite() { (guess + step).clamp(low, high) } else { guess };
+                return self.certify(&target, root, reach, (low, high), tolerance);
             }
             let next = guess + step;
             guess = if next > left && next < right && slow < 3 {

@@ -105,9 +105,10 @@ impl Kernel {
             Payoff::Covered => scaled(ln_one_minus_exp(rest) - gap, ln_one_minus_exp(gap) - to_one),
             _ => (1.0, 0.0, 0.0),
         };
-        // A dozen units where the weights are computed as they are; where they are differences of
-        // logarithms, their size counts.
-        let error = UNIT * if step <= COARSE { 20.0 } else { 20.0 + 16.0 * (step + to_one) };
+        // A dozen units for the functions, and what their arguments are off by: a few units of
+        // their size, which on a coarse lattice is that of logarithms of the step's.
+        let arguments = gap + to_one + if step <= COARSE { 0.0 } else { step };
+        let error = UNIT * (20.0 + 16.0 * arguments);
         Kernel { payoff, c, form: Form::Lattice { n0, n1, error, one, zero }, log_scale }
     }
 

@@ -120,6 +120,10 @@ fn log_cut(end: f64, mu: f64) -> f64 {
 const LATTICE_WORK: u64 = 1 << 22;
 const LATTICE_NODES: f64 = (1u64 << 20) as f64;
 
+/// Distances from a loss below this are left to the rationals: products of two such are still
+/// normal doubles.
+const TINY: f64 = 1e-140;
+
 /// Relative width beyond which the law must be sparse, and worth enumerating.
 const SPARSE: f64 = 1e-12;
 
@@ -273,6 +277,10 @@ impl Accountant {
         at: &Point,
     ) -> Option<Bounds<Magnitude>> {
         let Strike { above, gap, rest } = lattice.strike(&at.exact);
+        // So near to a loss that the distance is hardly a double any more.
+        if [gap, rest].iter().any(|d| d.hi != 0.0 && d.hi < TINY) || (gap.hi == 0.0) {
+            return None;
+        }
         let x = kernel::reference_loss(payoff, at.dd, gap, rest);
         let index = if payoff == Payoff::LowerQ { above - BigInt::from(1) } else { above };
         let problem = Problem {

@@ -32,7 +32,7 @@ pub(crate) struct Sieve {
 const NEGLIGIBLE: f64 = UNIT / 8.0;
 
 /// Evaluations of one kind's bound after which a sieve gives up.
-pub(crate) const WORK_LIMIT: u64 = 1 << 24;
+pub(crate) const WORK_LIMIT: u64 = 1 << 23;
 
 impl Sieve {
     /// Sieves `[0, end]` for a composition smoothed by `s2`; `None` if that takes too long.

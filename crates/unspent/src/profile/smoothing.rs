@@ -12,6 +12,7 @@
 //! from the tolerance, and each power has its own sieve, made when first needed.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicI32, Ordering};
 
 use super::contour::{Integral, Problem, Term, dropping};
 use super::kernel::{Losses, Payoff};
@@ -26,19 +27,28 @@ const FINEST: i32 = 60;
 /// Coarsest smoothing, `s = 2^COARSEST`: beyond it the bracket says nothing.
 const COARSEST: i32 = 2;
 
+/// Levels tried for one answer.
+const ATTEMPTS: usize = 6;
+
 #[derive(Debug)]
 pub(crate) struct Smoothing {
     /// `None` inside: the sieve takes too long.
     levels: [Level; (FINEST + COARSEST + 1) as usize],
     /// Without any: the composition's own continuous Gaussians.
     own: Level,
+    /// No finer level is worth trying: one was, and took too long.
+    finest: AtomicI32,
 }
 
 type Level = OnceLock<Option<Sieve>>;
 
 impl Default for Smoothing {
     fn default() -> Smoothing {
-        Smoothing { levels: std::array::from_fn(|_| Level::new()), own: Level::new() }
+        Smoothing {
+            levels: std::array::from_fn(|_| Level::new()),
+            own: Level::new(),
+            finest: AtomicI32::new(FINEST),
+        }
     }
 }
 
@@ -80,30 +90,32 @@ impl Smoothing {
             }
         }
         let first = (-0.5 * float::ln(wanted) / std::f64::consts::LN_2).ceil();
-        let mut level = (first as i32).clamp(-COARSEST, FINEST);
+        // Levels that took too long before are not tried again.
+        let mut level = (first as i32).clamp(-COARSEST, FINEST).min(self.finest.load(Ordering::Relaxed));
         let mut best: Option<Bounds<Magnitude>> = None;
-        loop {
+        for _ in 0..ATTEMPTS {
             match self.bracket(spectrum, level, payoff, at) {
                 Some(found) => {
                     let both = best.map_or(found, |b| b.intersect(&found));
-                    let good = both.relative_width() <= tolerance;
                     // Finer until it is enough; but a level that had to be coarsened is final.
-                    if good || level == FINEST || (f64::from(level)) < first {
+                    let coarsened = f64::from(level) < first;
+                    if both.relative_width() <= tolerance || level == FINEST || coarsened {
                         return both;
                     }
                     best = Some(both);
                     level += 1;
-                    if level > first as i32 + 4 {
-                        return both;
+                }
+                None => {
+                    self.finest.fetch_min(level - 1, Ordering::Relaxed);
+                    if best.is_some() || level <= -COARSEST {
+                        break;
                     }
+                    // The attempt may have been long: sixteen times coarser at once.
+                    level = (level - 4).max(-COARSEST);
                 }
-                None if best.is_some() || level == -COARSEST => {
-                    return best.unwrap_or_else(|| Bounds::new(Magnitude::ZERO, Magnitude::ONE));
-                }
-                // Each attempt may have been long: four times coarser at once.
-                None => level = (level - 2).max(-COARSEST),
             }
         }
+        best.unwrap_or_else(|| Bounds::new(Magnitude::ZERO, Magnitude::ONE))
     }
 
     fn integrate(
@@ -162,7 +174,8 @@ impl Smoothing {
         let mu2 = accountant.mu2();
         let c = (at.dd.hi / mu2 + 0.5).max(1.0) + 1.0 / mu2.sqrt();
         // Half the digits: the best step balances the bracket against the curvature.
-        let step = (tolerance / (c * (c - 1.0))).sqrt().min(0.05);
+        let step = (tolerance / (c * (c - 1.0))).sqrt();
+        let step = step.min(0.05).max(16.0 * f64::EPSILON * at.dd.hi);
         let (mut low, mut high) = (Magnitude::ZERO, Magnitude::ONE);
         for scale in [1.0, 4.0, 16.0] {
             let step = step * scale;

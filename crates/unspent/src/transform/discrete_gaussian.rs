@@ -21,6 +21,9 @@ use crate::float::{self, Complex, Dd, PI, UNIT};
 /// Terms below `e^{−56} < 2⁻⁸⁰` are left out, and bounded.
 const CUT: f64 = 56.0;
 
+/// Largest integer whose neighbours are doubles too.
+const MAX_INTEGER: f64 = (1u64 << 53) as f64;
+
 /// `S` above, for `Q_u = q·u²`, `q ≥ π`.
 #[derive(Debug)]
 struct Theta {
@@ -167,8 +170,9 @@ impl DiscreteGaussianTransform {
                 (1..12).map(|u| f64::from(u) * q / float::sinh_cosh((f64::from(u) * q).min(700.0)).0).sum();
             sigma2 * (1.0 - 2.0 * sum - 1e-9)
         } else {
+            // Below σ² = 1/1200 it is as good as zero, and cosh² overflows.
             let cosh = float::sinh_cosh((0.25 / sigma2).min(300.0)).1;
-            0.25 / (cosh * cosh) * (1.0 - 1e-9)
+            if sigma2 < 1.0 / 1200.0 { 0.0 } else { 0.25 / (cosh * cosh) * (1.0 - 1e-9) }
         };
         let dual_slack = if dual {
             let numerator = 2.0 + 2.02 * float::exp(-2.0 * q);
@@ -246,8 +250,13 @@ impl Transform for DiscreteGaussianTransform {
         // log of the largest term: −[c(y−Δ)² + (1−c)y²]/2σ².
         let near = nearest - self.shift;
         let one_minus_c = Dd::sum(1.0, -c);
-        let a = self.half_precision.scale(near * near).scale(c);
-        let b = self.half_precision.scale(nearest * nearest).mul(one_minus_c);
+        let square = |x: f64| Dd::from(x).scale(x);
+        let a = self.half_precision.mul(square(near)).scale(c);
+        let b = self.half_precision.mul(square(nearest)).mul(one_minus_c);
+        if nearest.abs() >= MAX_INTEGER {
+            // Not every integer is a double any more.
+            tilt.error = f64::INFINITY;
+        }
         tilt.exponent = a.add(b).neg();
         tilt.magnitude = a.hi.abs() + b.hi.abs();
         tilt.phase = nearest;
