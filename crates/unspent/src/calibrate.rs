@@ -4,7 +4,7 @@
 //! certified lower δ is above it, shows that nothing was left on the table. At fixed ε, δ is not
 //! monotone in σ² when σ² is small (at σ² = 0.2 the likely losses are 2.5 and 7.5; more noise moves
 //! mass across ε = 3). So the stretch above the answer is scanned, up to where zCDP proves that
-//! every larger scale satisfies, and what the scan saw is part of the answer.
+//! every larger scale satisfies (F7), and what the scan saw is part of the answer.
 
 use crate::bounds::Round;
 use crate::composition::{Composition, Delta, Epsilon, Group};

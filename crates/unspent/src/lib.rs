@@ -24,6 +24,24 @@ pub mod tradeoff;
 mod transform;
 pub mod zcdp;
 
+/// The mathematics: numbered lemmas with their proofs, cited where the code relies on them.
+pub mod theory {
+    #[doc = include_str!("../theory/transform.md")]
+    pub mod transform {}
+    #[doc = include_str!("../theory/contour.md")]
+    pub mod contour {}
+    #[doc = include_str!("../theory/sieve.md")]
+    pub mod sieve {}
+    #[doc = include_str!("../theory/smoothing.md")]
+    pub mod smoothing {}
+    #[doc = include_str!("../theory/rounding.md")]
+    pub mod rounding {}
+    #[doc = include_str!("../theory/tradeoff.md")]
+    pub mod tradeoff {}
+    #[doc = include_str!("../theory/residual.md")]
+    pub mod residual {}
+}
+
 pub use bounds::{Bounds, Magnitude, Round};
 pub use calibrate::{Calibration, Target};
 pub use composition::{Composition, Delta, Epsilon, Group};

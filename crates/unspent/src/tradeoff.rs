@@ -10,7 +10,7 @@
 //! and for ε < 0, `1 − δ(ε) = e^ε·(1 − δ(−ε))`. Any ε gives a lower bound of `f` (a guarantee); an
 //! upper bound comes from concavity, three points around the maximum: between them a concave
 //! function lies below its chords extended, and beyond them it only falls. On a lattice `H` is
-//! linear between losses, so its maximum is at one of them and three neighbours decide.
+//! linear between losses, so its maximum is at one of them (`theory/tradeoff.md`).
 
 use num_bigint::BigInt;
 

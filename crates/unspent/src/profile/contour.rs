@@ -7,7 +7,7 @@
 //! Σ_{m∈ℤ} e^{(c−1)mD} V(ε + mD)
 //! ```
 //!
-//! whose terms are all non-negative: the sum is never below the truth, and above it by the terms
+//! (C3), whose terms are all non-negative: the sum is never below the truth, and above it by the terms
 //! `m ≠ 0`, which Markov's inequality at a second tilt on either side bounds by a geometric
 //! series. `D` is chosen from that bound. On a lattice `D` is a multiple of the step, and the
 //! infinite sum over nodes folds into one period.
@@ -30,7 +30,7 @@ use crate::float::{self, Complex, DD_UNIT, Dd, FUNCTION, PI, Sum, UNIT};
 const ALIAS: f64 = 1e-13;
 
 /// Nodes times kinds after which an integral is refused as too long.
-const WORK_LIMIT: u64 = 1 << 22;
+const WORK_LIMIT: u64 = 1 << 21;
 
 /// Nodes of a period up to which every index is exact.
 const MAX_NODES: f64 = (1u64 << 50) as f64;
@@ -325,7 +325,7 @@ impl Problem<'_> {
                 if work > WORK_LIMIT || total.rounding > 4.0 * peak {
                     return None;
                 }
-                // Up to half a turn of every kind the modulus of Φ falls with t.
+                // Up to half a turn of every kind the modulus of Φ falls with t (T9, V5).
                 let rest = last_plain.saturating_sub(k) as f64 * 2.0 * node.size * (1.0 + node.relative);
                 if rest > 0.0 && rest * peak <= REST * sum.value() && rest <= REST * density.value() {
                     total.discarded += rest * peak;
@@ -343,7 +343,7 @@ impl Problem<'_> {
         let n = kept as f64;
         total.rounding = total.rounding * (1.0 + 1e-9) + 4.0 * UNIT * total.value.abs();
         total.density_error = total.density_error * (1.0 + 1e-9) + 4.0 * UNIT * total.density.abs();
-        // Everything outside the windows: at most e^{−log_cut}·Φ(c)·K(c) a node.
+        // Everything outside the windows (V2, V4): at most e^{−log_cut}·Φ(c)·K(c) a node.
         let outside = match spacing {
             Spacing::Lattice { nodes } => (nodes as f64 - n).max(0.0),
             Spacing::Line { .. } => {

@@ -11,7 +11,7 @@
 //!
 //! a sum of non-negative terms, so rounding is relative to the answer whatever `c` is. The tilt
 //! only says where the lists may be cut. Terms are added up relative to the largest, from their
-//! logarithms: with variances near 10⁻³ even the largest can be below every double.
+//! logarithms (R9): with variances near 10⁻³ even the largest can be below every double.
 
 use super::Point;
 use super::contour::{Term, dropping};

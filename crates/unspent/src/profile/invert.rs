@@ -55,7 +55,7 @@ impl Target {
 }
 
 /// Evaluations after which a search settles for the bracket it has.
-const MAX_EVALUATIONS: usize = 200;
+const MAX_EVALUATIONS: usize = 80;
 /// Evaluations that may find nothing out before a search gives up.
 const MAX_BLIND: usize = 4;
 

@@ -14,7 +14,7 @@
 //! | `UpperP` | `P[L > ε]` | c > 0 | | 1/(1−b), times e^{−x} |
 //!
 //! `a = e^{−(z−1)g}`, `b = e^{−zg}`, `n₀ = m₁/|a⁻¹| = 1−e^{−d}`, `m₀ = n₁/|a| = e^{−d}−e^{−g}`.
-//! All weights are non-negative, so `|K(c+it)| ≤ K(c)`, and nothing cancels near the real axis
+//! (C6). All weights are non-negative, so `|K(c+it)| ≤ K(c)`, and nothing cancels near the real axis
 //! however fine the lattice is.
 
 use crate::float::{self, Complex, Dd, UNIT};

@@ -2,7 +2,7 @@
 //!
 //! `|Φ(c+it)|/Φ(c)` is tiny except in narrow windows, but tiny has to be proved on the whole
 //! half-line that is integrated over. Each kind gives a lower bound on the decay over an interval
-//! of `t` that holds for every tilt `c` ([`Kind::decay_over`]); when the sum passes a threshold
+//! of `t` that holds for every tilt `c` ([`Kind::decay_over`], T10 and T12); when the sum passes a threshold
 //! the interval is discarded, otherwise it is halved. What survives, down to a leaf a fraction of
 //! the central peak wide, is where quadrature nodes go. One sieve serves every ε and every δ.
 //!

@@ -8,7 +8,7 @@
 //! δ_s(ε) − s²e^{s²/8}·D_s(ε)  ≤  δ(ε)  ≤  δ_s(ε),      D_s = (1/2π) ∫ Φ(z) e^{s²(z²−z)/2} e^{−(z−1)ε} dt
 //! ```
 //!
-//! (`theory/smoothing.md`). The bracket is of second order in `s`; `s` is a power of two, chosen
+//! (`theory/smoothing.md`, S1 to S5). The bracket is of second order in `s`; `s` is a power of two, chosen
 //! from the tolerance, and each power has its own sieve, made when first needed.
 
 use std::sync::OnceLock;
@@ -106,7 +106,7 @@ impl Smoothing {
                     level += 1;
                 }
                 None => {
-                    self.finest.fetch_min(level - 1, Ordering::Relaxed);
+                    self.finest.fetch_min((level - 1).max(-COARSEST), Ordering::Relaxed);
                     if best.is_some() || level <= -COARSEST {
                         break;
                     }

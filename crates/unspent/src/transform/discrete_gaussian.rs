@@ -1,7 +1,7 @@
 //! The discrete Gaussian: a theta function, in whichever of its two forms is short.
 //!
 //! With `w = zΔ/σ²`, write `E[e^{wX}] = Σ_x e^{−x²/2σ² + wx} / Σ_x e^{−x²/2σ²}`. Let `y` be the
-//! integer nearest to `cΔ` and `φ = cΔ − y`. Two exact expressions (`theory/transform.md`):
+//! integer nearest to `cΔ` and `φ = cΔ − y`. Two exact expressions (`theory/transform.md`, T3 and T4):
 //!
 //! ```text
 //! dual    e^{σ²w²/2}            · (1 − S),  S = Σ_{u≥1} e^{−Q_u}[4 sin²(A_u/2) − 4 cos A_u sinh²(B_u/2) + 2i sin A_u sinh B_u] / θ
@@ -149,9 +149,9 @@ pub(crate) struct DiscreteGaussianTransform {
     half_precision: Dd,
     theta: Theta,
     dual: bool,
-    /// A lower bound of the variance of N_ℤ(φ, σ²) over every centre φ.
+    /// A lower bound of the variance of N_ℤ(φ, σ²) over every centre φ (T11).
     least_variance: f64,
-    /// `ln` of the constant in the dual bound of the modulus.
+    /// `ln` of the constant in the dual bound of the modulus (T12).
     dual_slack: f64,
 }
 
