@@ -85,23 +85,25 @@ impl Rho {
     /// `inf_{α>1} e^{(α−1)(ρα−ε)}·(1−1/α)^α/(α−1)`, at most 1: Canonne, Kamath and Steinke's δ at ε.
     #[must_use]
     pub fn delta_canonne_kamath_steinke(&self, epsilon: &Epsilon) -> Magnitude {
-        let rho = self.0.to_dd();
-        let epsilon = epsilon.value().to_dd();
-        let at = |t: f64| {
-            let excess = float::exp(t);
-            // α = 1 + e^t exactly, as a double-double.
-            let main = rho.mul(Dd::sum(1.0, excess)).sub(epsilon).scale(excess);
-            // t stands for ln(α − 1), which it is to within the exponential's error.
-            let rest = -(1.0 + excess) * float::ln1p(1.0 / excess) - float::ln(excess);
-            let size = excess * (rho.hi * (1.0 + excess) + epsilon.hi);
-            let slack = 16.0 * float::UNIT * ((1.0 + excess) * float::ln1p(1.0 / excess) + t.abs())
-                + 16.0 * float::DD_UNIT * size;
-            (main.add(Dd::from(rest)), slack)
-        };
-        let (exponent, slack) = at(golden(|t| at(t).0.hi, -60.0, 60.0, 80));
-        let delta = Magnitude::exp(exponent, slack, Round::Up);
-        if delta < Magnitude::ONE { delta } else { Magnitude::ONE }
+        canonne_kamath_steinke_delta(self.0.to_dd(), epsilon.value().to_dd())
     }
+}
+
+/// [`Rho::delta_canonne_kamath_steinke`] for ρ and ε known to within a few units of double-double.
+pub(crate) fn canonne_kamath_steinke_delta(rho: Dd, epsilon: Dd) -> Magnitude {
+    let at = |t: f64| {
+        let excess = float::exp(t);
+        // α = 1 + e^t exactly, as a double-double.
+        let main = rho.mul(Dd::sum(1.0, excess)).sub(epsilon).scale(excess);
+        let rest = -(1.0 + excess) * float::ln1p(1.0 / excess) - float::ln(excess);
+        let size = excess * (rho.hi * (1.0 + excess) + epsilon.hi);
+        let slack = 16.0 * float::UNIT * ((1.0 + excess) * float::ln1p(1.0 / excess) + t.abs())
+            + 16.0 * float::DD_UNIT * size;
+        (main.add(Dd::from(rest)), slack)
+    };
+    let (exponent, slack) = at(golden(|t| at(t).0.hi, -60.0, 60.0, 80));
+    let delta = Magnitude::exp(exponent, slack, Round::Up);
+    if delta < Magnitude::ONE { delta } else { Magnitude::ONE }
 }
 
 /// [`Rho::epsilon_canonne_kamath_steinke`] at an upper bound of ρ.

@@ -24,6 +24,7 @@ use crate::bounds::{Bounds, Magnitude};
 use crate::exact::Rational;
 use crate::float::{self, Dd, PI};
 use crate::mechanism::Mechanism;
+use crate::zcdp;
 use contour::Problem;
 use kernel::{Losses, Payoff};
 use lattice::{Lattice, Strike};
@@ -218,7 +219,14 @@ impl Accountant {
             return first;
         }
         // δ is near 1 after all, or the noise is so small that the loss is nothing like a Gaussian.
-        first.intersect(if below <= 1.5 { covered() } else { call() })
+        let both = first.intersect(if below <= 1.5 { covered() } else { call() });
+        if both.delta.upper() < Magnitude::ONE {
+            return both;
+        }
+        // Nothing is known, or δ is 1 to all digits: at least never say less than zCDP does.
+        let rho = self.spectrum.mu2.scale(0.5);
+        let cap = zcdp::canonne_kamath_steinke_delta(rho, at.dd);
+        both.intersect(Delta::from_delta(Bounds::new(Magnitude::ZERO, cap)))
     }
 
     /// `P[L > ε]`, strictly.
