@@ -264,6 +264,9 @@ impl Magnitude {
 
     /// `e^x` for a double-double exponent known to within `error`, rounded outward.
     pub(crate) fn exp(x: Dd, error: f64, round: Round) -> Magnitude {
+        if !x.hi.is_finite() || !error.is_finite() {
+            return if round == Round::Up { Magnitude::HUGEST } else { Magnitude::ZERO };
+        }
         if x.hi < -float::EXPONENT_LIMIT {
             return if round == Round::Up {
                 // e^x is far below this; saying more is not needed anywhere.

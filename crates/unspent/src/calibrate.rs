@@ -281,8 +281,8 @@ impl Search<'_> {
             // The answer moves up, behind the last failure; what was found becomes an island.
             islands.push(high);
             let mut value = last_failure;
-            while self.at(value)?.0 != Verdict::Meets {
-                value *= float::exp(step);
+            while value < top && self.at(value)?.0 != Verdict::Meets {
+                value = (value * float::exp(step)).min(top);
             }
             (low, next_success) = self.narrow(last_failure, value)?;
         }

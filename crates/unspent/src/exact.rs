@@ -207,7 +207,7 @@ impl Rational {
         Bounds::new(lower, upper)
     }
 
-    /// Decimal digits of `|self|`, at most `digits` of them, rounded in the given direction.
+    /// Decimal digits, at most `digits` of them, rounded in the given direction.
     ///
     /// ```
     /// use unspent::{Rational, Round};
@@ -219,6 +219,10 @@ impl Rational {
     pub fn to_decimal(&self, digits: u32, round: Round) -> String {
         if self.is_zero() {
             return "0".into();
+        }
+        if self.0.is_negative() {
+            let away = if round == Round::Up { Round::Down } else { Round::Up };
+            return format!("-{}", Rational(-self.0.clone()).to_decimal(digits, away));
         }
         let (numerator, denominator) = (self.0.numer().magnitude(), self.0.denom().magnitude());
         let estimate = self.to_magnitude_bounds().0.log10(Round::Down);
@@ -420,5 +424,7 @@ mod tests {
         assert_eq!(r("1/3").to_decimal_or_fraction(), "1/3");
         assert_eq!(r("1e-10").to_decimal_or_fraction(), "0.0000000001");
         assert_eq!(r("-12").to_decimal_or_fraction(), "-12");
+        assert_eq!(r("-12/7").to_decimal(3, Round::Up), "-1.71");
+        assert_eq!(r("-12/7").to_decimal(3, Round::Down), "-1.72");
     }
 }

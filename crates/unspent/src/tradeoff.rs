@@ -82,13 +82,17 @@ impl Value {
 impl Composition {
     /// The trade-off function at α. Its **lower** bound is the guarantee.
     pub fn tradeoff(&self, alpha: &Alpha) -> Result<Bounds<Magnitude>> {
-        Ok(self.best_attack(alpha).f)
+        // Guessing at random never misses more often than 1 − α.
+        let rest = &Rational::integer(1) - &alpha.0;
+        let trivial = Bounds::new(Magnitude::ZERO, rest.to_magnitude_bounds().1);
+        Ok(self.best_attack(alpha).f.intersect(&trivial))
     }
 
     /// The best attacker's power at the false-alarm rate α: 1 − f(α). Its **upper** bound is the
     /// guarantee.
     pub fn power(&self, alpha: &Alpha) -> Result<Bounds<Magnitude>> {
-        Ok(self.best_attack(alpha).power)
+        let trivial = Bounds::new(alpha.0.to_magnitude_bounds().0, Magnitude::ONE);
+        Ok(self.best_attack(alpha).power.intersect(&trivial))
     }
 
     /// All knots with a threshold between `from` and `to`.

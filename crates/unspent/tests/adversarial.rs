@@ -97,3 +97,37 @@ fn tails_of_extreme_releases() {
     let tail = fast.p_tail(&Epsilon::parse("4803000000").unwrap()).unwrap();
     assert!(tail.upper() <= Magnitude::ONE);
 }
+
+/// Variances so small that the second derivative of log Φ vanishes: Newton steps go anywhere.
+#[test]
+fn searches_on_flat_transforms_end() {
+    for (sigma2, count, shift, delta) in [
+        ("0.0038", 1, 100, "1e-2"),
+        ("19/5000", 1, 1_000_000, "0.5"),
+        ("0.001876", 1000, 5, "1e-26"),
+        ("0.002981", 1_000_000, 1, "1e-39"),
+    ] {
+        let release = release(&[(sigma2, count, shift)]);
+        let bounds = release.epsilon(&unspent::Delta::parse(delta).unwrap()).unwrap();
+        assert!(bounds.upper() - bounds.lower() <= 1e-3 * bounds.upper(), "{sigma2}: {bounds:?}");
+    }
+    for (sigma2, count, shift) in [("0.002821274620133", 1, 5), ("0.001762", 5, 5), ("0.00273", 5, 5)] {
+        let alpha = unspent::Alpha::parse("0.9999").unwrap();
+        let power = release(&[(sigma2, count, shift)]).power(&alpha).unwrap().to_f64();
+        assert!(0.9998 < power.lower() && power.upper() <= 1.0, "{power:?}");
+    }
+}
+
+/// Continuous noise: N(0, 1) moved by 1, P[L > 0] = 1 − Φ(1/2) and Q[L > 0] = Φ(1/2).
+#[test]
+fn continuous_tails_are_as_good_as_delta() {
+    let one = unspent::Gaussian::new(exact("1"), exact("1")).unwrap();
+    let release = Composition::new([(one, 1)]).unwrap();
+    let at = Epsilon::parse("0").unwrap();
+    assert_holds(&release.p_tail(&at).unwrap(), "0.30853753872598689", 1e-10);
+    assert_holds(&release.q_tail(&at).unwrap(), "0.69146246127401310", 1e-10);
+    // Smoothed: at least a few digits, also at zero.
+    let three = [("3000.123456789123", 40, 1), ("2200.234567891234", 50, 1), ("7000.123498761234", 30, 1)];
+    let p = self::release(&three).p_tail(&at).unwrap();
+    assert!(p.relative_width() < 0.01, "{p:?}");
+}

@@ -230,7 +230,7 @@ impl Problem<'_> {
                 let other = (c + sign * offset).clamp(low.max(-1e100), high.min(1e100));
                 let tried = try_tilt(other);
                 let better = best.is_none_or(|b| tried.distance < b.distance);
-                if tried.distance.is_finite() && better {
+                if (tried.distance + tried.error).is_finite() && better {
                     best = Some(tried);
                 } else if best.is_some() {
                     break;

@@ -62,7 +62,7 @@ pub(crate) fn solve(spectrum: &Spectrum, payoff: Payoff, at: &Point) -> Option<B
     let c = (at.dd.hi / spectrum.mu2.hi + 0.5).clamp(low.max(-1e6), high.min(1e6));
     let mut best: Option<Bounds<Magnitude>> = None;
     for cut in CUTS {
-        let bounds = solve_within(spectrum, payoff, at, c, cut)?;
+        let Some(bounds) = solve_within(spectrum, payoff, at, c, cut) else { break };
         let bounds = best.map_or(bounds, |b| b.intersect(&bounds));
         if bounds.relative_width() < 1e-11 {
             return Some(bounds);

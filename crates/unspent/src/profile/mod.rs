@@ -231,28 +231,29 @@ impl Accountant {
 
     /// `P[L > ε]`, strictly.
     pub fn p_tail(&self, at: &Point, tolerance: f64) -> Bounds<Magnitude> {
-        at_most_one(if self.is_exact() {
-            self.solve(Payoff::UpperP, at, tolerance)
-        } else {
-            self.smoothing.p_tail(self, at, tolerance)
-        })
+        let direct = at_most_one(self.solve(Payoff::UpperP, at, tolerance));
+        if self.is_exact() || direct.relative_width() <= tolerance {
+            return direct;
+        }
+        direct.intersect(&self.smoothing.p_tail(self, at, tolerance))
     }
 
     /// `Q[L > ε]`, strictly.
     pub fn q_tail(&self, at: &Point, tolerance: f64) -> Bounds<Magnitude> {
-        if !self.is_exact() {
-            // Q[L > ε] = δ(ε) + e^ε·P[L > ε].
-            return at_most_one(self.smoothing.q_tail(self, at, tolerance));
-        }
         let upper = || at_most_one(self.solve(Payoff::UpperQ, at, tolerance));
         let lower = || at_most_one(self.solve(Payoff::LowerQ, at, tolerance)).complement();
-        if at.dd.hi >= 0.5 * self.mu2() {
+        let direct = if at.dd.hi >= 0.5 * self.mu2() {
             let tail = upper();
             if tail.lower() < Magnitude::from_f64(0.9) { tail } else { tail.intersect(&lower()) }
         } else {
             let tail = lower();
             if tail.lower() > Magnitude::from_f64(0.1) { tail } else { tail.intersect(&upper()) }
+        };
+        if self.is_exact() || direct.relative_width() <= tolerance {
+            return direct;
         }
+        // Q[L > ε] = δ(ε) + e^ε·P[L > ε].
+        direct.intersect(&at_most_one(self.smoothing.q_tail(self, at, tolerance)))
     }
 
     /// Whether the atoms themselves are summed, so that tails are as good as δ.
@@ -272,7 +273,10 @@ impl Accountant {
             (Some(bounds), None) | (None, Some(bounds)) => bounds,
             (None, None) => match payoff {
                 Payoff::Call | Payoff::Covered => self.smoothing.solve(self, payoff, at, tolerance),
-                _ => Bounds::new(Magnitude::ZERO, Magnitude::ONE),
+                _ => self
+                    .smoothing
+                    .own(&self.spectrum, payoff, at)
+                    .unwrap_or(Bounds::new(Magnitude::ZERO, Magnitude::ONE)),
             },
         }
     }

@@ -83,11 +83,10 @@ impl Smoothing {
         let c = (at.dd.hi / mu2 + 0.5).max(1.0) + 2.5 / mu2.sqrt();
         let curvature = if payoff == Payoff::Covered { 0.25 } else { c * (c - 1.0) };
         let wanted = 0.9 * tolerance / curvature;
-        if spectrum.continuous >= wanted {
-            let own = self.integrate(spectrum, None, payoff, at);
-            if let Some(Integral { value, .. }) = own {
-                return value;
-            }
+        if spectrum.continuous >= wanted
+            && let Some(value) = self.own(spectrum, payoff, at)
+        {
+            return value;
         }
         let first = (-0.5 * float::ln(wanted) / std::f64::consts::LN_2).ceil();
         // Levels that took too long before are not tried again.
@@ -116,6 +115,12 @@ impl Smoothing {
             }
         }
         best.unwrap_or_else(|| Bounds::new(Magnitude::ZERO, Magnitude::ONE))
+    }
+
+    /// A payoff of a composition that is smooth by itself; `None` if that takes too long.
+    pub fn own(&self, spectrum: &Spectrum, payoff: Payoff, at: &Point) -> Option<Bounds<Magnitude>> {
+        let smooth = spectrum.continuous > 0.0;
+        smooth.then(|| self.integrate(spectrum, None, payoff, at)).flatten().map(|i| i.value)
     }
 
     fn integrate(
@@ -181,20 +186,18 @@ impl Smoothing {
             let step = step * scale;
             let left = at.dd.hi - step;
             let right = at.dd.hi + step;
-            let after = accountant.delta(&Point::from_f64(right), tolerance);
+            let after = delta_at(accountant, right, tolerance);
             let width = exp_gap(at.dd, Dd::from(right));
-            let fall = here.delta.lower().sub(after.delta.upper(), Round::Down);
+            let fall = here.delta.lower().sub(after.upper(), Round::Down);
             let chord = fall.div(width.upper(), Round::Down);
             low = if low < chord { chord } else { low };
-            if left > 0.0 {
-                let before = accountant.delta(&Point::from_f64(left), tolerance);
-                let width = exp_gap(Dd::from(left), at.dd);
-                let fall = before.delta.upper().sub(here.delta.lower(), Round::Up);
-                let chord = fall.div(width.lower(), Round::Up);
-                high = if chord < high { chord } else { high };
-            }
+            let before = delta_at(accountant, left, tolerance);
+            let width = exp_gap(Dd::from(left), at.dd);
+            let fall = before.upper().sub(here.delta.lower(), Round::Up);
+            let chord = fall.div(width.lower(), Round::Up);
+            high = if chord < high { chord } else { high };
         }
-        // δ ≥ 0 to the right gives e^ε·P ≤ … only through Q ≤ 1: P ≤ e^{−ε}·(1 − δ).
+        // Q ≤ 1 gives `P ≤ e^{−ε}·(1 − δ)`.
         let cap = here
             .complement
             .upper()
@@ -216,6 +219,16 @@ impl Smoothing {
             end(here.delta.upper(), p.upper(), Round::Up),
         )
     }
+}
+
+/// δ at any real ε: for ε < 0, `1 − δ(ε) = e^ε·(1 − δ(−ε))`.
+fn delta_at(accountant: &Accountant, epsilon: f64, tolerance: f64) -> Bounds<Magnitude> {
+    if epsilon >= 0.0 {
+        return accountant.delta(&Point::from_f64(epsilon), tolerance).delta;
+    }
+    let mirrored = accountant.delta(&Point::from_f64(-epsilon), tolerance).complement;
+    let end = |rest: Magnitude, round| Magnitude::exp(Dd::from(epsilon), 0.0, round).mul(rest, round);
+    Bounds::new(end(mirrored.lower(), Round::Down), end(mirrored.upper(), Round::Up)).complement()
 }
 
 /// `s²` of a level.

@@ -53,6 +53,10 @@ impl Theta {
     fn deficit(&self, turns: f64, b: f64, blur: (f64, f64)) -> (Complex, f64) {
         let mut s = Complex::default();
         let mut error = 0.0;
+        if b.is_nan() || b.abs() > self.q * (1.0 + 1e-9) {
+            return (s, f64::INFINITY);
+        }
+        // |B_u| ≤ Q_u·(1 + 10⁻⁹)/u and q ≥ π: the sixth term is below the cut at the latest.
         for index in 1.. {
             let u = f64::from(index);
             let (q, big_b) = (self.q * u * u, b.abs() * u);
@@ -214,6 +218,10 @@ impl Transform for DiscreteGaussianTransform {
 
     fn tilt(&self, c: f64) -> Tilt {
         let nearest = (c * self.shift).round();
+        if nearest.abs().is_nan() || nearest.abs() >= MAX_INTEGER {
+            // Not every integer is a double any more, and nothing is known.
+            return Tilt { error: f64::INFINITY, ..Tilt::default() };
+        }
         let phi = c.mul_add(self.shift, -nearest);
         let (turns, b) = self.arguments(phi, 0.0);
         let (s, s_error) = self.theta.deficit(turns, b, (0.0, 0.0));
@@ -253,10 +261,6 @@ impl Transform for DiscreteGaussianTransform {
         let square = |x: f64| Dd::from(x).scale(x);
         let a = self.half_precision.mul(square(near)).scale(c);
         let b = self.half_precision.mul(square(nearest)).mul(one_minus_c);
-        if nearest.abs() >= MAX_INTEGER {
-            // Not every integer is a double any more.
-            tilt.error = f64::INFINITY;
-        }
         tilt.exponent = a.add(b).neg();
         tilt.magnitude = a.hi.abs() + b.hi.abs();
         tilt.phase = nearest;
