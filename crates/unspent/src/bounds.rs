@@ -443,6 +443,7 @@ fn power_of_ten(power: u64) -> (BigUint, BigUint, i64) {
 pub(crate) fn to_decimal(log10: f64, digits: u32, scaled: impl Fn(i64) -> u128) -> String {
     // The estimate of the leading digit's place is off by one near a power of ten, and by more
     // where the logarithm itself has no digits after the point.
+    let digits = digits.clamp(1, 38);
     let mut leading = log10.floor() as i64;
     let (least, limit) = (10u128.pow(digits - 1), 10u128.pow(digits));
     loop {

@@ -22,8 +22,13 @@ enum Cause {
 const QUOTED: usize = 60;
 
 fn quoted(value: &str) -> String {
+    // Control characters would break the line, or colour the terminal.
+    let value: String = value
+        .chars()
+        .flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] })
+        .collect();
     if value.chars().count() <= QUOTED {
-        return value.into();
+        return value;
     }
     value.chars().take(QUOTED).collect::<String>() + "…"
 }

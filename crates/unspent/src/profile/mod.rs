@@ -232,7 +232,7 @@ impl Accountant {
     /// `P[L > ε]`, strictly.
     pub fn p_tail(&self, at: &Point, tolerance: f64) -> Bounds<Magnitude> {
         let direct = at_most_one(self.solve(Payoff::UpperP, at, tolerance));
-        if self.is_exact() || direct.relative_width() <= tolerance {
+        if (self.is_exact() && direct.relative_width() < 1.0) || direct.relative_width() <= tolerance {
             return direct;
         }
         direct.intersect(&self.smoothing.p_tail(self, at, tolerance))
@@ -249,7 +249,7 @@ impl Accountant {
             let tail = lower();
             if tail.lower() > Magnitude::from_f64(0.1) { tail } else { tail.intersect(&upper()) }
         };
-        if self.is_exact() || direct.relative_width() <= tolerance {
+        if (self.is_exact() && direct.relative_width() < 1.0) || direct.relative_width() <= tolerance {
             return direct;
         }
         // Q[L > ε] = δ(ε) + e^ε·P[L > ε].
