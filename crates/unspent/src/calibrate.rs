@@ -225,7 +225,6 @@ impl Search<'_> {
             }
             let share = at_low / (at_low - at_high);
             let share = if round % 3 == 2 || !share.is_finite() { 0.5 } else { share.clamp(0.01, 0.99) };
-            // Near the end, look a hair to one side and then the other.
             let middle = low * float::exp(share * float::ln(high / low));
             if middle <= low || middle >= high {
                 break;

@@ -196,8 +196,8 @@ impl List {
                     next[i + j] += a * b;
                 }
             }
-            // What falls below the doubles is outside too.
-            let lost = weights.len() as f64 * one.len() as f64 * f64::MIN_POSITIVE;
+            // What falls below the doubles is outside too, times the weight it would have met.
+            let lost = weights.len() as f64 * one.len() as f64 * f64::MIN_POSITIVE * (1.0 + list.total);
             let up = |x: f64| Magnitude::from_f64(x * 1.01);
             list.outside = list
                 .outside

@@ -1,6 +1,7 @@
 //! The privacy profile: certified δ(ε), its complement, and the tails of the privacy loss.
 //!
-//! Exact on a lattice of losses where there is a usable one ([`lattice`]); bracketed between two
+//! Exact on a lattice of losses where there is a usable one ([`lattice`]) or where the atoms are few
+//! ([`enumeration`]); bracketed between two
 //! smoothed profiles otherwise ([`smoothing`]). Either way one integral on a tilted line
 //! ([`contour`]) over the windows that a sieve leaves ([`sieve`]).
 

@@ -124,7 +124,7 @@ impl Spectrum {
         let continuous = sum_mu2(&kinds, |k| !k.periodic).to_f64();
         let top_rate = kinds.iter().filter(|k| k.periodic).map(|k| k.rate.hi).fold(0.0, f64::max);
         // Stable, so that the order of equally strong kinds is that of the groups.
-        kinds.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
+        kinds.sort_by(|a, b| b.most_decay().total_cmp(&a.most_decay()));
         Spectrum { kinds, mu2: total, kappa, top_rate, continuous }
     }
 
@@ -165,10 +165,6 @@ impl Kind {
         out.slope += self.count * tilt.slope;
         out.spread += self.count * tilt.spread;
     }
-}
-
-fn weight(kind: &Kind) -> f64 {
-    kind.most_decay()
 }
 
 /// `Σ n·μ²` in fixed point: exact fractions would grow with every incommensurate kind. Each term

@@ -79,7 +79,7 @@ impl Theta {
             let (sin, cos) = (2.0 * sin_half * cos_half, 1.0 - 2.0 * sin_half * sin_half);
             let weight = float::exp(-q);
             s.re += 4.0 * weight * sin_half * sin_half - 4.0 * cos * hs * hs;
-            s.im += (4.0 * sin * hs * hc).copysign_times(b);
+            s.im += if b < 0.0 { -4.0 } else { 4.0 } * sin * hs * hc;
             let angle = (PI * u * turns.abs()).min(1.0);
             let size = 4.0 * weight * angle * angle + 4.0 * hs * hs + 8.0 * angle * hs * hc;
             error += UNIT * (60.0 + 60.0 * u * (1.0 + turns.abs()) + 10.0 * (q + big_b)) * size;
@@ -93,17 +93,6 @@ impl Theta {
     fn majorant(&self, turns: f64) -> f64 {
         // The ratio of consecutive terms is at most e^{−2π} < 0.002.
         4.02 * float::exp(-self.q * (1.0 - 2.0 * turns.min(0.5)))
-    }
-}
-
-trait CopySignTimes {
-    fn copysign_times(self, sign: f64) -> f64;
-}
-
-impl CopySignTimes for f64 {
-    /// `self`, negated if `sign` is negative.
-    fn copysign_times(self, sign: f64) -> f64 {
-        if sign < 0.0 { -self } else { self }
     }
 }
 
