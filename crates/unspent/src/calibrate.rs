@@ -6,13 +6,13 @@
 //! mass across ε = 3). So the stretch above the answer is scanned, up to where zCDP proves that
 //! every larger scale satisfies (F7), and what the scan saw is part of the answer.
 
-use crate::bounds::Round;
+use crate::bounds::{Bounds, Magnitude, Round};
 use crate::composition::{Composition, Delta, Epsilon, Group};
 use crate::error::{Error, Result};
 use crate::exact::Rational;
 use crate::float;
 use crate::mechanism::Mechanism;
-use crate::profile::Point;
+use crate::profile::{Point, log_gaussian_delta};
 use crate::zcdp::Rho;
 
 /// A promise: (ε, δ).
@@ -39,9 +39,9 @@ pub struct Calibration {
 /// What the satisfying set looks like around the answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
-    /// No scan was made: every σ² is at least 3, and there are at least two mechanisms to every
-    /// unit of ε, so that no single loss dominates δ. Stretches on which δ rises with the noise
-    /// have not been seen there; that is measured, not proved.
+    /// No scan was made: none was asked for, or every σ² is at least 3 and there are at least two
+    /// mechanisms to every unit of ε, so that no single loss dominates δ. Stretches on which δ rises with
+    /// the noise have not been seen there; that is measured, not proved.
     NotScanned,
     /// Scanned at this many points up to where every scale is proved to satisfy: none failed
     /// above the answer, none satisfied below it. A scan is not a proof for what lies between.
@@ -55,8 +55,14 @@ pub enum Shape {
 const SCAN: usize = 96;
 /// σ² below which rises of δ with the noise have been seen.
 const SCAN_BELOW: f64 = 3.0;
+/// Significant digits of every value that is tried: the answer is a decimal that can be written down.
+const DIGITS: usize = 12;
 /// Relative distance at which the answer and its witness are near enough.
-const GAP: f64 = 1e-12;
+const GAP: f64 = 1e-11;
+/// Relative length of the shortest step from a guess to the other side of the answer, and what each
+/// further step is longer by.
+const FIRST_STEP: f64 = 1e-9;
+const LONGER: f64 = 4.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
@@ -77,6 +83,25 @@ impl Composition {
     /// # Ok::<(), unspent::Error>(())
     /// ```
     pub fn smallest_scale(&self, target: &Target) -> Result<Calibration> {
+        self.over_scales(target, |search, start| search.run(start))
+    }
+
+    /// A common factor of all σ² that meets the target, with one right below that misses it.
+    ///
+    /// Unlike [`smallest_scale`](Composition::smallest_scale) it does not look for other such places, which
+    /// may exist where single losses dominate δ, and takes a fraction of the time.
+    pub fn scale_meeting(&self, target: &Target) -> Result<Calibration> {
+        self.over_scales(target, |search, start| {
+            let (low, high) = search.bracket(start)?;
+            Ok(Calibration { satisfying: exact(high), failing: low.map(exact), shape: Shape::NotScanned })
+        })
+    }
+
+    fn over_scales(
+        &self,
+        target: &Target,
+        find: impl Fn(&Search<'_>, f64) -> Result<Calibration>,
+    ) -> Result<Calibration> {
         let sigmas: Vec<f64> = self.groups().iter().map(|g| g.mechanism.sigma2().to_f64()).collect();
         let (least, most) = range(&sigmas);
         let search = Search {
@@ -87,7 +112,7 @@ impl Composition {
             mechanisms: self.groups().iter().map(|g| g.count as f64).sum(),
             smallest_sigma2: &|factor| least_of(&sigmas) * factor,
         };
-        search.run(1.0)
+        find(&search, self.accountant().mu2() / gaussian_mu2(target))
     }
 
     /// The smallest σ² of the group of that index, all others as they are, that meets the target.
@@ -133,6 +158,22 @@ impl Composition {
     }
 }
 
+/// About the largest μ² of continuous Gaussian noise that meets the target: with many mechanisms the
+/// loss is nearly Gaussian, and this nearly the answer.
+fn gaussian_mu2(target: &Target) -> f64 {
+    let epsilon = target.epsilon.value().to_f64().max(1e-12);
+    let wanted = target.delta.value().to_magnitude_bounds().0.ln(Round::Down);
+    let (mut low, mut high) = (-30.0, 30.0);
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        let mu = float::exp(0.5 * middle);
+        // Five deviations below the mean loss δ is nearly 1, and μ far too large.
+        let meets = epsilon / mu > 0.5 * mu - 5.0 && log_gaussian_delta(mu, epsilon).0 <= wanted;
+        if meets { low = middle } else { high = middle }
+    }
+    float::exp(low)
+}
+
 fn least_of(sigmas: &[f64]) -> f64 {
     sigmas.iter().copied().fold(f64::INFINITY, f64::min)
 }
@@ -156,35 +197,50 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
+    /// δ at the target's ε.
+    fn delta(&self, value: f64) -> Result<Bounds<Magnitude>> {
+        let composition = (self.build)(&exact(value))?;
+        let point = Point::new(self.target.epsilon.value().clone());
+        Ok(composition.accountant().delta(&point, composition.aim()).delta)
+    }
+
     /// The verdict at a value, and ln δ(ε) − ln δ, roughly.
     fn at(&self, value: f64) -> Result<(Verdict, f64)> {
-        let composition = (self.build)(&exact(value))?;
-        let found = composition
-            .accountant()
-            .delta(&Point::new(self.target.epsilon.value().clone()), composition.aim());
         let (low, high) = self.target.delta.value().to_magnitude_bounds();
-        let verdict = if found.delta.upper() <= low {
+        let found = self.delta(value)?;
+        let verdict = if found.upper() <= low {
             Verdict::Meets
-        } else if found.delta.lower() > high {
+        } else if found.lower() > high {
             Verdict::Misses
         } else {
             Verdict::Undecided
         };
-        Ok((verdict, found.delta.upper().ln(Round::Up) - low.ln(Round::Down)))
+        Ok((verdict, found.upper().ln(Round::Up) - low.ln(Round::Down)))
     }
 
     fn run(&self, start: f64) -> Result<Calibration> {
-        let start = start.clamp(self.least, self.most);
-        // A bracket: `low` misses, `high` meets.
+        match self.bracket(start)? {
+            (Some(low), high) => self.scan(low, high),
+            (None, high) => {
+                Ok(Calibration { satisfying: exact(high), failing: None, shape: Shape::NotScanned })
+            }
+        }
+    }
+
+    /// A value that meets the target and, unless it is the smallest allowed, one right below that misses it.
+    fn bracket(&self, start: f64) -> Result<(Option<f64>, f64)> {
+        let mut value = exact(start.clamp(self.least, self.most)).to_f64();
+        // `low` misses, `high` meets; both with ln δ(ε) − ln δ.
         let (mut low, mut high) = (None, None);
-        let mut value = start;
+        let mut step = FIRST_STEP / LONGER;
         let mut undecided = 0;
-        while low.is_none() || high.is_none() {
-            match self.at(value)?.0 {
-                Verdict::Meets => high = Some(value),
-                Verdict::Misses => low = Some(value),
+        loop {
+            let (verdict, distance) = self.at(value)?;
+            match verdict {
+                Verdict::Meets => high = Some((value, distance)),
+                Verdict::Misses => low = Some((value, distance)),
+                // Its bounds straddle the target: step aside, further each time.
                 Verdict::Undecided => {
-                    // Its bounds straddle the target: step aside, further each time.
                     undecided += 1;
                     if undecided > 30 {
                         return Err(Error::unreachable(
@@ -192,13 +248,11 @@ impl Search<'_> {
                             "ask for a less extreme target, or for a tolerance",
                         ));
                     }
-                    value = (value * (1.0 + 1e-9 * 2f64.powi(undecided))).min(self.most);
-                    continue;
                 }
             }
-            let next = if high.is_none() { value * 4.0 } else { value / 4.0 };
-            if low.is_some() && high.is_some() {
-                break;
+            if let (Some(low), Some(high)) = (low, high) {
+                let (low, high) = self.narrow(low, high)?;
+                return Ok((Some(low), high));
             }
             if high.is_none() && value >= self.most {
                 return Err(Error::unreachable(
@@ -206,46 +260,71 @@ impl Search<'_> {
                     "ask for a larger epsilon or delta",
                 ));
             }
-            if low.is_none() && value <= self.least {
-                return Ok(Calibration { satisfying: exact(value), failing: None, shape: Shape::NotScanned });
+            if low.is_none() && high.is_some() && value <= self.least {
+                return Ok((None, value));
             }
-            value = next.clamp(self.least, self.most);
+            // Half as far again as the Gaussian's slope says, so as to come out on the other side.
+            step = (step * LONGER).max(1.5 * (distance / self.slope()).abs()).min(3.0);
+            let next = if high.is_none() { value * (1.0 + step) } else { value / (1.0 + step) };
+            value = exact(next.clamp(self.least, self.most)).to_f64();
         }
-        let (low, high) = self.narrow(low.expect("set"), high.expect("set"))?;
-        self.scan(low, high)
+    }
+
+    /// About how fast ln δ falls with ln value, were the loss Gaussian.
+    fn slope(&self) -> f64 {
+        let epsilon = self.target.epsilon.value().to_f64().max(1e-12);
+        let at = |mu2: f64| log_gaussian_delta(mu2.sqrt(), epsilon).0;
+        let mu2 = gaussian_mu2(self.target);
+        let slope = (at(mu2 * 1.001) - at(mu2)) / 0.001;
+        if slope.is_finite() { slope.max(0.1) } else { 0.1 }
     }
 
     /// Narrows a bracket by the secant rule on ln δ against ln value, halving where that is slow.
-    fn narrow(&self, mut low: f64, mut high: f64) -> Result<(f64, f64)> {
-        let (mut at_low, mut at_high) = (self.at(low)?.1, self.at(high)?.1);
-        let mut stuck = 0;
+    fn narrow(&self, low: (f64, f64), high: (f64, f64)) -> Result<(f64, f64)> {
+        let ((mut low, mut at_low), (mut high, mut at_high)) = (low, high);
+        let mut moved = Verdict::Undecided;
         for round in 0..200 {
-            if high / low - 1.0 <= GAP || stuck >= 6 {
+            if high / low - 1.0 <= GAP {
                 break;
             }
             let share = at_low / (at_low - at_high);
-            let share = if round % 3 == 2 || !share.is_finite() { 0.5 } else { share.clamp(0.01, 0.99) };
-            let middle = low * float::exp(share * float::ln(high / low));
+            let share = if round % 6 == 5 || !share.is_finite() { 0.5 } else { share.clamp(1e-3, 0.999) };
+            let middle = exact(low * float::exp(share * float::ln(high / low))).to_f64();
             if middle <= low || middle >= high {
                 break;
             }
-            match self.at(middle)? {
-                (Verdict::Meets, x) => (high, at_high, stuck) = (middle, x, 0),
-                (Verdict::Misses, x) => (low, at_low, stuck) = (middle, x, 0),
-                (Verdict::Undecided, _) => {
-                    // The bounds of δ straddle the target here: close in from both sides.
-                    stuck += 1;
-                    for (end, verdict) in [(&mut high, Verdict::Meets), (&mut low, Verdict::Misses)] {
-                        let nearer = middle * float::exp(0.5 * float::ln(*end / middle));
-                        if self.at(nearer)?.0 == verdict {
-                            *end = nearer;
-                            stuck = 0;
-                        }
-                    }
-                }
+            let (verdict, distance) = self.at(middle)?;
+            // An end that stays put twice counts half (the Illinois rule), so that it will move next.
+            let weight = if verdict == moved { 0.5 } else { 1.0 };
+            moved = verdict;
+            match verdict {
+                Verdict::Meets => (high, at_high, at_low) = (middle, distance, weight * at_low),
+                Verdict::Misses => (low, at_low, at_high) = (middle, distance, weight * at_high),
+                // The bounds of δ straddle the target here: step out of where they do, on both sides.
+                Verdict::Undecided => return self.around(middle, low, high),
             }
         }
         Ok((low, high))
+    }
+
+    /// The nearest values around one that is undecided for which there is a verdict.
+    fn around(&self, middle: f64, low: f64, high: f64) -> Result<(f64, f64)> {
+        let width = self.delta(middle)?.relative_width();
+        let side = |end: f64, verdict: Verdict| -> Result<f64> {
+            let mut step = (1.2 * width / self.slope()).max(GAP);
+            loop {
+                let nearer =
+                    exact(if end > middle { middle * (1.0 + step) } else { middle / (1.0 + step) }).to_f64();
+                if (nearer - middle).abs() >= (end - middle).abs() {
+                    return Ok(end);
+                }
+                if self.at(nearer)?.0 == verdict {
+                    return Ok(nearer);
+                }
+                step *= 2.0;
+            }
+        };
+        Ok((side(low, Verdict::Misses)?, side(high, Verdict::Meets)?))
     }
 
     /// Looks for failures above the bracket and for satisfying values below it.
@@ -283,7 +362,8 @@ impl Search<'_> {
             while value < top && self.at(value)?.0 != Verdict::Meets {
                 value = (value * float::exp(step)).min(top);
             }
-            (low, next_success) = self.narrow(last_failure, value)?;
+            let with_distance = |value| Ok::<_, Error>((value, self.at(value)?.1));
+            (low, next_success) = self.narrow(with_distance(last_failure)?, with_distance(value)?)?;
         }
         let islands = islands.into_iter().filter(|v| *v < low).map(exact).collect();
         Ok(calibration(low, next_success, Shape::Islands(islands)))
@@ -296,8 +376,9 @@ impl Search<'_> {
     }
 }
 
+/// The decimal of [`DIGITS`] digits nearest to a value.
 fn exact(value: f64) -> Rational {
-    Rational::from_f64("scale", value).expect("a finite scale")
+    format!("{value:.*e}", DIGITS - 1).parse().expect("a finite value")
 }
 
 fn calibration(low: f64, high: f64, shape: Shape) -> Calibration {

@@ -36,6 +36,8 @@ pub struct Group {
 #[derive(Debug)]
 pub struct Composition {
     groups: Vec<Group>,
+    /// Each kind once, in order.
+    merged: Vec<(Mechanism, u128)>,
     tolerance: Option<f64>,
     accountant: Accountant,
 }
@@ -85,7 +87,7 @@ impl Composition {
                 "so much privacy loss protects nothing: check the variances, shifts and counts",
             ));
         }
-        Ok(Composition { groups: list, tolerance: None, accountant })
+        Ok(Composition { groups: list, merged, tolerance: None, accountant })
     }
 
     /// Demands that δ be known to this relative width: answers that are not become errors.
@@ -111,6 +113,12 @@ impl Composition {
         &self.groups
     }
 
+    /// Whether the two are the same mechanisms, however grouped: all answers are the same then.
+    #[must_use]
+    pub fn is_same(&self, other: &Composition) -> bool {
+        self.merged == other.merged && self.tolerance == other.tolerance
+    }
+
     /// The number of distinct mechanisms.
     #[must_use]
     pub fn kinds(&self) -> usize {
@@ -129,10 +137,8 @@ impl Composition {
     /// together; [`rho_bounds`](Composition::rho_bounds) has not.
     #[must_use]
     pub fn rho(&self) -> Rational {
-        let twice = self.groups.iter().fold(Rational::integer(0), |sum, group| {
-            sum + &group.mechanism.mu_squared() * &Rational::from(group.count)
-        });
-        twice / Rational::integer(2)
+        let squares = self.groups.iter().map(|g| &g.mechanism.mu_squared() * &Rational::from(g.count));
+        Rational::sum(&squares.collect::<Vec<_>>()) / Rational::integer(2)
     }
 
     /// ρ to double precision.

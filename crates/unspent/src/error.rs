@@ -1,19 +1,23 @@
 //! One error type: it names the place, the value, what is allowed, and offers a hint.
 
 use std::fmt;
+use std::ops::Range;
 
 /// Anything that can go wrong in this crate.
 ///
-/// [`fmt::Display`] prints one line of cause; [`Error::hint`] is one line of advice.
+/// [`fmt::Display`] prints one line of cause; [`Error::hint`] is one line of advice. What was found
+/// in a file is preceded by `file:line:column`, and [`Error::excerpt`] shows the line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Error {
     cause: Cause,
     hint: String,
+    excerpt: Option<Box<Excerpt>>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 enum Cause {
     Input { field: String, value: String, allowed: String },
+    Stated(String),
     Tolerance { quantity: String, asked: f64, achieved: f64 },
     Unreachable(String),
 }
@@ -45,7 +49,13 @@ impl Error {
         Error {
             cause: Cause::Input { field: field.into(), value, allowed: allowed.into() },
             hint: hint.into(),
+            excerpt: None,
         }
+    }
+
+    /// Something about the input as a whole is wrong: `cause` says what.
+    pub fn stated(cause: impl Into<String>, hint: impl Into<String>) -> Error {
+        Error { cause: Cause::Stated(cause.into()), hint: hint.into(), excerpt: None }
     }
 
     pub(crate) fn tolerance(quantity: impl Into<String>, asked: f64, achieved: f64) -> Error {
@@ -56,11 +66,11 @@ impl Error {
         } else {
             "ask for no tolerance to get the bounds as they are".into()
         };
-        Error { cause: Cause::Tolerance { quantity: quantity.into(), asked, achieved }, hint }
+        Error { cause: Cause::Tolerance { quantity: quantity.into(), asked, achieved }, hint, excerpt: None }
     }
 
     pub(crate) fn unreachable(cause: impl Into<String>, hint: impl Into<String>) -> Error {
-        Error { cause: Cause::Unreachable(cause.into()), hint: hint.into() }
+        Error { cause: Cause::Unreachable(cause.into()), hint: hint.into(), excerpt: None }
     }
 
     /// The same error, quoting the value as it was written.
@@ -80,7 +90,7 @@ impl Error {
     /// The input is at fault: a value that cannot be read, is out of range, or makes no sense.
     #[must_use]
     pub fn is_input(&self) -> bool {
-        matches!(self.cause, Cause::Input { .. })
+        matches!(self.cause, Cause::Input { .. } | Cause::Stated(_))
     }
 
     /// Certified bounds exist but are wider than the tolerance that was asked for.
@@ -95,14 +105,36 @@ impl Error {
         match &mut self.cause {
             Cause::Input { field, .. } => *field = format!("{place}: {field}"),
             Cause::Tolerance { quantity, .. } => *quantity = format!("{place}: {quantity}"),
-            Cause::Unreachable(cause) => *cause = format!("{place}: {cause}"),
+            Cause::Stated(cause) | Cause::Unreachable(cause) => *cause = format!("{place}: {cause}"),
         }
         self
+    }
+
+    /// The same error with other advice.
+    #[must_use]
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Error {
+        self.hint = hint.into();
+        self
+    }
+
+    /// The same error, found at `span` (in bytes) of the text called `origin`.
+    pub(crate) fn found_in(mut self, origin: &str, text: &str, span: Range<usize>) -> Error {
+        self.excerpt = Some(Box::new(Excerpt::new(origin, text, span)));
+        self
+    }
+
+    /// The line at fault, if the error was found in a file.
+    #[must_use]
+    pub fn excerpt(&self) -> Option<&Excerpt> {
+        self.excerpt.as_deref()
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(Excerpt { origin, line, column, .. }) = self.excerpt() {
+            write!(f, "{origin}:{line}:{column}: ")?;
+        }
         match &self.cause {
             Cause::Input { field, value, allowed } => {
                 write!(f, "{field}: `{value}` is not {allowed}")
@@ -115,12 +147,100 @@ impl fmt::Display for Error {
                 f,
                 "{quantity}: the certified bounds reach down to 0, wider than any tolerance, {asked:.1e} was asked for"
             ),
-            Cause::Unreachable(cause) => f.write_str(cause),
+            Cause::Stated(cause) | Cause::Unreachable(cause) => f.write_str(cause),
         }
     }
 }
 
 impl std::error::Error for Error {}
+
+/// A line of a file, with the part at fault underlined when displayed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Excerpt {
+    origin: String,
+    line: usize,
+    column: usize,
+    /// What is shown of the line.
+    shown: String,
+    /// The part at fault, in characters of `shown`.
+    underlined: Range<usize>,
+}
+
+impl Excerpt {
+    /// Characters of a line that are shown at most.
+    const WIDTH: usize = 80;
+
+    fn new(origin: &str, text: &str, span: Range<usize>) -> Excerpt {
+        let floor =
+            |at: usize| (0..=at.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);
+        let (start, end) = (floor(span.start), floor(span.end));
+        let first = text[..start].rfind('\n').map_or(0, |at| at + 1);
+        let last = text[first..].find('\n').map_or(text.len(), |at| first + at);
+        let before = text[first..start].chars().count();
+        let length = text[start..end.clamp(start, last.max(start))].chars().count().max(1);
+        // A very long line is shown from a little before the place on.
+        let cut = if before + length > Excerpt::WIDTH { before.saturating_sub(20) } else { 0 };
+        let line = text[first..last].trim_end_matches('\r');
+        let printable = |c: char| {
+            if c == '\t' {
+                ' '
+            } else if c.is_control() {
+                '\u{fffd}'
+            } else {
+                c
+            }
+        };
+        let mut shown: String = if cut > 0 { "…".into() } else { String::new() };
+        shown.extend(line.chars().skip(cut).take(Excerpt::WIDTH).map(printable));
+        if line.chars().nth(cut + Excerpt::WIDTH).is_some() {
+            shown.push('…');
+        }
+        let from = before - cut + usize::from(cut > 0);
+        let to = (from + length).min(shown.chars().count().max(from + 1));
+        Excerpt {
+            origin: origin.into(),
+            line: text[..start].matches('\n').count() + 1,
+            column: before + 1,
+            shown,
+            underlined: from..to,
+        }
+    }
+
+    /// The number of the line, from 1.
+    #[must_use]
+    pub fn line(&self) -> usize {
+        self.line
+    }
+
+    /// The number of the first character at fault, from 1.
+    #[must_use]
+    pub fn column(&self) -> usize {
+        self.column
+    }
+}
+
+impl fmt::Display for Excerpt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let number = self.line.to_string();
+        let margin = " ".repeat(number.len());
+        let (indent, line) = (" ".repeat(self.underlined.start), "^".repeat(self.underlined.len()));
+        write!(f, "{margin} |\n{number} | {}\n{margin} | {indent}{line}", self.shown)
+    }
+}
+
+/// The one among `known` that was probably meant, as advice; `otherwise` if none is near.
+pub(crate) fn did_you_mean<'a>(
+    written: &str,
+    known: impl IntoIterator<Item = &'a str>,
+    otherwise: impl Into<String>,
+) -> String {
+    let similar = known
+        .into_iter()
+        .map(|name| (strsim::jaro_winkler(&written.to_lowercase(), &name.to_lowercase()), name))
+        .filter(|(similarity, _)| *similarity > 0.8)
+        .max_by(|a, b| a.0.total_cmp(&b.0));
+    similar.map_or_else(|| otherwise.into(), |(_, name)| format!("did you mean `{name}`?"))
+}
 
 /// `Result` with this crate's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;

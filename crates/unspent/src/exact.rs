@@ -118,6 +118,18 @@ impl Rational {
         self.0.is_positive()
     }
 
+    /// The sum, adding like to like: unlike denominators multiply, and are best multiplied late.
+    pub(crate) fn sum(terms: &[Rational]) -> Rational {
+        match terms {
+            [] => Rational::integer(0),
+            [one] => one.clone(),
+            _ => {
+                let (left, right) = terms.split_at(terms.len() / 2);
+                Rational::sum(left) + Rational::sum(right)
+            }
+        }
+    }
+
     /// The positive generator of `aℤ + bℤ`, for positive rationals.
     pub(crate) fn gcd(&self, other: &Rational) -> Rational {
         let (a, b) = (&self.0, &other.0);

@@ -1,9 +1,9 @@
 //! Certified, tight privacy accounting for compositions of discrete Gaussian noise.
 //!
 //! ```text
-//! mechanisms ─▶ transform Φ(z) ─▶ certified profile ─▶ trade-off, calibration, conversions
-//! (exact)        (one factor        (δ(ε), ε(δ):
-//!                 per kind)          lower and upper)
+//! allocation ─▶ mechanisms ─▶ transform Φ(z) ─▶ certified profile ─▶ trade-off, calibration ─▶ certificate
+//! (exact         (exact)        (one factor        (δ(ε), ε(δ):
+//!  fractions)                    per kind)          lower and upper)
 //! ```
 //!
 //! One direction, no back and forth: a number is an exact rational until the transform and a
@@ -13,12 +13,16 @@
 mod error;
 mod float;
 
+pub mod allocation;
 pub mod bounds;
 pub mod calibrate;
+pub mod certificate;
 pub mod composition;
 pub mod exact;
 pub mod mechanism;
 mod profile;
+pub mod release;
+pub mod report;
 pub mod residual;
 pub mod tradeoff;
 mod transform;
@@ -42,15 +46,18 @@ pub mod theory {
     pub mod residual {}
 }
 
+pub use allocation::{Allocation, Neighbours, Preset};
 pub use bounds::{Bounds, Magnitude, Round};
 pub use calibrate::{Calibration, Target};
+pub use certificate::Certificate;
 pub use composition::{Composition, Delta, Epsilon, Group};
-pub use error::{Error, Result};
+pub use error::{Error, Excerpt, Result};
 pub use exact::Rational;
 pub use mechanism::{DiscreteGaussian, Gaussian, Mechanism};
 pub use profile::Method;
+pub use release::{Release, Scope};
 pub use tradeoff::{Alpha, Knot};
-pub use zcdp::Rho;
+pub use zcdp::{Conversion, Rho};
 
 /// The README's code, compiled and run.
 #[cfg(doctest)]

@@ -46,8 +46,7 @@ impl DiscreteGaussian {
     /// ```
     pub fn parse(sigma2: &str, shift: &str) -> Result<DiscreteGaussian> {
         let variance = check_sigma2(Rational::parse("sigma2", sigma2)?).map_err(|e| e.quoting(sigma2))?;
-        let whole = Rational::parse("shift", shift)?.multiple_of(&Rational::integer(1));
-        DiscreteGaussian::new(variance, whole.unwrap_or(0)).map_err(|e| e.quoting(shift))
+        DiscreteGaussian::new(variance, parse_shift(shift)?)
     }
 
     /// σ².
@@ -61,6 +60,14 @@ impl DiscreteGaussian {
     pub fn shift(&self) -> u64 {
         self.shift
     }
+}
+
+/// Reads how far one record moves an answer: a whole number between 1 and 10⁶.
+pub fn parse_shift(text: &str) -> Result<u64> {
+    Rational::parse("shift", text)?
+        .multiple_of(&Rational::integer(1))
+        .filter(|n| (1..=MAX_SHIFT).contains(n))
+        .ok_or_else(|| shift_error(text.trim()))
 }
 
 fn shift_error(value: impl fmt::Display) -> Error {

@@ -11,6 +11,50 @@ use crate::error::{Error, Result};
 use crate::exact::Rational;
 use crate::float::{self, Dd};
 
+/// A published way from ρ to (ε, δ).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Conversion {
+    /// `ε = ρ + 2√(ρ ln(1/δ))`.
+    BunSteinke,
+    /// The tighter one, an infimum over Rényi orders.
+    CanonneKamathSteinke,
+}
+
+impl Conversion {
+    /// Both.
+    pub const ALL: [Conversion; 2] = [Conversion::CanonneKamathSteinke, Conversion::BunSteinke];
+
+    /// `bun-steinke` or `canonne-kamath-steinke`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Conversion::BunSteinke => "bun-steinke",
+            Conversion::CanonneKamathSteinke => "canonne-kamath-steinke",
+        }
+    }
+
+    /// With capitals: `Bun–Steinke` or `Canonne–Kamath–Steinke`.
+    #[must_use]
+    pub fn authors(self) -> &'static str {
+        match self {
+            Conversion::BunSteinke => "Bun–Steinke",
+            Conversion::CanonneKamathSteinke => "Canonne–Kamath–Steinke",
+        }
+    }
+
+    /// Reads `bun-steinke` or `canonne-kamath-steinke`.
+    pub fn parse(text: &str) -> Result<Conversion> {
+        Conversion::ALL.into_iter().find(|c| c.name() == text).ok_or_else(|| {
+            Error::input(
+                "conversion",
+                text,
+                "`bun-steinke` or `canonne-kamath-steinke`",
+                "the conversion is how a published epsilon was computed from rho",
+            )
+        })
+    }
+}
+
 /// A zCDP budget ρ > 0, exact.
 ///
 /// ```
@@ -47,6 +91,24 @@ impl Rho {
 
     fn upper(&self) -> f64 {
         self.0.to_f64_bounds().1
+    }
+
+    /// ε at δ by one of the conversions, rounded up.
+    #[must_use]
+    pub fn epsilon(&self, conversion: Conversion, delta: &Delta) -> f64 {
+        match conversion {
+            Conversion::BunSteinke => self.epsilon_bun_steinke(delta),
+            Conversion::CanonneKamathSteinke => self.epsilon_canonne_kamath_steinke(delta),
+        }
+    }
+
+    /// δ at ε by one of the conversions, rounded up.
+    #[must_use]
+    pub fn delta(&self, conversion: Conversion, epsilon: &Epsilon) -> Magnitude {
+        match conversion {
+            Conversion::BunSteinke => self.delta_bun_steinke(epsilon),
+            Conversion::CanonneKamathSteinke => self.delta_canonne_kamath_steinke(epsilon),
+        }
     }
 
     /// `ρ + 2√(ρ ln(1/δ))`.

@@ -41,6 +41,9 @@ struct List {
     total: f64,
 }
 
+/// Terms below `e^{−50}` of the largest are bounded, not computed: a million of them are 2·10⁻¹⁶ of it.
+const NEGLIGIBLE: f64 = 50.0;
+
 /// How many times the error of a double-double a loss must be away from ε to be left to it.
 const NEAR: f64 = (1u64 << 20) as f64;
 
@@ -48,8 +51,8 @@ const NEAR: f64 = (1u64 << 20) as f64;
 pub(crate) fn atoms(spectrum: &Spectrum) -> Option<f64> {
     let atoms = spectrum.kinds.iter().map(|kind| match &kind.noise {
         Some(noise) if kind.count <= MAX_COUNT => {
-            let radius = (2.0 * CUTS[0] * noise.sigma2).sqrt() + 2.0;
-            2.0 * radius * kind.count
+            let radius = (2.0 * CUTS[0] * noise.sigma2 * kind.count).sqrt() + 2.0 * kind.count;
+            2.0 * radius
         }
         _ => f64::INFINITY,
     });
@@ -103,10 +106,16 @@ fn solve_within(
         exponent = exponent.add(list.peak);
         error += list.peak_error;
     }
-    let mut atoms = Atoms { spectrum, lists: &lists, payoff, c, at, terms: vec![] };
+    // First along the last list only, through the middle of the others: its largest term says what is too
+    // small to matter anywhere.
+    let mut atoms = Atoms::new(spectrum, &lists, payoff, c, at);
     let start = spectrum.mu2.scale(0.5).add(at.dd).neg();
-    atoms.add(0, start, 0.0, &mut vec![0.0; lists.len()]);
-    let top = atoms.terms.iter().fold(f64::NEG_INFINITY, |top, term| top.max(term.0));
+    let mut chosen = vec![0.0; lists.len()];
+    atoms.add(0, start, 0.0, &mut chosen, true);
+    let floor = atoms.top() - NEGLIGIBLE;
+    atoms = Atoms { floor, ..Atoms::new(spectrum, &lists, payoff, c, at) };
+    atoms.add(0, start, 0.0, &mut chosen, false);
+    let top = atoms.top();
     // What the lists leave out, with w ≤ 1: each list's outside times all of the others.
     let outside = (0..lists.len()).fold(Magnitude::ZERO, |sum, j| {
         let others = lists.iter().enumerate().filter(|(i, _)| *i != j);
@@ -129,7 +138,9 @@ fn solve_within(
         // Logarithms are within 8u of their size, and so are their sums (all are negative).
         error_sum += term * (of_lists + of_payoff + 16.0 * UNIT * (log.abs() + top.abs()) + 2.0 * FUNCTION);
     }
-    let error_sum = dropping(Term::Rounding, error_sum * 1.01 + 8.0 * UNIT * sum.value());
+    // Atoms that were passed over: all of them, were they as large as they may be.
+    let passed = if floor > f64::NEG_INFINITY { MAX_ATOMS * float::exp(floor - top) } else { 0.0 };
+    let error_sum = dropping(Term::Rounding, error_sum * 1.01 + passed * 1.01 + 8.0 * UNIT * sum.value());
     let end = |sum: f64, round| {
         Magnitude::exp(exponent.add(Dd::from(top)), error + DD_UNIT * top.abs(), round)
             .mul(Magnitude::from_f64(sum.max(0.0)), round)
@@ -210,6 +221,7 @@ impl List {
             list.error += of_one + FUNCTION + UNIT * (one.len() as f64 + 2.0);
         }
         if kind.count > 1.0 {
+            list.trim(&mut weights, cut);
             list.error += of_one;
             // Subnormal weights have no relative accuracy: they are left out, and lie outside.
             list.logs =
@@ -219,6 +231,25 @@ impl List {
         }
         Some(list)
     }
+
+    /// Where the largest weight is.
+    fn middle(&self) -> usize {
+        let largest = |best: usize, i: usize| if self.logs[i] > self.logs[best] { i } else { best };
+        (0..self.logs.len()).fold(0, largest)
+    }
+
+    /// A sum spreads with the root of the count, its list with the count: both ends beyond the cut lie outside.
+    fn trim(&mut self, weights: &mut Vec<f64>, cut: f64) {
+        let least = weights.iter().fold(0.0, |a: f64, b| a.max(*b)) * float::exp(-cut);
+        let first = weights.iter().position(|w| *w >= least).unwrap_or(0);
+        let last = weights.iter().rposition(|w| *w >= least).map_or(weights.len(), |i| i + 1);
+        let beyond: f64 = weights[..first].iter().chain(&weights[last..]).sum();
+        // The sum is off by less than the error of each logarithm, which is far below a hundredth.
+        self.outside = self.outside.add(Magnitude::from_f64(beyond * 1.01), Round::Up);
+        weights.truncate(last);
+        weights.drain(..first);
+        self.start += first as f64;
+    }
 }
 
 struct Atoms<'a> {
@@ -227,22 +258,50 @@ struct Atoms<'a> {
     payoff: Payoff,
     c: f64,
     at: &'a Point,
+    /// The largest logarithm that the lists from each on can add.
+    reach: Vec<f64>,
+    /// Atoms whose weight has a logarithm below this are passed over.
+    floor: f64,
     /// The logarithm of each term, and the bound of what the payoff's own rounding adds to it.
     terms: Vec<(f64, f64)>,
 }
 
-impl Atoms<'_> {
-    /// Adds every atom that extends the chosen ones: `y` is L − ε so far, `log` that of the weights.
-    fn add(&mut self, depth: usize, y: Dd, log: f64, chosen: &mut Vec<f64>) {
+impl<'a> Atoms<'a> {
+    fn new(spectrum: &'a Spectrum, lists: &'a [List], payoff: Payoff, c: f64, at: &'a Point) -> Atoms<'a> {
+        let mut reach = vec![0.0; lists.len() + 1];
+        for (j, list) in lists.iter().enumerate().rev() {
+            reach[j] = reach[j + 1] + list.logs[list.middle()];
+        }
+        Atoms { spectrum, lists, payoff, c, at, reach, floor: f64::NEG_INFINITY, terms: vec![] }
+    }
+
+    fn top(&self) -> f64 {
+        self.terms.iter().fold(f64::NEG_INFINITY, |top, term| top.max(term.0))
+    }
+
+    /// Adds every atom that extends the chosen ones: `y` is L − ε so far, `log` that of the weights. Only
+    /// `through` the largest weight of all lists but the last, if so asked.
+    fn add(&mut self, depth: usize, y: Dd, log: f64, chosen: &mut Vec<f64>, through: bool) {
         if depth == self.lists.len() {
             return self.add_atom(y, log, chosen);
         }
         let (list, kind) = (&self.lists[depth], &self.spectrum.kinds[depth]);
-        for (i, l) in list.logs.iter().enumerate() {
-            if *l > f64::NEG_INFINITY {
+        // The last list may begin where the loss passes ε, for payoffs that are zero below.
+        let upper = matches!(self.payoff, Payoff::Call | Payoff::UpperQ | Payoff::UpperP);
+        let first = if upper && depth + 1 == self.lists.len() {
+            // Two steps of margin are more than the rounding of either.
+            (-y.hi / kind.step_dd.hi - list.start - 2.0).clamp(0.0, list.logs.len() as f64) as usize
+        } else {
+            0
+        };
+        let only = (through && depth + 1 < self.lists.len()).then(|| list.middle());
+        for (i, l) in list.logs.iter().enumerate().skip(first) {
+            // The payoff is at most 1. A rounding error or two is nothing to e^{−50}.
+            let reaches = log + l + self.reach[depth + 1] >= self.floor;
+            if *l > f64::NEG_INFINITY && reaches && only.is_none_or(|middle| middle == i) {
                 let x = list.start + i as f64;
                 chosen[depth] = x;
-                self.add(depth + 1, y.add(kind.step_dd.scale(x)), log + l, chosen);
+                self.add(depth + 1, y.add(kind.step_dd.scale(x)), log + l, chosen, through);
             }
         }
     }

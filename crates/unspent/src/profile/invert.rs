@@ -207,7 +207,7 @@ fn inverse_mills(z: f64) -> f64 {
 }
 
 /// `ln δ(ε)` of the continuous Gaussian mechanism and its derivative; not certified.
-fn log_gaussian_delta(mu: f64, epsilon: f64) -> (f64, f64) {
+pub(crate) fn log_gaussian_delta(mu: f64, epsilon: f64) -> (f64, f64) {
     // δ = φ(z)·[m(z) − m(z + μ)], m the Mills ratio, z = ε/μ − μ/2.
     let z = epsilon / mu - 0.5 * mu;
     let log_phi = -0.5 * z * z - 0.5 * float::ln(2.0 * PI);

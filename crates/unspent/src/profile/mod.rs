@@ -27,6 +27,7 @@ use crate::float::{self, Dd, PI};
 use crate::mechanism::Mechanism;
 use crate::zcdp;
 use contour::Problem;
+pub(crate) use invert::log_gaussian_delta;
 use kernel::{Losses, Payoff};
 use lattice::{Lattice, Strike};
 use sieve::Sieve;
@@ -119,7 +120,7 @@ fn log_cut(end: f64, mu: f64) -> f64 {
 
 /// Bound evaluations a lattice's sieve may take before smoothing is the better method, and the
 /// number of nodes it may leave.
-const LATTICE_WORK: u64 = 1 << 22;
+const LATTICE_WORK: u64 = 1 << 19;
 const LATTICE_NODES: f64 = (1u64 << 20) as f64;
 
 /// Distances from a loss below this are left to the rationals: products of two such are still

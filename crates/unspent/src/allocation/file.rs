@@ -1,0 +1,77 @@
+//! Allocations from files: what is no allocation file is refused before it is parsed.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use super::{Allocation, Neighbours};
+use crate::error::{Error, Result};
+
+/// Largest file accepted. Ten thousand queries take about one megabyte.
+const MAX_BYTES: u64 = 16 << 20;
+
+impl Allocation {
+    /// Reads a file: a table of budgets if its name ends in `.csv`, TOML otherwise.
+    ///
+    /// A table of budgets cannot say what its neighbours are, so `neighbours` must; a TOML file says
+    /// it, so it must not.
+    pub fn read(path: &Path, neighbours: Option<Neighbours>) -> Result<Allocation> {
+        let origin = path.display().to_string();
+        let text = read_text(path).map_err(|e| e.at(&origin))?;
+        let is_table = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("csv"));
+        match (is_table, neighbours) {
+            (true, Some(neighbours)) => Allocation::parse_csv(&origin, &text, neighbours),
+            (true, None) => Err(Error::stated(
+                format!("{origin}: a table of budgets does not say what its neighbours are"),
+                "add --neighbours bounded (one record changes) or --neighbours add-remove (it comes or goes)",
+            )),
+            (false, Some(_)) => Err(Error::stated(
+                format!("{origin}: the file itself says what its neighbours are"),
+                "leave --neighbours out; it is for tables (.csv) only",
+            )),
+            (false, None) => Allocation::parse(&origin, &text),
+        }
+    }
+}
+
+fn read_text(path: &Path) -> Result<String> {
+    let refuse = |what: String| {
+        Error::stated(what, "an allocation file is a short text; `unspent preset NAME` prints one")
+    };
+    let failed = |error: io::Error| {
+        let hint = match error.kind() {
+            io::ErrorKind::NotFound => "check the path; `unspent presets` lists what needs no file",
+            io::ErrorKind::PermissionDenied => "check that you may read it",
+            _ => "check that it is a file that can be read",
+        };
+        Error::stated(format!("cannot be read: {}", in_words(&error)), hint)
+    };
+    let file = File::open(path).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
+    if metadata.is_dir() {
+        return Err(refuse("is a directory, not a file".into()));
+    }
+    let mut bytes = vec![];
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        let size =
+            if metadata.len() > 0 { format!("has {} bytes", metadata.len()) } else { "has no end".into() };
+        return Err(refuse(format!("{size}; at most {MAX_BYTES} are read")));
+    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        refuse(format!("is not a text: byte {} is not UTF-8", at + 1))
+    })?;
+    match text.find('\0') {
+        Some(at) => Err(refuse(format!("is not a text: byte {} is zero", at + 1))),
+        None => Ok(text),
+    }
+}
+
+/// What the system says, without its number.
+fn in_words(error: &io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    let mut letters = text.chars();
+    letters.next().map(|c| c.to_lowercase().collect::<String>() + letters.as_str()).unwrap_or_default()
+}

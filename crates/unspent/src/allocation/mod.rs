@@ -1,0 +1,251 @@
+//! How an agency divides its budget: a total ρ, shares by geographic level, shares by query.
+//!
+//! ```text
+//! file, table or preset ─▶ Allocation ─▶ Release, one or more for the same record ─▶ Composition
+//! (TOML, CSV)              (exact ρ and σ² of     (Scope: total, level, attribute, within)
+//!                           every measurement)
+//! ```
+//!
+//! A *measurement* is one query asked at one level: a table in which every record falls into exactly one
+//! cell of one geographic unit, with the same noise on every cell. What one record can do to it depends
+//! on the neighbours: added or removed, it moves one cell; changed, it leaves one and enters another. So
+//! with `m` moves (1 or 2) of `Δ` each, noise of variance σ² spends `ρ = mΔ²/2σ²`, and a share of ρ
+//! becomes `σ² = mΔ²/2ρ`.
+
+mod csv;
+mod file;
+mod preset;
+mod toml;
+mod write;
+
+use std::fmt;
+
+pub use preset::Preset;
+
+use crate::composition::Delta;
+use crate::error::{Error, Result};
+use crate::exact::Rational;
+use crate::mechanism::DiscreteGaussian;
+use crate::zcdp::Conversion;
+
+/// What two neighbouring data sets differ in. There is no default: figures for one are not figures
+/// for the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Neighbours {
+    /// One record is added or removed: it moves one cell of every query.
+    AddRemove,
+    /// One record is changed: it leaves one cell of every query and enters another.
+    Bounded,
+}
+
+impl Neighbours {
+    const ALL: [Neighbours; 2] = [Neighbours::AddRemove, Neighbours::Bounded];
+
+    /// `add-remove` or `bounded`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Neighbours::AddRemove => "add-remove",
+            Neighbours::Bounded => "bounded",
+        }
+    }
+
+    /// How many cells of a query one record can move.
+    #[must_use]
+    pub fn moves(self) -> u64 {
+        match self {
+            Neighbours::AddRemove => 1,
+            Neighbours::Bounded => 2,
+        }
+    }
+
+    /// Reads `add-remove` or `bounded`.
+    pub fn parse(text: &str) -> Result<Neighbours> {
+        Neighbours::ALL
+            .into_iter()
+            .find(|n| n.name() == text)
+            .ok_or_else(|| Error::input("neighbours", text, "`bounded` or `add-remove`", NEIGHBOURS_HINT))
+    }
+}
+
+const NEIGHBOURS_HINT: &str =
+    "with `bounded` one record changes (two moves per query), with `add-remove` it comes or goes (one move)";
+
+/// What a query is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Query {
+    /// Its name, unique in the allocation.
+    pub name: String,
+    /// The attributes it touches: those whose change can move a record to another of its cells.
+    pub attributes: Vec<String>,
+    /// How far one record moves a cell; 1 for counts.
+    pub shift: u64,
+}
+
+/// One query at one level, with its budget and its noise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Measurement {
+    /// Index into [`Allocation::queries`].
+    pub query: usize,
+    /// What it may spend.
+    pub rho: Rational,
+    /// The noise that spends it.
+    pub noise: DiscreteGaussian,
+}
+
+/// A geographic level and what is measured there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Level {
+    /// Its name, unique in the allocation.
+    pub name: String,
+    /// At least one.
+    pub measurements: Vec<Measurement>,
+}
+
+impl Level {
+    /// What the level may spend.
+    #[must_use]
+    pub fn rho(&self) -> Rational {
+        Rational::sum(&self.measurements.iter().map(|m| m.rho.clone()).collect::<Vec<_>>())
+    }
+}
+
+/// A budget and how it is divided.
+///
+/// ```
+/// use unspent::Allocation;
+/// let census = Allocation::preset("pl94-persons-us-2020")?;
+/// assert_eq!(census.rho().to_string(), "293764/114921");
+/// assert_eq!((census.levels().len(), census.measurements().count()), (6, 65));
+/// # Ok::<(), unspent::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Allocation {
+    name: String,
+    source: Option<String>,
+    record: String,
+    neighbours: Neighbours,
+    delta: Option<Delta>,
+    conversion: Option<Conversion>,
+    attributes: Vec<String>,
+    queries: Vec<Query>,
+    levels: Vec<Level>,
+}
+
+impl Allocation {
+    /// What it is called.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Where its figures come from.
+    #[must_use]
+    pub fn source(&self) -> Option<&str> {
+        self.source.as_deref()
+    }
+
+    /// What one record is: a person, a housing unit.
+    #[must_use]
+    pub fn record(&self) -> &str {
+        &self.record
+    }
+
+    /// What the noise was chosen for.
+    #[must_use]
+    pub fn neighbours(&self) -> Neighbours {
+        self.neighbours
+    }
+
+    /// The δ at which ε is quoted unless another is asked for.
+    #[must_use]
+    pub fn delta(&self) -> Option<&Delta> {
+        self.delta.as_ref()
+    }
+
+    /// How the agency turned ρ into the ε it published, if it did.
+    #[must_use]
+    pub fn conversion(&self) -> Option<Conversion> {
+        self.conversion
+    }
+
+    /// What is known of a record.
+    #[must_use]
+    pub fn attributes(&self) -> &[String] {
+        &self.attributes
+    }
+
+    /// What is asked, at one level or more.
+    #[must_use]
+    pub fn queries(&self) -> &[Query] {
+        &self.queries
+    }
+
+    /// From the largest areas to the smallest.
+    #[must_use]
+    pub fn levels(&self) -> &[Level] {
+        &self.levels
+    }
+
+    /// Every query at every level.
+    pub fn measurements(&self) -> impl Iterator<Item = (&Level, &Query, &Measurement)> {
+        self.levels
+            .iter()
+            .flat_map(move |level| level.measurements.iter().map(move |m| (level, &self.queries[m.query], m)))
+    }
+
+    /// The total budget.
+    #[must_use]
+    pub fn rho(&self) -> Rational {
+        Rational::sum(&self.levels.iter().map(Level::rho).collect::<Vec<_>>())
+    }
+
+    /// The same allocation with all variances of each level times that level's factor.
+    ///
+    /// # Panics
+    /// If there are not as many factors as levels.
+    pub fn scaled(&self, factors: &[Rational]) -> Result<Allocation> {
+        assert_eq!(factors.len(), self.levels.len(), "one factor a level");
+        let mut scaled = self.clone();
+        for (level, factor) in scaled.levels.iter_mut().zip(factors) {
+            for m in &mut level.measurements {
+                m.rho = &m.rho / factor;
+                m.noise = DiscreteGaussian::new(m.noise.sigma2() * factor, m.noise.shift())?;
+            }
+        }
+        Ok(scaled)
+    }
+
+    /// The same allocation under another name, for what was made of it.
+    #[must_use]
+    pub fn renamed(mut self, name: impl Into<String>, source: impl Into<String>) -> Allocation {
+        (self.name, self.source) = (name.into(), Some(source.into()));
+        self
+    }
+}
+
+impl fmt::Display for Neighbours {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The noise that spends ρ on a query of that shift.
+fn noise(rho: &Rational, shift: u64, neighbours: Neighbours) -> Result<DiscreteGaussian> {
+    let squared = &Rational::from(shift) * &Rational::from(shift);
+    let sigma2 = &(&squared * &Rational::from(neighbours.moves())) / &(rho * &Rational::integer(2));
+    let about = |x: &Rational| format!("{:.3e}", x.to_f64());
+    let cause = format!(
+        "a budget of rho = {} means noise of variance {}, outside 1e-3 to 1e12",
+        about(rho),
+        about(&sigma2)
+    );
+    DiscreteGaussian::new(sigma2, shift).map_err(|_| Error::stated(cause, "check the share and the total"))
+}
+
+/// What noise spends on a query.
+fn spent(noise: &DiscreteGaussian, neighbours: Neighbours) -> Rational {
+    let squared = &Rational::from(noise.shift()) * &Rational::from(noise.shift());
+    let numerator = &squared * &Rational::from(neighbours.moves());
+    &numerator / &(noise.sigma2() * &Rational::integer(2))
+}

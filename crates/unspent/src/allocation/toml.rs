@@ -1,0 +1,509 @@
+//! The allocation file. `allocation.toml` at the root of the repository is a commented example.
+//!
+//! The text is parsed into values that know their place; everything after that is ours, so that a
+//! number stays the text it was written as (`3.65` is 73/20, not the nearest double) and every objection
+//! has a line, a column and a hint.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::{Allocation, Level, Measurement, NEIGHBOURS_HINT, Neighbours, Query, noise, spent};
+use crate::composition::Delta;
+use crate::error::{Error, Result, did_you_mean};
+use crate::exact::Rational;
+use crate::mechanism::{DiscreteGaussian, parse_shift};
+use crate::zcdp::{Conversion, Rho};
+
+const KEYS: &[&str] = &[
+    "name",
+    "source",
+    "record",
+    "neighbours",
+    "delta",
+    "conversion",
+    "rho",
+    "scale",
+    "attributes",
+    "queries",
+    "levels",
+];
+const LEVEL_KEYS: &[&str] = &["name", "share", "shares", "rho", "sigma2"];
+const QUERY_KEYS: &[&str] = &["attributes", "shift"];
+const FORMAT_HINT: &str = "`unspent preset NAME` prints a file to start from";
+
+impl Allocation {
+    /// Reads the text of an allocation file; errors call it `origin`.
+    pub fn parse(origin: &str, text: &str) -> Result<Allocation> {
+        let reader = Reader { origin, text };
+        match DeTable::parse(text) {
+            Ok(table) => reader.allocation(&table),
+            Err(error) => {
+                let span = error.span().unwrap_or(0..0);
+                Err(reader.at(span, Error::stated(format!("not TOML: {}", error.message()), FORMAT_HINT)))
+            }
+        }
+    }
+}
+
+type Value<'t> = Spanned<DeValue<'t>>;
+
+struct Reader<'t> {
+    origin: &'t str,
+    text: &'t str,
+}
+
+/// A table whose keys are all known, and the place of its head.
+struct Table<'r, 't> {
+    reader: &'r Reader<'t>,
+    table: &'r DeTable<'t>,
+    head: Range<usize>,
+}
+
+/// What the queries and attributes of a file are, while its levels are read.
+struct Context {
+    neighbours: Neighbours,
+    queries: Vec<Query>,
+    /// Whether the file lists its queries; otherwise those of the levels are all there are.
+    listed: bool,
+    index: HashMap<String, usize>,
+}
+
+impl<'t> Reader<'t> {
+    fn at(&self, span: Range<usize>, error: Error) -> Error {
+        error.found_in(self.origin, self.text, span)
+    }
+
+    fn refuse<T>(&self, span: Range<usize>, cause: impl Into<String>, hint: impl Into<String>) -> Result<T> {
+        Err(self.at(span, Error::stated(cause, hint)))
+    }
+
+    fn table<'r>(
+        &'r self,
+        table: &'r DeTable<'t>,
+        head: Range<usize>,
+        known: &[&str],
+    ) -> Result<Table<'r, 't>> {
+        for (key, _) in in_order(table) {
+            if !known.contains(&&**key.get_ref()) {
+                let allowed = format!("one of the keys {}", known.join(", "));
+                let hint = did_you_mean(key.get_ref(), known.iter().copied(), FORMAT_HINT);
+                return Err(self.at(key.span(), Error::input("unknown key", key.get_ref(), allowed, hint)));
+            }
+        }
+        Ok(Table { reader: self, table, head })
+    }
+
+    fn allocation(&self, root: &Spanned<DeTable<'t>>) -> Result<Allocation> {
+        // A missing key is missing from the first line on.
+        let first = self.text.find('\n').unwrap_or(self.text.len());
+        let root = self.table(root.get_ref(), 0..first, KEYS)?;
+        let name = self.string("name", root.needs("name", "a line such as name = \"my release\"")?)?;
+        let neighbours = root.needs("neighbours", NEIGHBOURS_HINT)?;
+        let neighbours = self.parsed("neighbours", neighbours, Neighbours::parse)?;
+        let delta = root.get("delta").map(|v| self.number("delta", v, Delta::new)).transpose()?;
+        let conversion =
+            root.get("conversion").map(|v| self.parsed("conversion", v, Conversion::parse)).transpose()?;
+        let total = self.total(&root, neighbours)?;
+        let attributes = root.get("attributes").map_or(Ok(vec![]), |v| self.names("attributes", v))?;
+        let mut context = Context { neighbours, queries: vec![], listed: false, index: HashMap::new() };
+        if let Some(queries) = root.get("queries") {
+            self.queries(queries, &attributes, &mut context)?;
+        }
+        let levels = self.levels(&root, total.as_ref(), &mut context)?;
+        Ok(Allocation {
+            name,
+            source: root.get("source").map(|v| self.string("source", v)).transpose()?,
+            record: root.get("record").map_or(Ok("record".into()), |v| self.string("record", v))?,
+            neighbours,
+            delta,
+            conversion,
+            attributes: attributes.into_iter().map(|a| a.into_inner()).collect(),
+            queries: context.queries,
+            levels,
+        })
+    }
+
+    /// The total ρ and its place, written as such or as the deviation of one query that spends it all.
+    fn total(&self, root: &Table<'_, 't>, neighbours: Neighbours) -> Result<Option<Spanned<Rational>>> {
+        match (root.get("rho"), root.get("scale")) {
+            (Some(_), Some(scale)) => self.refuse(
+                scale.span(),
+                "scale: the budget is given twice, as rho and as scale",
+                "leave one of them out; scale is the standard deviation that the whole budget buys one query",
+            ),
+            (Some(value), None) => {
+                let rho = self.rho(value)?;
+                Ok(Some(Spanned::new(value.span(), rho)))
+            }
+            (None, Some(value)) => {
+                let rho = self.number("scale", value, |scale| {
+                    let sigma2 = &scale * &scale;
+                    let range = Rational::power_of_ten(-6)..=Rational::power_of_ten(6);
+                    scale.within("scale", &range, "a number between 1e-6 and 1e6")?;
+                    let moves = Rational::from(neighbours.moves());
+                    Ok(moves / (sigma2 * Rational::integer(2)))
+                })?;
+                Ok(Some(Spanned::new(value.span(), rho)))
+            }
+            (None, None) => Ok(None),
+        }
+    }
+
+    fn queries(
+        &self,
+        value: &Value<'t>,
+        attributes: &[Spanned<String>],
+        context: &mut Context,
+    ) -> Result<()> {
+        context.listed = true;
+        for (key, value) in in_order(self.as_table("queries", value)?) {
+            let (touched, shift) = match value.get_ref() {
+                DeValue::Table(table) => {
+                    let table = self.table(table, value.span(), QUERY_KEYS)?;
+                    (table.get("attributes"), table.get("shift"))
+                }
+                _ => (Some(value), None),
+            };
+            let touched = touched.map_or(Ok(vec![]), |v| self.names("attributes", v))?;
+            let known = || attributes.iter().map(|a| a.get_ref().as_str());
+            for attribute in &touched {
+                if !known().any(|name| name == attribute.get_ref()) {
+                    let allowed = if attributes.is_empty() {
+                        "an attribute: the file declares none".into()
+                    } else {
+                        format!("one of the attributes {}", known().collect::<Vec<_>>().join(", "))
+                    };
+                    let hint = did_you_mean(
+                        attribute.get_ref(),
+                        known(),
+                        "attributes are declared in the line attributes = […]",
+                    );
+                    let error = Error::input("attributes", attribute.get_ref(), allowed, hint);
+                    return Err(self.at(attribute.span(), error));
+                }
+            }
+            let shift = shift.map_or(Ok(1), |v| self.parsed("shift", v, parse_shift))?;
+            self.nonempty("query", &key.span(), key.get_ref())?;
+            context.index.insert(key.get_ref().to_string(), context.queries.len());
+            context.queries.push(Query {
+                name: key.get_ref().to_string(),
+                attributes: touched.into_iter().map(|a| a.into_inner()).collect(),
+                shift,
+            });
+        }
+        Ok(())
+    }
+
+    fn levels(
+        &self,
+        root: &Table<'_, 't>,
+        total: Option<&Spanned<Rational>>,
+        context: &mut Context,
+    ) -> Result<Vec<Level>> {
+        let hint = "levels are tables headed [[levels]], from the largest areas to the smallest";
+        let value = root.needs("levels", hint)?;
+        let DeValue::Array(list) = value.get_ref() else {
+            return self.refuse(value.span(), "levels: not a list of tables", hint);
+        };
+        if list.is_empty() {
+            return self.refuse(value.span(), "levels: an allocation needs at least one level", hint);
+        }
+        let mut levels: Vec<Level> = vec![];
+        let mut lines: HashMap<String, usize> = HashMap::new();
+        let mut shares: Vec<Spanned<Rational>> = vec![];
+        for value in list {
+            let table = self.table(self.as_table("levels", value)?, value.span(), LEVEL_KEYS)?;
+            let name = table.needs("name", "every level has a name, like name = \"State\"")?;
+            let span = name.span();
+            let name = self.string("name", name)?;
+            let line = self.text[..span.start].matches('\n').count() + 1;
+            if let Some(first) = lines.insert(name.clone(), line) {
+                return self.refuse(
+                    span,
+                    format!("name: `{name}` is already the name of the level on line {first}"),
+                    "levels are told apart by their names",
+                );
+            }
+            match (total, table.get("share")) {
+                (_, Some(share)) => {
+                    let value = self.number("share", share, |share| a_share("share", share))?;
+                    shares.push(Spanned::new(share.span(), value));
+                }
+                (Some(_), None) => {
+                    return self.refuse(
+                        table.head.clone(),
+                        format!("level `{name}`: has no share of the total"),
+                        "give every level its share, or leave the total out: it is the sum of the levels",
+                    );
+                }
+                (None, None) => {}
+            }
+            let measurements = self.level(&table, &name, total, context)?;
+            levels.push(Level { name, measurements });
+        }
+        if let Some(last) = shares.last() {
+            let span = last.span();
+            self.sums_to_one("the shares of the levels", span, shares.into_iter().map(Spanned::into_inner))?;
+        }
+        Ok(levels)
+    }
+
+    /// The measurements of one level, in one of the four forms of a budget.
+    fn level(
+        &self,
+        level: &Table<'_, 't>,
+        name: &str,
+        total: Option<&Spanned<Rational>>,
+        context: &mut Context,
+    ) -> Result<Vec<Measurement>> {
+        let budget = match (level.get("share"), level.get("rho"), level.get("sigma2"), level.get("shares")) {
+            (Some(share), None, None, Some(shares)) => {
+                let Some(total) = total else {
+                    return self.refuse(
+                        share.span(),
+                        "share: there is no total for this to be a share of",
+                        "add a line rho = \"…\" at the top, or write rho instead of share here",
+                    );
+                };
+                let share = self.number("share", share, Ok)?;
+                Some((Budget::Shares(&share * total.get_ref()), shares))
+            }
+            (None, Some(rho), None, Some(shares)) if !is_table(rho) => {
+                let rho = self.rho(rho)?;
+                Some((Budget::Shares(rho), shares))
+            }
+            (None, Some(rho), None, None) if is_table(rho) => Some((Budget::Rho, rho)),
+            (None, None, Some(sigma2), None) => Some((Budget::Sigma2, sigma2)),
+            _ => None,
+        };
+        let Some((budget, table)) = budget else {
+            return self.refuse(
+                level.head.clone(),
+                format!("level `{name}`: its budget is incomplete or given twice"),
+                "a level has a share (of the total) or a rho and a table of shares, or a table rho, or a table sigma2",
+            );
+        };
+        let key = match budget {
+            Budget::Shares(_) => "shares",
+            Budget::Rho => "rho",
+            Budget::Sigma2 => "sigma2",
+        };
+        let mut measurements = vec![];
+        let mut shares = vec![];
+        for (query, value) in in_order(self.as_table(key, table)?) {
+            let index = self.query(query, context)?;
+            let shift = context.queries[index].shift;
+            let moves = context.neighbours;
+            let (rho, noise) = match &budget {
+                Budget::Shares(rho) => {
+                    let share = self.number("share", value, |share| a_share("share", share))?;
+                    let rho = rho * &share;
+                    shares.push(share);
+                    let noise = noise(&rho, shift, moves).map_err(|e| self.at(value.span(), e))?;
+                    (rho, noise)
+                }
+                Budget::Rho => {
+                    let rho = self.rho(value)?;
+                    let noise = noise(&rho, shift, moves).map_err(|e| self.at(value.span(), e))?;
+                    (rho, noise)
+                }
+                Budget::Sigma2 => self.number("sigma2", value, |sigma2| {
+                    let noise = DiscreteGaussian::new(sigma2, shift)?;
+                    Ok((spent(&noise, moves), noise))
+                })?,
+            };
+            measurements.push(Measurement { query: index, rho, noise });
+        }
+        if measurements.is_empty() {
+            let hint = "leave the level out if nothing is asked there";
+            return self.refuse(table.span(), format!("level `{name}`: no query is asked"), hint);
+        }
+        if matches!(budget, Budget::Shares(_)) {
+            self.sums_to_one(&format!("the shares of level `{name}`"), table.span(), shares.into_iter())?;
+        }
+        Ok(measurements)
+    }
+
+    fn query(&self, key: &Spanned<toml::de::DeString<'t>>, context: &mut Context) -> Result<usize> {
+        if let Some(index) = context.index.get(&**key.get_ref()) {
+            return Ok(*index);
+        }
+        let name = key.get_ref().to_string();
+        if context.listed {
+            let names = || context.queries.iter().map(|q| q.name.as_str());
+            let hint = did_you_mean(&name, names(), "queries are declared in the table [queries]");
+            return Err(self.at(key.span(), Error::input("query", name, "declared in [queries]", hint)));
+        }
+        self.nonempty("query", &key.span(), &name)?;
+        context.index.insert(name.clone(), context.queries.len());
+        context.queries.push(Query { name, attributes: vec![], shift: 1 });
+        Ok(context.queries.len() - 1)
+    }
+
+    fn sums_to_one(
+        &self,
+        what: &str,
+        span: Range<usize>,
+        shares: impl Iterator<Item = Rational>,
+    ) -> Result<()> {
+        let sum = Rational::sum(&shares.collect::<Vec<_>>());
+        let one = Rational::integer(1);
+        if sum == one {
+            return Ok(());
+        }
+        let hint = if sum < one {
+            format!(
+                "{} of the budget is left over; shares are exact, so a third is 1/3",
+                brief(&(&one - &sum))
+            )
+        } else {
+            format!(
+                "they exceed the budget by {}; shares are exact, so a third is 1/3",
+                brief(&(&sum - &one))
+            )
+        };
+        self.refuse(span, format!("{what} sum to {}, not to 1", brief(&sum)), hint)
+    }
+
+    fn as_table<'r>(&self, field: &str, value: &'r Value<'t>) -> Result<&'r DeTable<'t>> {
+        match value.get_ref() {
+            DeValue::Table(table) => Ok(table),
+            other => {
+                self.refuse(value.span(), format!("{field}: {} is not a table", kind(other)), FORMAT_HINT)
+            }
+        }
+    }
+
+    fn string(&self, field: &str, value: &Value<'t>) -> Result<String> {
+        match value.get_ref() {
+            DeValue::String(text) => {
+                self.nonempty(field, &value.span(), text)?;
+                Ok(text.to_string())
+            }
+            other => {
+                let hint = "put it in quotation marks";
+                self.refuse(value.span(), format!("{field}: {} is not a text", kind(other)), hint)
+            }
+        }
+    }
+
+    /// Names are shown in tables and asked for on command lines.
+    fn nonempty(&self, field: &str, span: &Range<usize>, text: &str) -> Result<()> {
+        if text.trim().is_empty() || text.chars().any(char::is_control) {
+            let error =
+                Error::input(field, text, "a text of one line", "write something a reader will recognise");
+            return Err(self.at(span.clone(), error));
+        }
+        Ok(())
+    }
+
+    fn names(&self, field: &str, value: &Value<'t>) -> Result<Vec<Spanned<String>>> {
+        let DeValue::Array(list) = value.get_ref() else {
+            let hint = format!("write a list, like {field} = [\"age\", \"sex\"]");
+            return self.refuse(
+                value.span(),
+                format!("{field}: {} is not a list", kind(value.get_ref())),
+                hint,
+            );
+        };
+        let mut names: Vec<Spanned<String>> = vec![];
+        for value in list {
+            let name = self.string(field, value)?;
+            if names.iter().any(|n| *n.get_ref() == name) {
+                return self.refuse(
+                    value.span(),
+                    format!("{field}: `{name}` is in the list twice"),
+                    "once is enough",
+                );
+            }
+            names.push(Spanned::new(value.span(), name));
+        }
+        Ok(names)
+    }
+
+    /// A number, written bare or in quotation marks.
+    fn number<T>(&self, field: &str, value: &Value<'t>, read: impl Fn(Rational) -> Result<T>) -> Result<T> {
+        self.parsed(field, value, |text| read(Rational::parse(field, text)?).map_err(|e| e.quoting(text)))
+    }
+
+    fn rho(&self, value: &Value<'t>) -> Result<Rational> {
+        self.number("rho", value, |rho| Rho::new(rho).map(|rho| rho.value().clone()))
+    }
+
+    fn parsed<T>(&self, field: &str, value: &Value<'t>, read: impl Fn(&str) -> Result<T>) -> Result<T> {
+        let text = match value.get_ref() {
+            DeValue::String(text) => &**text,
+            DeValue::Integer(number) if number.radix() == 10 => number.as_str(),
+            DeValue::Float(number) => number.as_str(),
+            other => {
+                let hint = "write a decimal or a fraction in quotation marks, like \"104/4099\"";
+                return self.refuse(value.span(), format!("{field}: {} is not a number", kind(other)), hint);
+            }
+        };
+        read(text).map_err(|e| self.at(value.span(), e))
+    }
+}
+
+/// What the numbers in a level's table are.
+enum Budget {
+    /// Shares of this ρ.
+    Shares(Rational),
+    Rho,
+    Sigma2,
+}
+
+impl<'r, 't> Table<'r, 't> {
+    fn get(&self, key: &str) -> Option<&'r Value<'t>> {
+        self.table.get(key)
+    }
+
+    fn needs(&self, key: &str, hint: &str) -> Result<&'r Value<'t>> {
+        match self.get(key) {
+            Some(value) => Ok(value),
+            None => self.reader.refuse(self.head.clone(), format!("{key}: is missing"), hint),
+        }
+    }
+}
+
+/// A table in the order of the file.
+fn in_order<'r, 't>(table: &'r DeTable<'t>) -> Vec<(&'r Spanned<toml::de::DeString<'t>>, &'r Value<'t>)> {
+    let mut entries: Vec<_> = table.iter().collect();
+    entries.sort_by_key(|(key, _)| key.span().start);
+    entries
+}
+
+fn a_share(field: &str, share: Rational) -> Result<Rational> {
+    if share.is_positive() && share <= Rational::integer(1) {
+        return Ok(share);
+    }
+    let hint = if share.is_zero() {
+        "what gets no share is left out: no noise is wide enough for a budget of 0"
+    } else {
+        "a share is a part of 1, like 104/4099 or 0.25"
+    };
+    Err(Error::input(field, share, "a number above 0 and at most 1", hint))
+}
+
+fn is_table(value: &Value<'_>) -> bool {
+    matches!(value.get_ref(), DeValue::Table(_))
+}
+
+fn kind(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "a text",
+        DeValue::Integer(_) | DeValue::Float(_) => "a number",
+        DeValue::Boolean(_) => "true or false",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a table",
+    }
+}
+
+/// A fraction if it is short, digits otherwise.
+fn brief(x: &Rational) -> String {
+    let text = x.to_decimal_or_fraction();
+    if text.len() <= 24 { text } else { format!("about {:.6e}", x.to_f64()) }
+}

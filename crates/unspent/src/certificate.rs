@@ -1,0 +1,341 @@
+//! What a release promises: in total, by level, by attribute, by geography; and what noise could go.
+//!
+//! Every line has the same release behind it three times: by the two published conversions of its ρ, and tight. The
+//! gap between them is budget that was promised and never spent: the last part says how much smaller the
+//! noise could have been, all of it or one level's, for the same published ε.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde::Serialize;
+use serde::ser::Serializer;
+
+use crate::allocation::{Allocation, Neighbours};
+use crate::bounds::Magnitude;
+use crate::calibrate::{Calibration, Target};
+use crate::composition::{Composition, Delta, Epsilon};
+use crate::error::{Error, Result};
+use crate::exact::Rational;
+use crate::profile::Method;
+use crate::release::{Release, Scope};
+use crate::report::{self, Figure};
+use crate::zcdp::{Conversion, Rho};
+
+/// A release and its guarantees.
+///
+/// ```
+/// use unspent::{Allocation, Certificate, Release};
+/// let census = Release::from(Allocation::preset("pl94-persons-us-2020")?);
+/// let certificate = Certificate::new(&census, None, None)?;
+/// let total = &certificate.lines[0];
+/// assert_eq!(total.tight.at_most(6), "16.4652");
+/// assert_eq!(&total.canonne_kamath_steinke.to_decimal(6, unspent::Round::Up), "17.1436");
+/// # Ok::<(), unspent::Error>(())
+/// ```
+#[derive(Clone, Debug, Serialize)]
+pub struct Certificate {
+    /// What was released.
+    pub name: String,
+    /// The allocations it consists of.
+    pub products: Vec<Product>,
+    /// What one record is.
+    pub record: String,
+    /// What the total protects.
+    #[serde(serialize_with = "neighbours")]
+    pub neighbours: Neighbours,
+    /// The δ of every ε.
+    #[serde(serialize_with = "delta")]
+    pub delta: Delta,
+    /// How the published ε was computed, if that is known.
+    #[serde(serialize_with = "conversion")]
+    pub published: Option<Conversion>,
+    /// What each scope promises.
+    pub lines: Vec<Line>,
+    /// The conversion whose ε the reductions keep.
+    #[serde(serialize_with = "some_conversion")]
+    pub against: Conversion,
+    /// How much smaller the noise could be at the same published ε.
+    pub reductions: Vec<Reduction>,
+    /// Attributes that not all products know by the same name: nothing is said of them.
+    pub left_out: Vec<String>,
+    /// Of this library.
+    pub version: &'static str,
+}
+
+/// An allocation, in brief.
+#[derive(Clone, Debug, Serialize)]
+pub struct Product {
+    /// Its name.
+    pub name: String,
+    /// Where its figures come from.
+    pub source: Option<String>,
+    /// How many geographic levels it has.
+    pub levels: usize,
+    /// How many different queries.
+    pub queries: usize,
+    /// How many queries at levels.
+    pub measurements: usize,
+    /// Its budget.
+    pub rho: Figure,
+}
+
+/// What one scope promises at the certificate's δ.
+#[derive(Clone, Debug, Serialize)]
+pub struct Line {
+    /// `total`, `level`, `attribute` or `within`.
+    pub scope: &'static str,
+    /// The name of the level or attribute.
+    pub name: Option<String>,
+    /// How a certificate calls it, like `Block-within-County`.
+    pub label: String,
+    /// How many cells of each measurement its secret moves.
+    pub moves: u64,
+    /// The zCDP budget of what it can move.
+    pub rho: Figure,
+    /// ε by Bun and Steinke's conversion, rounded up.
+    #[serde(serialize_with = "report::rounded_up")]
+    pub bun_steinke: Magnitude,
+    /// ε by Canonne, Kamath and Steinke's conversion, rounded up.
+    #[serde(serialize_with = "report::rounded_up")]
+    pub canonne_kamath_steinke: Magnitude,
+    /// The least ε: the guarantee is its upper end.
+    pub tight: Figure,
+    /// How it was obtained.
+    #[serde(serialize_with = "method")]
+    pub method: Method,
+}
+
+/// How much smaller the noise of a scope could be.
+#[derive(Clone, Debug, Serialize)]
+pub struct Reduction {
+    /// `total` or `level`.
+    pub scope: &'static str,
+    /// The name of the level.
+    pub name: Option<String>,
+    /// The promise.
+    #[serde(serialize_with = "report::rounded_up")]
+    pub epsilon: Magnitude,
+    /// The smallest variance in it now.
+    #[serde(serialize_with = "report::exactly")]
+    pub least_sigma2: Rational,
+    /// The largest.
+    #[serde(serialize_with = "report::exactly")]
+    pub greatest_sigma2: Rational,
+    /// What all its variances can be multiplied with: certified to keep the promise.
+    #[serde(serialize_with = "report::exactly")]
+    pub factor: Rational,
+    /// Right below it, and certified to break the promise; none if the least noise allowed keeps it.
+    #[serde(serialize_with = "perhaps")]
+    pub failing: Option<Rational>,
+}
+
+impl Certificate {
+    /// Of a release, at `delta` or at the one that the allocations state, against what `conversion` (or the
+    /// one that they state, or otherwise Canonne, Kamath and Steinke's) publishes.
+    pub fn new(
+        release: &Release,
+        delta: Option<&Delta>,
+        conversion: Option<Conversion>,
+    ) -> Result<Certificate> {
+        let delta = stated_delta(release, delta)?;
+        let published = published(release);
+        let against = conversion.or(published).unwrap_or(Conversion::CanonneKamathSteinke);
+        let scopes = release.scopes();
+        let mut parts: Vec<Part> = vec![];
+        let mut part_of = vec![];
+        for scope in &scopes {
+            let composition = release.composition(scope).map_err(|e| e.at(scope))?;
+            let index = parts.iter().position(|p| p.composition.is_same(&composition)).unwrap_or_else(|| {
+                parts.push(Part::new(composition));
+                parts.len() - 1
+            });
+            parts[index].is_scaled |= is_scaled(scope);
+            part_of.push(index);
+        }
+        compute(&parts, &delta, against);
+        let mut lines = vec![];
+        let mut reductions = vec![];
+        for (scope, part) in scopes.iter().zip(part_of.into_iter().map(|i| &parts[i])) {
+            let place = |e: &Error| e.clone().at(scope);
+            lines.push(Line::new(release, scope, part, &delta).map_err(|e| place(&e))?);
+            if is_scaled(scope) {
+                let found = part.scale.get().expect("computed").as_ref().map_err(place)?;
+                reductions.push(Reduction::new(scope, &part.composition, found));
+            }
+        }
+        let known =
+            |name: &str| lines.iter().any(|l| l.scope == "attribute" && l.name.as_deref() == Some(name));
+        let mut left_out: Vec<String> = vec![];
+        for name in release.allocations().iter().flat_map(Allocation::attributes) {
+            if !known(name) && !left_out.contains(name) {
+                left_out.push(name.clone());
+            }
+        }
+        Ok(Certificate {
+            name: release.name(),
+            products: release.allocations().iter().map(Product::new).collect(),
+            record: release.record().into(),
+            neighbours: release.neighbours(),
+            published,
+            delta,
+            lines,
+            against,
+            reductions,
+            left_out,
+            version: env!("CARGO_PKG_VERSION"),
+        })
+    }
+}
+
+/// Whether the noise of that scope is scaled as a whole.
+fn is_scaled(scope: &Scope) -> bool {
+    matches!(scope, Scope::Total | Scope::Level(_))
+}
+
+/// A composition that one scope or more come down to, and what is found out about it.
+struct Part {
+    composition: Composition,
+    is_scaled: bool,
+    tight: OnceLock<Result<Figure>>,
+    scale: OnceLock<Result<(Target, Calibration)>>,
+}
+
+impl Part {
+    fn new(composition: Composition) -> Part {
+        Part { composition, is_scaled: false, tight: OnceLock::new(), scale: OnceLock::new() }
+    }
+
+    fn rho(&self) -> Result<Rho> {
+        Rho::new(self.composition.rho())
+    }
+
+    fn find_scale(&self, delta: &Delta, against: Conversion) -> Result<(Target, Calibration)> {
+        let epsilon = Rational::from_f64("epsilon", self.rho()?.epsilon(against, delta))?;
+        let target = Target { epsilon: Epsilon::new(epsilon)?, delta: delta.clone() };
+        let found = self.composition.scale_meeting(&target)?;
+        Ok((target, found))
+    }
+}
+
+/// Fills in what is to be found out, each part's two questions apart, on as many threads as there are cores.
+fn compute(parts: &[Part], delta: &Delta, against: Conversion) {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        loop {
+            let job = next.fetch_add(1, Ordering::Relaxed);
+            let Some(part) = parts.get(job / 2) else { return };
+            if job % 2 == 0 {
+                part.tight.get_or_init(|| part.composition.epsilon(delta).map(Figure::from));
+            } else if part.is_scaled {
+                part.scale.get_or_init(|| part.find_scale(delta, against));
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..std::thread::available_parallelism().map_or(1, usize::from).min(parts.len()) {
+            scope.spawn(work);
+        }
+        work();
+    });
+}
+
+/// The δ asked for, or stated by the allocations.
+pub(crate) fn stated_delta(release: &Release, delta: Option<&Delta>) -> Result<Delta> {
+    delta.or(release.delta()).cloned().ok_or_else(|| {
+        Error::stated(
+            "no delta: the allocation does not state one",
+            "add --delta 1e-10, or a line delta = \"1e-10\" to the file",
+        )
+    })
+}
+
+/// The conversion behind what was published, if all allocations state the same one.
+pub(crate) fn published(release: &Release) -> Option<Conversion> {
+    let first = release.allocations()[0].conversion();
+    first.filter(|_| release.allocations().iter().all(|a| a.conversion() == first))
+}
+
+impl Product {
+    fn new(allocation: &Allocation) -> Product {
+        Product {
+            name: allocation.name().into(),
+            source: allocation.source().map(Into::into),
+            levels: allocation.levels().len(),
+            queries: allocation.queries().len(),
+            measurements: allocation.measurements().count(),
+            rho: Figure::Exact(allocation.rho()),
+        }
+    }
+}
+
+impl Line {
+    fn new(release: &Release, scope: &Scope, part: &Part, delta: &Delta) -> Result<Line> {
+        let rho = part.rho()?;
+        let by = |conversion| Magnitude::from_f64(rho.epsilon(conversion, delta));
+        Ok(Line {
+            scope: scope.kind(),
+            name: scope.name().map(Into::into),
+            label: release.label(scope),
+            moves: release.moves(scope),
+            bun_steinke: by(Conversion::BunSteinke),
+            canonne_kamath_steinke: by(Conversion::CanonneKamathSteinke),
+            tight: part.tight.get().expect("computed").clone()?,
+            method: part.composition.method(),
+            rho: Figure::Exact(rho.value().clone()),
+        })
+    }
+
+    /// The ε of one of the conversions.
+    #[must_use]
+    pub fn by(&self, conversion: Conversion) -> &Magnitude {
+        match conversion {
+            Conversion::BunSteinke => &self.bun_steinke,
+            Conversion::CanonneKamathSteinke => &self.canonne_kamath_steinke,
+        }
+    }
+}
+
+impl Reduction {
+    fn new(scope: &Scope, composition: &Composition, (target, found): &(Target, Calibration)) -> Reduction {
+        let variances = || composition.groups().iter().map(|g| g.mechanism.sigma2());
+        Reduction {
+            scope: scope.kind(),
+            name: scope.name().map(Into::into),
+            epsilon: target.epsilon.value().to_bounds().upper(),
+            least_sigma2: variances().min().expect("not empty").clone(),
+            greatest_sigma2: variances().max().expect("not empty").clone(),
+            factor: found.satisfying.clone(),
+            failing: found.failing.clone(),
+        }
+    }
+}
+
+fn neighbours<S: Serializer>(neighbours: &Neighbours, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    serializer.serialize_str(neighbours.name())
+}
+
+fn delta<S: Serializer>(delta: &Delta, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    report::exactly(delta.value(), serializer)
+}
+
+fn conversion<S: Serializer>(
+    conversion: &Option<Conversion>,
+    serializer: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    conversion.map(Conversion::name).serialize(serializer)
+}
+
+fn some_conversion<S: Serializer>(
+    conversion: &Conversion,
+    serializer: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    serializer.serialize_str(conversion.name())
+}
+
+fn method<S: Serializer>(method: &Method, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    serializer.serialize_str(method.name())
+}
+
+fn perhaps<S: Serializer>(x: &Option<Rational>, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    x.as_ref().map(Rational::to_decimal_or_fraction).serialize(serializer)
+}

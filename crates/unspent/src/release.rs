@@ -1,0 +1,286 @@
+//! What is released about the same record, and the parts of it that people ask about.
+//!
+//! One allocation, or several for the same record (redistricting data and detailed tables about the same
+//! person). A [`Scope`] picks the measurements that a certain secret can move:
+//!
+//! | scope | secret | moved | moves |
+//! |---|---|---|---|
+//! | total | the record | every measurement | 1 or 2, by the neighbours |
+//! | level | the record, to a reader of one level only | that level | 1 or 2, by the neighbours |
+//! | attribute | the value of one attribute | the queries that touch it | 2 |
+//! | within X | the place, inside one unit of level X | the levels below X | 2 |
+//!
+//! A changed value or a changed place always leaves one cell and enters another, so the last two count two
+//! moves whatever the neighbours of the total are.
+
+use std::fmt;
+
+use crate::allocation::{Allocation, Level, Measurement, Neighbours};
+use crate::composition::{Composition, Delta};
+use crate::error::{Error, Result, did_you_mean};
+use crate::exact::Rational;
+
+/// Which part of a release is meant.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// All of it.
+    Total,
+    /// What is measured at one geographic level.
+    Level(String),
+    /// What a change of this attribute moves.
+    Attribute(String),
+    /// What a move inside one unit of this level moves.
+    Within(String),
+}
+
+impl Scope {
+    /// `total`, `level`, `attribute` or `within`.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Scope::Total => "total",
+            Scope::Level(_) => "level",
+            Scope::Attribute(_) => "attribute",
+            Scope::Within(_) => "within",
+        }
+    }
+
+    /// The name of the level or attribute.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Scope::Total => None,
+            Scope::Level(name) | Scope::Attribute(name) | Scope::Within(name) => Some(name),
+        }
+    }
+}
+
+/// One allocation or more, for the same record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Release {
+    allocations: Vec<Allocation>,
+}
+
+impl From<Allocation> for Release {
+    fn from(allocation: Allocation) -> Release {
+        Release { allocations: vec![allocation] }
+    }
+}
+
+impl Release {
+    /// All that is released about the same record.
+    pub fn new(allocations: Vec<Allocation>) -> Result<Release> {
+        let [first, others @ ..] = allocations.as_slice() else {
+            return Err(Error::stated("no product was named", "a release has at least one allocation"));
+        };
+        for other in others {
+            if other.neighbours() != first.neighbours() {
+                return Err(Error::stated(
+                    format!(
+                        "`{}` is for {} neighbours, `{}` for {}",
+                        first.name(),
+                        first.neighbours(),
+                        other.name(),
+                        other.neighbours()
+                    ),
+                    "one guarantee needs one notion of neighbours; `unspent compare` shows both under either",
+                ));
+            }
+            if other.record() != first.record() {
+                return Err(Error::stated(
+                    format!(
+                        "a record of `{}` is a {}, one of `{}` a {}",
+                        first.name(),
+                        first.record(),
+                        other.name(),
+                        other.record()
+                    ),
+                    "products add up for the same record; edit `record` if one change really moves both",
+                ));
+            }
+        }
+        Ok(Release { allocations })
+    }
+
+    /// The allocations.
+    #[must_use]
+    pub fn allocations(&self) -> &[Allocation] {
+        &self.allocations
+    }
+
+    /// What a reader would call it.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.allocations.iter().map(Allocation::name).collect::<Vec<_>>().join(" + ")
+    }
+
+    /// What one record is.
+    #[must_use]
+    pub fn record(&self) -> &str {
+        self.allocations[0].record()
+    }
+
+    /// The neighbours of the total.
+    #[must_use]
+    pub fn neighbours(&self) -> Neighbours {
+        self.allocations[0].neighbours()
+    }
+
+    /// The δ at which ε is quoted: the smallest of those that the allocations state.
+    #[must_use]
+    pub fn delta(&self) -> Option<&Delta> {
+        self.allocations.iter().filter_map(Allocation::delta).min()
+    }
+
+    /// The total, every level, every attribute, and every level that has others below it.
+    ///
+    /// With several allocations only what all of them know by the same name: a change of an attribute that one
+    /// of them calls otherwise, or of a place that one of them does not delimit, moves more than could be counted.
+    /// A level need only be in one of them.
+    #[must_use]
+    pub fn scopes(&self) -> Vec<Scope> {
+        let mut scopes = vec![Scope::Total];
+        let mut levels: Vec<&str> = vec![];
+        for level in self.allocations.iter().flat_map(Allocation::levels) {
+            if !levels.contains(&level.name.as_str()) {
+                levels.push(&level.name);
+            }
+        }
+        scopes.extend(levels.iter().map(|name| Scope::Level((*name).into())));
+        let candidates = self.allocations[0].attributes().iter().cloned().map(Scope::Attribute);
+        let places = self.allocations[0].levels().iter().rev().skip(1).map(|l| Scope::Within(l.name.clone()));
+        scopes.extend(candidates.chain(places).filter(|scope| self.moved(scope).is_ok()));
+        scopes
+    }
+
+    /// How the scope is called in a certificate, like `Block-within-County`.
+    #[must_use]
+    pub fn label(&self, scope: &Scope) -> String {
+        match scope {
+            Scope::Total => "total".into(),
+            Scope::Level(name) | Scope::Attribute(name) => name.clone(),
+            Scope::Within(name) => {
+                let mut smallest: Vec<&str> = self
+                    .allocations
+                    .iter()
+                    .filter_map(|a| a.levels().last())
+                    .map(|l| l.name.as_str())
+                    .collect();
+                smallest.dedup();
+                format!("{}-within-{name}", smallest.join("/"))
+            }
+        }
+    }
+
+    /// How many cells of each measurement the secret of that scope can move.
+    #[must_use]
+    pub fn moves(&self, scope: &Scope) -> u64 {
+        match scope {
+            Scope::Total | Scope::Level(_) => self.neighbours().moves(),
+            Scope::Attribute(_) | Scope::Within(_) => 2,
+        }
+    }
+
+    /// The measurements that the secret of that scope can move.
+    pub fn moved(&self, scope: &Scope) -> Result<Vec<&Measurement>> {
+        let mut moved = vec![];
+        for allocation in &self.allocations {
+            match scope {
+                Scope::Attribute(name) => {
+                    self.knows(allocation, "attribute", name, allocation.attributes())?
+                }
+                Scope::Within(name) => {
+                    let names: Vec<String> = allocation.levels().iter().map(|l| l.name.clone()).collect();
+                    self.knows(allocation, "level", name, &names)?;
+                }
+                Scope::Total | Scope::Level(_) => {}
+            }
+            let mut below = false;
+            for level in allocation.levels() {
+                moved.extend(level.measurements.iter().filter(|m| match scope {
+                    Scope::Total => true,
+                    Scope::Level(name) => level.name == *name,
+                    Scope::Attribute(name) => allocation.queries()[m.query].attributes.contains(name),
+                    Scope::Within(_) => below,
+                }));
+                below |= scope.name() == Some(&level.name);
+            }
+        }
+        if moved.is_empty() {
+            return Err(self.nothing_moves(scope));
+        }
+        Ok(moved)
+    }
+
+    /// The independent mechanisms that the secret of that scope can move.
+    pub fn composition(&self, scope: &Scope) -> Result<Composition> {
+        let moves = self.moves(scope);
+        Composition::new(self.moved(scope)?.into_iter().map(|m| (m.noise.clone(), moves)))
+    }
+
+    /// The same release with the variances of each measurement of the scope times `factor`.
+    ///
+    /// Only for the total and for levels.
+    pub(crate) fn scaled(&self, scope: &Scope, factor: &Rational) -> Result<Release> {
+        let factor_of = |level: &Level| match scope {
+            Scope::Level(name) if level.name != *name => Rational::integer(1),
+            _ => factor.clone(),
+        };
+        let scaled = |a: &Allocation| a.scaled(&a.levels().iter().map(factor_of).collect::<Vec<_>>());
+        Ok(Release { allocations: self.allocations.iter().map(scaled).collect::<Result<_>>()? })
+    }
+
+    fn knows(&self, allocation: &Allocation, what: &str, name: &str, known: &[String]) -> Result<()> {
+        if known.iter().any(|k| k == name) {
+            return Ok(());
+        }
+        let names = || known.iter().map(String::as_str);
+        if self.allocations.len() > 1 {
+            let allowed = if what == "level" { "levels" } else { "attributes" };
+            return Err(Error::stated(
+                format!("{what}: `{name}` is not among the {allowed} of `{}`", allocation.name()),
+                "with several products only what all of them know by the same name can be counted",
+            ));
+        }
+        let allowed = match known {
+            [] => format!("an {what}: the allocation declares none"),
+            _ => format!("one of {}", names().collect::<Vec<_>>().join(", ")),
+        };
+        let hint = did_you_mean(name, names(), "names are written as in the allocation");
+        Err(Error::input(what, name, allowed, hint))
+    }
+
+    fn nothing_moves(&self, scope: &Scope) -> Error {
+        match scope {
+            Scope::Level(name) => {
+                let mut levels: Vec<&str> = self
+                    .allocations
+                    .iter()
+                    .flat_map(|a| a.levels().iter().map(|l| l.name.as_str()))
+                    .collect();
+                levels.dedup();
+                let hint =
+                    did_you_mean(name, levels.iter().copied(), "names are written as in the allocation");
+                Error::input("level", name, format!("one of {}", levels.join(", ")), hint)
+            }
+            Scope::Within(name) => Error::stated(
+                format!("within: no level is below `{name}`"),
+                "levels come from the largest areas to the smallest",
+            ),
+            Scope::Attribute(name) => Error::stated(
+                format!("attribute: no query touches `{name}`"),
+                "nothing is released about it, so there is nothing to account for",
+            ),
+            Scope::Total => Error::stated("nothing is released", "a release has at least one query"),
+        }
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name() {
+            None => f.write_str(self.kind()),
+            Some(name) => write!(f, "{} {name}", self.kind()),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Numbers as reports show them: given and exact, or computed and certified.
+//!
+//! A figure is written as a pair of decimals that enclose it, whether for a person or for a program.
+
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+
+use crate::bounds::{Bounds, Magnitude, Round};
+use crate::exact::Rational;
+
+/// Digits of numbers made to be read by programs.
+const FULL: u32 = 17;
+
+/// A non-negative number that was given, or is known to lie between two ends.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Figure {
+    /// Given, and exact.
+    Exact(Rational),
+    /// Computed, and certified.
+    Between {
+        /// It is at least this.
+        lower: Magnitude,
+        /// It is at most this.
+        upper: Magnitude,
+    },
+}
+
+impl Figure {
+    /// A decimal that is not above the number.
+    #[must_use]
+    pub fn at_least(&self, digits: u32) -> String {
+        match self {
+            Figure::Exact(x) => x.to_decimal(digits, Round::Down),
+            Figure::Between { lower, .. } => lower.to_decimal(digits, Round::Down),
+        }
+    }
+
+    /// A decimal that is not below the number.
+    #[must_use]
+    pub fn at_most(&self, digits: u32) -> String {
+        match self {
+            Figure::Exact(x) => x.to_decimal(digits, Round::Up),
+            Figure::Between { upper, .. } => upper.to_decimal(digits, Round::Up),
+        }
+    }
+
+    /// Its upper end, exactly.
+    #[must_use]
+    pub fn upper(&self) -> Rational {
+        match self {
+            Figure::Exact(x) => x.clone(),
+            Figure::Between { upper, .. } => upper.to_rational(),
+        }
+    }
+}
+
+impl From<Bounds<Magnitude>> for Figure {
+    fn from(bounds: Bounds<Magnitude>) -> Figure {
+        Figure::Between { lower: bounds.lower(), upper: bounds.upper() }
+    }
+}
+
+impl From<Bounds<f64>> for Figure {
+    fn from(bounds: Bounds<f64>) -> Figure {
+        // An ε is never negative, even where its lower end is.
+        let end = |x: f64| Magnitude::from_f64(x.max(0.0));
+        Figure::Between { lower: end(bounds.lower()), upper: end(bounds.upper()) }
+    }
+}
+
+impl Serialize for Figure {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut pair = serializer.serialize_struct("Figure", 2)?;
+        pair.serialize_field("lower", &self.at_least(FULL))?;
+        pair.serialize_field("upper", &self.at_most(FULL))?;
+        pair.end()
+    }
+}
+
+/// An upper bound, as 17 digits rounded up.
+pub fn rounded_up<S: Serializer>(x: &Magnitude, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&x.to_decimal(FULL, Round::Up))
+}
+
+/// An exact number, in decimal if that is finite and short, as a fraction otherwise.
+pub fn exactly<S: Serializer>(x: &Rational, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&x.to_decimal_or_fraction())
+}
