@@ -2,11 +2,12 @@
 
 use clap::Args;
 use unspent::mechanism::parse_count;
+use unspent::report::Figure;
 use unspent::{Composition, Delta, DiscreteGaussian, Epsilon, Error, Magnitude, Rational, Result, Rho};
 
 use crate::Failure;
 use crate::decimal::brief;
-use crate::report::{Conversions, Figure, Input, LogBounds, Mechanism, Point, Report};
+use crate::report::{Conversions, Input, Mechanism, Point, Report};
 
 /// What a release promises: delta at given epsilon, epsilon at given delta.
 ///
@@ -45,15 +46,15 @@ pub struct Arguments {
     mechanisms: Vec<String>,
 
     /// Asks for the least delta at this epsilon; may be repeated
-    #[arg(long = "epsilon", value_name = "E", allow_negative_numbers = true)]
+    #[arg(long = "epsilon", value_name = "E", allow_hyphen_values = true)]
     epsilons: Vec<String>,
 
     /// Asks for the least epsilon at this delta; may be repeated
-    #[arg(long = "delta", value_name = "D", allow_negative_numbers = true)]
+    #[arg(long = "delta", value_name = "D", allow_hyphen_values = true)]
     deltas: Vec<String>,
 
     /// Fails unless each delta asked for is known to this relative width
-    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
     tolerance: Option<String>,
 
     /// Adds P[L > E] and Q[L > E]: how often the privacy loss exceeds E
@@ -159,7 +160,7 @@ impl Request {
                 input: Input::Epsilon,
                 epsilon: Figure::Exact(epsilon.value().clone()),
                 delta: delta.into(),
-                log10_delta: LogBounds::of(delta),
+                log10_delta: delta.into(),
                 zcdp: None,
                 p_tail: tail(Composition::p_tail)?.map(Figure::from),
                 q_tail: tail(Composition::q_tail)?.map(Figure::from),
@@ -171,7 +172,7 @@ impl Request {
                 input: Input::Delta,
                 epsilon: self.composition.epsilon(delta).map_err(place)?.into(),
                 delta: Figure::Exact(delta.value().clone()),
-                log10_delta: LogBounds::of(delta.value().to_bounds()),
+                log10_delta: delta.value().to_bounds().into(),
                 zcdp: conversions(&rho, delta),
                 p_tail: None,
                 q_tail: None,
@@ -191,11 +192,7 @@ impl Request {
 
 /// ε by the published conversions; `None` where ρ is too small for them.
 fn conversions(rho: &Figure, delta: &Delta) -> Option<Conversions> {
-    let rho = match rho {
-        Figure::Exact(rho) => rho.clone(),
-        Figure::Between { upper, .. } => upper.to_rational(),
-    };
-    let rho = Rho::new(rho).ok()?;
+    let rho = Rho::new(rho.upper()).ok()?;
     Some(Conversions {
         canonne_kamath_steinke: Magnitude::from_f64(rho.epsilon_canonne_kamath_steinke(delta)),
         bun_steinke: Magnitude::from_f64(rho.epsilon_bun_steinke(delta)),

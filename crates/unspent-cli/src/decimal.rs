@@ -22,6 +22,14 @@ pub fn brief(x: &Rational) -> String {
     })
 }
 
+/// The same number with its trailing zeros, so that digits stand below digits.
+pub fn padded(number: &str) -> String {
+    let (digits, exponent) = number.find('e').map_or((number, ""), |at| number.split_at(at));
+    let significant = digits.trim_start_matches(['0', '.']).bytes().filter(u8::is_ascii_digit).count();
+    let missing = if digits.contains('.') { (READABLE as usize).saturating_sub(significant) } else { 0 };
+    format!("{digits}{}{exponent}", "0".repeat(missing))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,23 +1,36 @@
 //! The `unspent` command: arguments in, a certified report out.
 //!
 //! ```text
-//! arguments ─▶ request ─▶ report ─▶ table or JSON
-//! (clap)       (exact)    (bounds)  (stdout)
+//! arguments ─▶ request ─▶ report ─▶ table, Markdown, JSON, CSV, Parquet, picture
+//! (clap)       (exact)    (bounds)  (stdout, or files that appear whole)
 //! ```
 //!
-//! Everything is parsed before anything is computed. Only data goes to stdout; an error is one line
-//! of cause and one line of hint on stderr.
+//! Everything is parsed before anything is computed, and computed before anything is written. Only data goes
+//! to stdout; an error is one line of cause, the line at fault if it is in a file, and one line of hint on stderr.
 
 mod account;
+mod calibrate;
+mod certificate;
+mod compare;
+mod curve;
 mod decimal;
+mod document;
+mod grid;
+mod output;
+// Bars and points with intervals wait for the figures that need them.
+#[allow(dead_code)]
+mod plot;
+mod presets;
 mod render;
 mod report;
+mod source;
 mod usage;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use unspent::Excerpt;
 
 /// Certified privacy accounting for discrete Gaussian noise.
 #[derive(Parser)]
@@ -30,7 +43,7 @@ Exit codes:
   1  no answer: a tolerance that cannot be met, or anything unforeseen
   2  the command line is at fault: bad usage or bad input
 
-`unspent account --help` has examples."
+`unspent certificate --help` and the like have examples."
 )]
 struct Arguments {
     #[command(subcommand)]
@@ -39,12 +52,20 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    Presets(presets::Arguments),
+    Preset(presets::PresetArguments),
+    Certificate(certificate::Arguments),
+    Calibrate(calibrate::Arguments),
+    Curve(curve::Arguments),
+    Tradeoff(curve::TradeoffArguments),
+    Compare(compare::Arguments),
     Account(account::Arguments),
 }
 
-/// Why there is no answer: one line of cause, one line of hint, and the exit code.
+/// Why there is no answer: one line of cause, perhaps the line of a file, one line of hint, and the exit code.
 struct Failure {
     cause: String,
+    excerpt: Option<Excerpt>,
     hint: String,
     code: u8,
 }
@@ -52,34 +73,29 @@ struct Failure {
 impl Failure {
     /// Arguments that say too little or make no sense together.
     fn usage(cause: impl Into<String>, hint: impl Into<String>) -> Failure {
-        Failure { cause: cause.into(), hint: hint.into(), code: 2 }
+        Failure { cause: cause.into(), excerpt: None, hint: hint.into(), code: 2 }
+    }
+
+    /// Anything that is not the arguments' fault.
+    fn other(cause: impl Into<String>, hint: impl Into<String>) -> Failure {
+        Failure { code: 1, ..Failure::usage(cause, hint) }
     }
 }
 
 impl From<unspent::Error> for Failure {
     fn from(error: unspent::Error) -> Failure {
         let code = if error.is_input() { 2 } else { 1 };
-        Failure { cause: error.to_string(), hint: error.hint().into(), code }
-    }
-}
-
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Failure {
-        Failure {
-            cause: format!("the output could not be written: {error}"),
-            hint: "check that there is space and permission to write".into(),
-            code: 1,
-        }
+        let excerpt = error.excerpt().cloned();
+        Failure { cause: error.to_string(), excerpt, hint: error.hint().into(), code }
     }
 }
 
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(|defect| {
-        report_failure(&Failure {
-            cause: format!("a defect of unspent: {}", defect.to_string().replace('\n', " ")),
-            hint: "no answer is better than a wrong one; please report the command line".into(),
-            code: 1,
-        });
+        report_failure(&Failure::other(
+            format!("a defect of unspent: {}", defect.to_string().replace('\n', " ")),
+            "no answer is better than a wrong one; please report the command line",
+        ));
         std::process::exit(1);
     }));
     match run() {
@@ -93,29 +109,28 @@ fn main() -> ExitCode {
 
 fn report_failure(failure: &Failure) {
     // If stderr is gone too, the exit code is all there is to say it with.
-    let _ = writeln!(io::stderr(), "error: {}\nhint: {}", failure.cause, failure.hint);
+    let excerpt = failure.excerpt.as_ref().map_or_else(String::new, |excerpt| format!("{excerpt}\n"));
+    let _ = writeln!(io::stderr(), "error: {}\n{excerpt}hint: {}", failure.cause, failure.hint);
 }
 
 fn run() -> Result<(), Failure> {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) if error.use_stderr() => return Err(usage::failure(&error)),
-        Err(help_or_version) => return write(&help_or_version.render().to_string()),
+        Err(help_or_version) => return output::print(&help_or_version.render().to_string()),
     };
     match arguments.command {
+        Command::Presets(arguments) => arguments.run(),
+        Command::Preset(arguments) => arguments.run(),
+        Command::Certificate(arguments) => arguments.run(),
+        Command::Calibrate(arguments) => arguments.run(),
+        Command::Curve(arguments) => arguments.run(),
+        Command::Tradeoff(arguments) => arguments.run(),
+        Command::Compare(arguments) => arguments.run(),
         Command::Account(arguments) => {
             let json = arguments.json;
             let report = account::parse(&arguments)?.answer()?;
-            write(&if json { render::json(&report) } else { render::table(&report) })
+            output::print(&if json { output::json(&report) } else { render::table(&report) })
         }
-    }
-}
-
-/// Writes to stdout; a reader that has seen enough is not an error.
-fn write(text: &str) -> Result<(), Failure> {
-    let mut stdout = io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        result => Ok(result?),
     }
 }

@@ -1,19 +1,16 @@
-//! A report as a table for people and as JSON for programs.
+//! The report of `unspent account` as a table for people.
 
 use std::fmt::Write;
 
+use unspent::report::Figure;
 use unspent::{Magnitude, Method, Round};
 
-use crate::decimal::{self, READABLE};
-use crate::report::{Figure, Input, Point, Report};
+use crate::decimal::{self, READABLE, padded};
+use crate::document::columns;
+use crate::report::{Input, Point, Report};
 
 /// Groups of mechanisms shown before the rest is only counted.
 const SHOWN: usize = 20;
-
-/// One line of JSON.
-pub fn json(report: &Report) -> String {
-    serde_json::to_string(report).expect("strings, numbers and lists") + "\n"
-}
 
 /// A table of at most 100 columns.
 pub fn table(report: &Report) -> String {
@@ -51,9 +48,9 @@ fn release(text: &mut String, report: &Report) {
     );
     let mut rows = vec![];
     for m in report.mechanisms.iter().take(SHOWN) {
-        rows.push([m.count.to_string(), decimal::brief(&m.sigma2), m.shift.to_string()]);
+        rows.push(vec![m.count.to_string(), decimal::brief(&m.sigma2), m.shift.to_string()]);
     }
-    columns(text, ["count", "sigma2", "shift"], &rows);
+    columns(text, &["count", "sigma2", "shift"], &rows);
     if report.mechanisms.len() > SHOWN {
         let _ = writeln!(text, "  … and {} more groups", report.mechanisms.len() - SHOWN);
     }
@@ -97,11 +94,11 @@ fn answers(
         };
         if let (Figure::Exact(given), Some(answer)) = (given, answer(point)) {
             let (least, most) = (answer.at_least(READABLE), answer.at_most(READABLE));
-            rows.push([decimal::brief(given), padded(&most), padded(&least)]);
+            rows.push(vec![decimal::brief(given), padded(&most), padded(&least)]);
         }
     }
     if !rows.is_empty() {
-        columns(text, heads, &rows);
+        columns(text, &heads, &rows);
         text.push('\n');
     }
 }
@@ -112,40 +109,12 @@ fn conversions(text: &mut String, report: &Report) {
     for point in &report.points {
         if let (Figure::Exact(delta), Some(zcdp)) = (&point.delta, &point.zcdp) {
             let up = |x: &Magnitude| padded(&x.to_decimal(READABLE, Round::Up));
-            rows.push([decimal::brief(delta), up(&zcdp.canonne_kamath_steinke), up(&zcdp.bun_steinke)]);
+            rows.push(vec![decimal::brief(delta), up(&zcdp.canonne_kamath_steinke), up(&zcdp.bun_steinke)]);
         }
     }
     if !rows.is_empty() {
         let heads = ["for comparison", "from rho, Canonne-Kamath-Steinke (≤)", "from rho, Bun-Steinke (≤)"];
-        columns(text, heads, &rows);
+        columns(text, &heads, &rows);
         text.push('\n');
-    }
-}
-
-/// The same number with its trailing zeros, so that digits stand below digits.
-fn padded(number: &str) -> String {
-    let (digits, exponent) = number.find('e').map_or((number, ""), |at| number.split_at(at));
-    let significant = digits.trim_start_matches(['0', '.']).bytes().filter(u8::is_ascii_digit).count();
-    let missing = if digits.contains('.') { (READABLE as usize).saturating_sub(significant) } else { 0 };
-    format!("{digits}{}{exponent}", "0".repeat(missing))
-}
-
-/// Left-aligned columns under their heads, two spaces in.
-fn columns<const N: usize>(text: &mut String, heads: [&str; N], rows: &[[String; N]]) {
-    let width = |s: &str| s.chars().count();
-    let widths: [usize; N] = std::array::from_fn(|i| {
-        rows.iter().map(|row| width(&row[i])).chain([width(heads[i])]).max().unwrap_or(0)
-    });
-    let mut line = |cells: [&str; N]| {
-        let mut line = String::new();
-        for (cell, width) in cells.iter().zip(widths) {
-            let _ = write!(line, "  {cell:<width$}");
-        }
-        *text += line.trim_end();
-        text.push('\n');
-    };
-    line(heads);
-    for row in rows {
-        line(std::array::from_fn(|i| row[i].as_str()));
     }
 }

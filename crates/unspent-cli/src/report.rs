@@ -1,9 +1,8 @@
-//! What was asked and what is known: the one source of the table and of the JSON.
+//! What `unspent account` was asked and what is known: the one source of its table and of its JSON.
 
-use serde::ser::{Serialize, SerializeStruct, Serializer};
-use unspent::{Bounds, Magnitude, Method, Rational, Round};
-
-use crate::decimal::FULL;
+use serde::ser::Serializer;
+use unspent::report::{self, Figure, LogBounds};
+use unspent::{Magnitude, Method, Rational};
 
 /// A release and its guarantees.
 #[derive(serde::Serialize)]
@@ -29,7 +28,7 @@ pub struct Report {
 #[derive(serde::Serialize)]
 pub struct Mechanism {
     /// The variance of the noise.
-    #[serde(serialize_with = "decimal_or_fraction")]
+    #[serde(serialize_with = "report::exactly")]
     pub sigma2: Rational,
     /// How many there are.
     pub count: u64,
@@ -63,10 +62,10 @@ pub struct Point {
 #[derive(serde::Serialize)]
 pub struct Conversions {
     /// Canonne, Kamath and Steinke's.
-    #[serde(serialize_with = "rounded_up")]
+    #[serde(serialize_with = "report::rounded_up")]
     pub canonne_kamath_steinke: Magnitude,
     /// Bun and Steinke's.
-    #[serde(serialize_with = "rounded_up")]
+    #[serde(serialize_with = "report::rounded_up")]
     pub bun_steinke: Magnitude,
 }
 
@@ -80,88 +79,6 @@ pub enum Input {
     Delta,
 }
 
-/// A non-negative number that was given, or is known to lie between two ends.
-pub enum Figure {
-    /// Given, and exact.
-    Exact(Rational),
-    /// Computed, and certified.
-    Between {
-        /// It is at least this.
-        lower: Magnitude,
-        /// It is at most this.
-        upper: Magnitude,
-    },
-}
-
-impl Figure {
-    /// A decimal that is not above the number.
-    pub fn at_least(&self, digits: u32) -> String {
-        match self {
-            Figure::Exact(x) => x.to_decimal(digits, Round::Down),
-            Figure::Between { lower, .. } => lower.to_decimal(digits, Round::Down),
-        }
-    }
-
-    /// A decimal that is not below the number.
-    pub fn at_most(&self, digits: u32) -> String {
-        match self {
-            Figure::Exact(x) => x.to_decimal(digits, Round::Up),
-            Figure::Between { upper, .. } => upper.to_decimal(digits, Round::Up),
-        }
-    }
-}
-
-impl From<Bounds<Magnitude>> for Figure {
-    fn from(bounds: Bounds<Magnitude>) -> Figure {
-        Figure::Between { lower: bounds.lower(), upper: bounds.upper() }
-    }
-}
-
-impl From<Bounds<f64>> for Figure {
-    fn from(bounds: Bounds<f64>) -> Figure {
-        // An ε is never negative, even where its lower end is.
-        let end = |x: f64| Magnitude::from_f64(x.max(0.0));
-        Figure::Between { lower: end(bounds.lower()), upper: end(bounds.upper()) }
-    }
-}
-
-impl Serialize for Figure {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut pair = serializer.serialize_struct("Figure", 2)?;
-        pair.serialize_field("lower", &self.at_least(FULL))?;
-        pair.serialize_field("upper", &self.at_most(FULL))?;
-        pair.end()
-    }
-}
-
-/// Ends of log₁₀ δ; `None` is −∞.
-#[derive(serde::Serialize)]
-pub struct LogBounds {
-    lower: Option<f64>,
-    upper: Option<f64>,
-}
-
-impl LogBounds {
-    /// Of δ.
-    pub fn of(delta: Bounds<Magnitude>) -> LogBounds {
-        let bounds = delta.log10();
-        LogBounds::new(bounds.lower(), bounds.upper())
-    }
-
-    fn new(lower: f64, upper: f64) -> LogBounds {
-        let finite = |x: f64| x.is_finite().then_some(x);
-        LogBounds { lower: finite(lower), upper: finite(upper) }
-    }
-}
-
 fn method_name<S: Serializer>(method: &Method, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(method.name())
-}
-
-fn rounded_up<S: Serializer>(x: &Magnitude, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&x.to_decimal(FULL, Round::Up))
-}
-
-fn decimal_or_fraction<S: Serializer>(x: &Rational, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&x.to_decimal_or_fraction())
 }

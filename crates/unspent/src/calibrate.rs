@@ -6,6 +6,10 @@
 //! mass across ε = 3). So the stretch above the answer is scanned, up to where zCDP proves that
 //! every larger scale satisfies (F7), and what the scan saw is part of the answer.
 
+mod allocation;
+
+pub use allocation::{Promise, Recalibration, Row};
+
 use crate::bounds::{Bounds, Magnitude, Round};
 use crate::composition::{Composition, Delta, Epsilon, Group};
 use crate::error::{Error, Result};

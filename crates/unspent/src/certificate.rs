@@ -125,7 +125,7 @@ pub struct Reduction {
     #[serde(serialize_with = "report::exactly")]
     pub factor: Rational,
     /// Right below it, and certified to break the promise; none if the least noise allowed keeps it.
-    #[serde(serialize_with = "perhaps")]
+    #[serde(serialize_with = "report::perhaps")]
     pub failing: Option<Rational>,
 }
 
@@ -140,29 +140,7 @@ impl Certificate {
         let delta = stated_delta(release, delta)?;
         let published = published(release);
         let against = conversion.or(published).unwrap_or(Conversion::CanonneKamathSteinke);
-        let scopes = release.scopes();
-        let mut parts: Vec<Part> = vec![];
-        let mut part_of = vec![];
-        for scope in &scopes {
-            let composition = release.composition(scope).map_err(|e| e.at(scope))?;
-            let index = parts.iter().position(|p| p.composition.is_same(&composition)).unwrap_or_else(|| {
-                parts.push(Part::new(composition));
-                parts.len() - 1
-            });
-            parts[index].is_scaled |= is_scaled(scope);
-            part_of.push(index);
-        }
-        compute(&parts, &delta, against);
-        let mut lines = vec![];
-        let mut reductions = vec![];
-        for (scope, part) in scopes.iter().zip(part_of.into_iter().map(|i| &parts[i])) {
-            let place = |e: &Error| e.clone().at(scope);
-            lines.push(Line::new(release, scope, part, &delta).map_err(|e| place(&e))?);
-            if is_scaled(scope) {
-                let found = part.scale.get().expect("computed").as_ref().map_err(place)?;
-                reductions.push(Reduction::new(scope, &part.composition, found));
-            }
-        }
+        let (lines, reductions) = assemble(release, &delta, Some(against))?;
         let known =
             |name: &str| lines.iter().any(|l| l.scope == "attribute" && l.name.as_deref() == Some(name));
         let mut left_out: Vec<String> = vec![];
@@ -185,6 +163,36 @@ impl Certificate {
             version: env!("CARGO_PKG_VERSION"),
         })
     }
+}
+
+/// What every scope promises and, `against` a conversion, how much smaller the noise could be.
+pub(crate) fn assemble(
+    release: &Release,
+    delta: &Delta,
+    against: Option<Conversion>,
+) -> Result<(Vec<Line>, Vec<Reduction>)> {
+    let scopes = release.scopes();
+    let mut parts: Vec<Part> = vec![];
+    let mut part_of = vec![];
+    for scope in &scopes {
+        let composition = release.composition(scope).map_err(|e| e.at(scope))?;
+        let index = parts.iter().position(|p| p.composition.is_same(&composition)).unwrap_or_else(|| {
+            parts.push(Part::new(composition));
+            parts.len() - 1
+        });
+        parts[index].is_scaled |= against.is_some() && is_scaled(scope);
+        part_of.push(index);
+    }
+    compute(&parts, delta, against.unwrap_or(Conversion::CanonneKamathSteinke));
+    let (mut lines, mut reductions) = (vec![], vec![]);
+    for (scope, index) in scopes.iter().zip(part_of) {
+        let (part, place) = (&parts[index], |e: &Error| e.clone().at(scope));
+        lines.push(Line::new(release, scope, part, delta).map_err(|e| place(&e))?);
+        if let (true, Some(found)) = (is_scaled(scope), part.scale.get()) {
+            reductions.push(Reduction::new(scope, &part.composition, found.as_ref().map_err(place)?));
+        }
+    }
+    Ok((lines, reductions))
 }
 
 /// Whether the noise of that scope is scaled as a whole.
@@ -334,8 +342,4 @@ fn some_conversion<S: Serializer>(
 
 fn method<S: Serializer>(method: &Method, serializer: S) -> std::result::Result<S::Ok, S::Error> {
     serializer.serialize_str(method.name())
-}
-
-fn perhaps<S: Serializer>(x: &Option<Rational>, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-    x.as_ref().map(Rational::to_decimal_or_fraction).serialize(serializer)
 }

@@ -110,13 +110,6 @@ impl Error {
         self
     }
 
-    /// The same error with other advice.
-    #[must_use]
-    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Error {
-        self.hint = hint.into();
-        self
-    }
-
     /// The same error, found at `span` (in bytes) of the text called `origin`.
     pub(crate) fn found_in(mut self, origin: &str, text: &str, span: Range<usize>) -> Error {
         self.excerpt = Some(Box::new(Excerpt::new(origin, text, span)));

@@ -17,7 +17,9 @@ pub mod allocation;
 pub mod bounds;
 pub mod calibrate;
 pub mod certificate;
+pub mod comparison;
 pub mod composition;
+pub mod curve;
 pub mod exact;
 pub mod mechanism;
 mod profile;
@@ -48,9 +50,11 @@ pub mod theory {
 
 pub use allocation::{Allocation, Neighbours, Preset};
 pub use bounds::{Bounds, Magnitude, Round};
-pub use calibrate::{Calibration, Target};
+pub use calibrate::{Calibration, Promise, Recalibration, Target};
 pub use certificate::Certificate;
+pub use comparison::Comparison;
 pub use composition::{Composition, Delta, Epsilon, Group};
+pub use curve::{Curve, TradeoffCurve};
 pub use error::{Error, Excerpt, Result};
 pub use exact::Rational;
 pub use mechanism::{DiscreteGaussian, Gaussian, Mechanism};

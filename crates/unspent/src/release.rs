@@ -15,10 +15,9 @@
 
 use std::fmt;
 
-use crate::allocation::{Allocation, Level, Measurement, Neighbours};
+use crate::allocation::{Allocation, Measurement, Neighbours};
 use crate::composition::{Composition, Delta};
 use crate::error::{Error, Result, did_you_mean};
-use crate::exact::Rational;
 
 /// Which part of a release is meant.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -216,18 +215,6 @@ impl Release {
     pub fn composition(&self, scope: &Scope) -> Result<Composition> {
         let moves = self.moves(scope);
         Composition::new(self.moved(scope)?.into_iter().map(|m| (m.noise.clone(), moves)))
-    }
-
-    /// The same release with the variances of each measurement of the scope times `factor`.
-    ///
-    /// Only for the total and for levels.
-    pub(crate) fn scaled(&self, scope: &Scope, factor: &Rational) -> Result<Release> {
-        let factor_of = |level: &Level| match scope {
-            Scope::Level(name) if level.name != *name => Rational::integer(1),
-            _ => factor.clone(),
-        };
-        let scaled = |a: &Allocation| a.scaled(&a.levels().iter().map(factor_of).collect::<Vec<_>>());
-        Ok(Release { allocations: self.allocations.iter().map(scaled).collect::<Result<_>>()? })
     }
 
     fn knows(&self, allocation: &Allocation, what: &str, name: &str, known: &[String]) -> Result<()> {

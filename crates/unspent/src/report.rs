@@ -2,7 +2,8 @@
 //!
 //! A figure is written as a pair of decimals that enclose it, whether for a person or for a program.
 
-use serde::ser::{Serialize, SerializeStruct, Serializer};
+use serde::Serialize;
+use serde::ser::{SerializeStruct, Serializer};
 
 use crate::bounds::{Bounds, Magnitude, Round};
 use crate::exact::Rational;
@@ -40,6 +41,14 @@ impl Figure {
         match self {
             Figure::Exact(x) => x.to_decimal(digits, Round::Up),
             Figure::Between { upper, .. } => upper.to_decimal(digits, Round::Up),
+        }
+    }
+
+    /// Magnitudes that enclose it.
+    pub fn bounds(&self) -> Bounds<Magnitude> {
+        match self {
+            Figure::Exact(x) => x.to_bounds(),
+            Figure::Between { lower, upper } => Bounds::new(*lower, *upper),
         }
     }
 
@@ -81,7 +90,34 @@ pub fn rounded_up<S: Serializer>(x: &Magnitude, serializer: S) -> Result<S::Ok, 
     serializer.serialize_str(&x.to_decimal(FULL, Round::Up))
 }
 
+/// A lower bound, as 17 digits rounded down.
+pub fn rounded_down<S: Serializer>(x: &Magnitude, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&x.to_decimal(FULL, Round::Down))
+}
+
 /// An exact number, in decimal if that is finite and short, as a fraction otherwise.
 pub fn exactly<S: Serializer>(x: &Rational, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&x.to_decimal_or_fraction())
+}
+
+/// An exact number, or none.
+pub fn perhaps<S: Serializer>(x: &Option<Rational>, serializer: S) -> Result<S::Ok, S::Error> {
+    x.as_ref().map(Rational::to_decimal_or_fraction).serialize(serializer)
+}
+
+/// Ends of a decimal logarithm; `None` is −∞.
+#[derive(Clone, Debug, Serialize)]
+pub struct LogBounds {
+    /// It is at least this.
+    pub lower: Option<f64>,
+    /// It is at most this.
+    pub upper: Option<f64>,
+}
+
+impl From<Bounds<Magnitude>> for LogBounds {
+    fn from(bounds: Bounds<Magnitude>) -> LogBounds {
+        let finite = |x: f64| x.is_finite().then_some(x);
+        let log = bounds.log10();
+        LogBounds { lower: finite(log.lower()), upper: finite(log.upper()) }
+    }
 }

@@ -37,6 +37,12 @@ impl Alpha {
     pub fn parse(text: &str) -> Result<Alpha> {
         Alpha::new(Rational::parse("alpha", text)?).map_err(|e| e.quoting(text))
     }
+
+    /// The exact value.
+    #[must_use]
+    pub fn value(&self) -> &Rational {
+        &self.0
+    }
 }
 
 /// A vertex of the trade-off function on a lattice of losses: the test that raises an alarm when

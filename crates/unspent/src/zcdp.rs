@@ -10,6 +10,7 @@ use crate::composition::{Delta, Epsilon};
 use crate::error::{Error, Result};
 use crate::exact::Rational;
 use crate::float::{self, Dd};
+use crate::tradeoff::Alpha;
 
 /// A published way from ρ to (ε, δ).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -149,6 +150,66 @@ impl Rho {
     pub fn delta_canonne_kamath_steinke(&self, epsilon: &Epsilon) -> Magnitude {
         canonne_kamath_steinke_delta(self.0.to_dd(), epsilon.value().to_dd())
     }
+}
+
+/// What the (ε, δ) of one conversion, all of them together, say of the trade-off function.
+///
+/// A release that is (ε, δ)-private has `f(α) ≥ max(0, 1 − δ − e^ε·α, e^{−ε}·(1 − δ − α))`, for every ε. Any ε
+/// gives a valid bound: a grid of them says where to look, and the best one nearby is evaluated rounding down.
+pub(crate) struct Tradeoff<'a> {
+    rho: &'a Rho,
+    conversion: Conversion,
+    grid: Vec<f64>,
+    deltas: Vec<Magnitude>,
+}
+
+impl<'a> Tradeoff<'a> {
+    const GRID: usize = 256;
+
+    pub fn new(rho: &'a Rho, conversion: Conversion) -> Tradeoff<'a> {
+        // Up to where δ is 10⁻⁶⁰: for α beyond that the bound is all but 1 − α anyway.
+        let tiny = Delta::new(Rational::power_of_ten(-60)).expect("a probability");
+        let step = rho.epsilon(conversion, &tiny) / Self::GRID as f64;
+        let grid: Vec<f64> = (0..=Self::GRID).map(|i| step * i as f64).collect();
+        let deltas = grid.iter().map(|e| rho.delta(conversion, &exactly(*e))).collect();
+        Tradeoff { rho, conversion, grid, deltas }
+    }
+
+    /// Not above what the conversion guarantees at α.
+    pub fn at(&self, alpha: &Alpha) -> Magnitude {
+        let best =
+            |by: fn(&Rational, f64, Magnitude) -> Magnitude| {
+                let at = |e: f64| by(alpha.value(), e, self.rho.delta(self.conversion, &exactly(e)));
+                let values =
+                    self.grid.iter().zip(&self.deltas).map(|(e, delta)| by(alpha.value(), *e, *delta));
+                let (i, value) = values.enumerate().fold((0, Magnitude::ZERO), |best, (i, value)| {
+                    if best.1 < value { (i, value) } else { best }
+                });
+                let (low, high) = (self.grid[i.saturating_sub(1)], self.grid[(i + 1).min(Self::GRID)]);
+                let cost = |e: f64| -at(e).ln(Round::Down).max(-1e300);
+                let refined = at(golden(cost, low, high, 20));
+                if value < refined { refined } else { value }
+            };
+        let (steep, flat) = (best(steep), best(flat));
+        if steep < flat { flat } else { steep }
+    }
+}
+
+fn exactly(epsilon: f64) -> Epsilon {
+    Rational::from_f64("epsilon", epsilon).and_then(Epsilon::new).expect("a finite epsilon")
+}
+
+/// `1 − δ − e^ε·α`, rounded down, and at least 0.
+fn steep(alpha: &Rational, epsilon: f64, delta: Magnitude) -> Magnitude {
+    let e = Magnitude::exp(Dd::from(epsilon), 0.0, Round::Up);
+    let taken = delta.add(e.mul(alpha.to_magnitude_bounds().1, Round::Up), Round::Up);
+    Magnitude::ONE.sub(taken, Round::Down)
+}
+
+/// `e^{−ε}·(1 − δ − α)`, rounded down, and at least 0.
+fn flat(alpha: &Rational, epsilon: f64, delta: Magnitude) -> Magnitude {
+    let rest = (&Rational::integer(1) - alpha).to_magnitude_bounds().0.sub(delta, Round::Down);
+    Magnitude::exp(Dd::from(-epsilon), 0.0, Round::Down).mul(rest, Round::Down)
 }
 
 /// [`Rho::delta_canonne_kamath_steinke`] for ρ and ε known to within a few units of double-double.

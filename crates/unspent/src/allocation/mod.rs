@@ -216,6 +216,16 @@ impl Allocation {
         Ok(scaled)
     }
 
+    /// The same noise, accounted for other neighbours.
+    #[must_use]
+    pub fn restated(&self, neighbours: Neighbours) -> Allocation {
+        let mut restated = Allocation { neighbours, ..self.clone() };
+        for m in restated.levels.iter_mut().flat_map(|level| &mut level.measurements) {
+            m.rho = spent(&m.noise, neighbours);
+        }
+        restated
+    }
+
     /// The same allocation under another name, for what was made of it.
     #[must_use]
     pub fn renamed(mut self, name: impl Into<String>, source: impl Into<String>) -> Allocation {

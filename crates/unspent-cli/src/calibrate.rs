@@ -1,0 +1,158 @@
+//! `unspent calibrate`: an allocation that spends what was promised.
+
+use clap::{Args, ValueEnum};
+use unspent::report::Figure;
+use unspent::{Conversion, Delta, Epsilon, Neighbours, Promise, Recalibration};
+
+use crate::Failure;
+use crate::certificate::{ends, in_words, less, rho};
+use crate::decimal::{self, READABLE, padded};
+use crate::document::{Document, Table};
+use crate::output::{self, Target};
+use crate::source;
+
+/// Less noise for the same promise: a new allocation that spends what was promised.
+///
+/// The promise is an epsilon (--epsilon), or what a conversion from rho published for the allocation as it
+/// is (--published); for the whole release with all variances scaled alike, or for each level by itself.
+/// The result is certified to keep it, and written to --out as an allocation file.
+#[derive(Args)]
+#[command(
+    verbatim_doc_comment,
+    after_long_help = "\
+Examples:
+  unspent calibrate pl94-persons-us-2020 --out less-noise.toml
+  unspent calibrate paper-2022-08-25 --epsilon 21.97 --delta 1e-10 --out less-noise.toml
+  unspent calibrate paper-2022-08-25 --published bun-steinke --delta 1e-11 --scope level --out less-noise.toml"
+)]
+pub struct Arguments {
+    /// A preset (`unspent presets` lists them) or an allocation file (.toml, or .csv with --neighbours)
+    #[arg(value_name = "PRESET|FILE")]
+    named: String,
+
+    /// What the neighbours are: bounded or add-remove; only for tables (.csv), which cannot say it
+    #[arg(long, value_name = "N")]
+    neighbours: Option<String>,
+
+    /// The epsilon to keep
+    #[arg(long, value_name = "E", allow_hyphen_values = true, conflicts_with = "published")]
+    epsilon: Option<String>,
+
+    /// Keeps what this conversion published: bun-steinke or canonne-kamath-steinke; that of the allocation unless given
+    #[arg(long, value_name = "C")]
+    published: Option<String>,
+
+    /// The delta of the promise; that of the allocation unless given
+    #[arg(long, value_name = "D", allow_hyphen_values = true)]
+    delta: Option<String>,
+
+    /// Whether the promise is for the whole release, or for each level by itself
+    #[arg(long, value_enum, default_value_t = Scope::Overall)]
+    scope: Scope,
+
+    /// The allocation file to write
+    #[arg(long, value_name = "FILE.toml")]
+    out: Option<String>,
+
+    /// Replaces the file if it exists
+    #[arg(long)]
+    force: bool,
+
+    /// Writes one line of JSON, with 17 digits, instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is scaled.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Scope {
+    /// All levels alike
+    Overall,
+    /// Each level by itself
+    Level,
+}
+
+impl Arguments {
+    /// Reads, computes and writes.
+    pub fn run(&self) -> Result<(), Failure> {
+        let delta = self.delta.as_deref().map(Delta::parse).transpose()?;
+        let neighbours = self.neighbours.as_deref().map(Neighbours::parse).transpose()?;
+        let out =
+            self.out.as_ref().map(|out| Target::new("--out", out, &["toml"], self.force)).transpose()?;
+        let allocation = source::allocation(&self.named, neighbours)?;
+        let stated = || {
+            allocation.conversion().ok_or_else(|| {
+                Failure::usage(
+                    "no promise: the allocation does not say how its epsilon was published",
+                    "add --epsilon E, --published bun-steinke or --published canonne-kamath-steinke",
+                )
+            })
+        };
+        let promise = match (&self.epsilon, &self.published) {
+            (Some(epsilon), _) => Promise::Epsilon(Epsilon::parse(epsilon)?),
+            (None, Some(conversion)) => Promise::Published(Conversion::parse(conversion)?),
+            (None, None) => Promise::Published(stated()?),
+        };
+        let found = allocation.calibrate(&promise, self.scope == Scope::Level, delta.as_ref())?;
+        if let Some(out) = &out {
+            let promised = match &promise {
+                Promise::Epsilon(epsilon) => format!("epsilon = {}", decimal::brief(epsilon.value())),
+                Promise::Published(conversion) => format!("the epsilon of {}", conversion.authors()),
+            };
+            let result = found.allocation.clone().renamed(
+                format!("{}, calibrated", found.name),
+                format!(
+                    "unspent {}: the noise of `{}` calibrated to {promised} at delta = {}, {}",
+                    env!("CARGO_PKG_VERSION"),
+                    self.named,
+                    decimal::brief(&found.delta),
+                    if found.scope == "level" { "each level by itself" } else { "all levels alike" }
+                ),
+            );
+            out.write(result.to_toml().as_bytes())?;
+        }
+        if self.json {
+            return output::print(&output::json(&found));
+        }
+        let mut text = document(&found, allocation.neighbours(), allocation.record());
+        text.line("");
+        text.line(match &self.out {
+            Some(out) => format!("Written to {out}."),
+            None => "Nothing was written: --out FILE.toml writes the allocation.".into(),
+        });
+        output::print(&text.terminal())
+    }
+}
+
+fn document(found: &Recalibration, neighbours: Neighbours, record: &str) -> Document {
+    let mut text = Document::default();
+    text.line(format!("{}, calibrated", found.name));
+    text.line(in_words(neighbours, record));
+    text.line(format!("delta = {}", decimal::brief(&found.delta)));
+    text.line("");
+    let mut table =
+        Table::new(&["noise of", "promised", "tight before", "tight after", "times (certified)", "less"]);
+    for row in &found.rows {
+        let name = row.name.clone().unwrap_or_else(|| "the whole release".into());
+        let factor = row.factor.as_ref();
+        table.row(vec![
+            name,
+            row.promised.as_ref().map_or_else(|| "–".into(), |promised| padded(&promised.at_most(READABLE))),
+            ends(&row.tight_before)[0].clone(),
+            ends(&row.tight_after)[0].clone(),
+            factor.map_or_else(|| "differs".into(), |f| f.to_decimal_or_fraction()),
+            factor.map_or_else(String::new, less),
+        ]);
+    }
+    text.table(table);
+    text.line("");
+    if let Some(Figure::Exact(before)) = found.rows.first().map(|row| &row.rho_before) {
+        text.line(format!(
+            "rho was {} and is {}; it buys the same promise because the tight epsilon is what counts.",
+            decimal::brief(before),
+            rho(&found.rows[0].rho_after)
+        ));
+    }
+    text.line("Each tight epsilon is a guarantee, rounded up; what is promised was checked on the result.");
+    text
+}

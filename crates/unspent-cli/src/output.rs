@@ -1,0 +1,136 @@
+//! Where answers go: to stdout, or into files that appear whole or not at all.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::Failure;
+
+/// How a report is written to stdout.
+#[derive(Args)]
+#[group(multiple = false)]
+pub struct Format {
+    /// Writes one line of JSON, with 17 digits
+    #[arg(long)]
+    pub json: bool,
+
+    /// Writes Markdown
+    #[arg(long)]
+    pub markdown: bool,
+
+    /// Writes comma-separated values, with 17 digits
+    #[arg(long)]
+    pub csv: bool,
+}
+
+/// One line of JSON.
+pub fn json(report: &impl serde::Serialize) -> String {
+    serde_json::to_string(report).expect("strings, numbers and lists") + "\n"
+}
+
+/// Comma-separated values.
+pub fn csv(heads: &[&str], rows: &[Vec<String>]) -> String {
+    let quoted = |field: &str| {
+        if field.contains([',', '"', '\n', '\r']) {
+            format!("\"{}\"", field.replace('"', "\"\""))
+        } else {
+            field.to_string()
+        }
+    };
+    let mut text = heads.join(",") + "\n";
+    for row in rows {
+        text += &row.iter().map(|field| quoted(field)).collect::<Vec<_>>().join(",");
+        text.push('\n');
+    }
+    text
+}
+
+/// Writes to stdout; a reader that has seen enough is not an error.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(error) => Err(Failure::other(
+            format!("the output could not be written: {error}"),
+            "check that there is space and permission to write",
+        )),
+        Ok(()) => Ok(()),
+    }
+}
+
+/// A file to be written, checked before anything is computed.
+pub struct Target {
+    path: PathBuf,
+    force: bool,
+}
+
+impl Target {
+    /// A path whose extension is one of those given, in a directory that exists; the file must not exist, unless
+    /// `force` says that it may be replaced.
+    pub fn new(flag: &str, path: &str, extensions: &[&str], force: bool) -> Result<Target, Failure> {
+        let path = PathBuf::from(path);
+        let shown = path.display();
+        let target = Target { path: path.clone(), force };
+        if !extensions.contains(&target.extension().as_str()) {
+            return Err(Failure::usage(
+                format!("{flag}: `{shown}` does not end in .{}", extensions.join(", ."),),
+                "the extension says what to write",
+            ));
+        }
+        if path.is_dir() {
+            return Err(Failure::usage(format!("{flag}: `{shown}` is a directory"), "name a file in it"));
+        }
+        if !directory(&path).is_dir() {
+            return Err(Failure::usage(
+                format!("{flag}: the directory of `{shown}` does not exist"),
+                "make it first, or check the path",
+            ));
+        }
+        if path.exists() && !force {
+            return Err(Failure::usage(
+                format!("{flag}: `{shown}` exists already"),
+                "add --force to replace it, or choose another name",
+            ));
+        }
+        Ok(target)
+    }
+
+    /// The extension, in small letters.
+    pub fn extension(&self) -> String {
+        self.path.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default()
+    }
+
+    /// Writes all of it under another name first, so that the file is there whole or not at all.
+    pub fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let temporary = directory(&self.path).join(format!(".{name}.{}.tmp", std::process::id()));
+        let written = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&temporary)
+            .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
+            .and_then(|()| {
+                // Somebody else may have made the file in the meantime.
+                if self.path.exists() && !self.force {
+                    return Err(io::ErrorKind::AlreadyExists.into());
+                }
+                fs::rename(&temporary, &self.path)
+            });
+        written.map_err(|error| {
+            let _ = fs::remove_file(&temporary);
+            Failure::other(
+                format!("{}: could not be written: {error}", self.path.display()),
+                "check that there is space and permission to write; nothing was changed",
+            )
+        })
+    }
+}
+
+fn directory(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}

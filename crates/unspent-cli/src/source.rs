@@ -1,0 +1,92 @@
+//! What a command is about: a preset, a file, or several for the same record; and which part of it.
+
+use std::path::Path;
+
+use clap::Args;
+use unspent::{Allocation, Error, Neighbours, Preset, Release, Result, Scope};
+
+use crate::Failure;
+
+/// One product or more.
+#[derive(Args)]
+pub struct Source {
+    /// A preset (`unspent presets` lists them) or an allocation file (.toml, or .csv with --neighbours)
+    #[arg(value_name = "PRESET|FILE")]
+    named: Option<String>,
+
+    /// A product to account for the same record; may be repeated
+    #[arg(long = "product", value_name = "PRESET|FILE")]
+    products: Vec<String>,
+
+    /// What the neighbours are: bounded or add-remove; only for tables (.csv), which cannot say it
+    #[arg(long, value_name = "N")]
+    neighbours: Option<String>,
+}
+
+impl Source {
+    /// Reads all products.
+    pub fn release(&self) -> std::result::Result<Release, Failure> {
+        let neighbours = self.neighbours.as_deref().map(Neighbours::parse).transpose()?;
+        let names: Vec<&String> = self.named.iter().chain(&self.products).collect();
+        if names.is_empty() {
+            return Err(Failure::usage(
+                "no release was named: a preset or an allocation file is needed",
+                "for example: unspent certificate pl94-persons-us-2020; `unspent presets` lists the presets",
+            ));
+        }
+        let is_table = |name: &String| name.to_lowercase().ends_with(".csv");
+        let allocations: Result<Vec<Allocation>> = names
+            .iter()
+            .map(|name| {
+                // With several products the flag is for those that need it.
+                let needed = neighbours.filter(|_| is_table(name) || !names.iter().any(|n| is_table(n)));
+                allocation(name, needed)
+            })
+            .collect();
+        Ok(Release::new(allocations?)?)
+    }
+}
+
+/// Reads a preset or a file.
+pub fn allocation(name: &str, neighbours: Option<Neighbours>) -> Result<Allocation> {
+    let preset = Preset::find(name);
+    match (preset, neighbours) {
+        (Ok(preset), None) => preset.allocation(),
+        (Ok(_), Some(_)) => Err(Error::input(
+            "neighbours",
+            name,
+            "a table of budgets (.csv)",
+            "a preset says what its neighbours are; `unspent compare` shows another reading",
+        )),
+        // A bare word that is no file was meant to be a preset.
+        (Err(error), _) if !name.contains(['.', '/', '\\']) && !Path::new(name).exists() => Err(error),
+        (Err(_), neighbours) => Allocation::read(Path::new(name), neighbours),
+    }
+}
+
+/// Which part of a release.
+#[derive(Args)]
+#[group(multiple = false)]
+pub struct Selection {
+    /// Only what is measured at this geographic level
+    #[arg(long, value_name = "L")]
+    level: Option<String>,
+
+    /// Only what a change of this attribute moves
+    #[arg(long, value_name = "A")]
+    attribute: Option<String>,
+
+    /// Only what a move inside one unit of this level moves (the levels below it)
+    #[arg(long, value_name = "X")]
+    within: Option<String>,
+}
+
+impl Selection {
+    /// The part; the whole, if nothing was said.
+    pub fn scope(&self) -> Scope {
+        let level = self.level.clone().map(Scope::Level);
+        let attribute = self.attribute.clone().map(Scope::Attribute);
+        let within = self.within.clone().map(Scope::Within);
+        level.or(attribute).or(within).unwrap_or(Scope::Total)
+    }
+}

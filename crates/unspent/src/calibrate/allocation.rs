@@ -1,0 +1,149 @@
+//! An allocation that spends what was promised: all levels scaled alike, or each level by itself.
+
+use serde::Serialize;
+
+use super::Target;
+use crate::allocation::Allocation;
+use crate::certificate::stated_delta;
+use crate::composition::{Composition, Delta, Epsilon};
+use crate::error::{Error, Result};
+use crate::exact::Rational;
+use crate::release::{Release, Scope};
+use crate::report::{self, Figure};
+use crate::zcdp::{Conversion, Rho};
+
+/// What a calibrated allocation must keep.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Promise {
+    /// This ε.
+    Epsilon(Epsilon),
+    /// The ε that this conversion publishes for the allocation as it is.
+    Published(Conversion),
+}
+
+/// An allocation before and after calibration.
+#[derive(Clone, Debug, Serialize)]
+pub struct Recalibration {
+    /// The allocation that was calibrated.
+    pub name: String,
+    /// What its figures protect.
+    pub neighbours: &'static str,
+    /// The δ of every ε.
+    #[serde(serialize_with = "report::exactly")]
+    pub delta: Rational,
+    /// `total` if all levels were scaled alike, `level` if each by itself.
+    pub scope: &'static str,
+    /// The total, then every level.
+    pub rows: Vec<Row>,
+    /// The result.
+    #[serde(skip)]
+    pub allocation: Allocation,
+}
+
+/// One scope, before and after.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    /// `total` or `level`.
+    pub scope: &'static str,
+    /// The name of the level.
+    pub name: Option<String>,
+    /// The promise for this scope, if it has one.
+    pub promised: Option<Figure>,
+    /// What all its variances were multiplied with; none for a total whose levels differ.
+    #[serde(serialize_with = "report::perhaps")]
+    pub factor: Option<Rational>,
+    /// Its budget before.
+    pub rho_before: Figure,
+    /// Its budget after.
+    pub rho_after: Figure,
+    /// The least ε before.
+    pub tight_before: Figure,
+    /// The least ε after: its upper end is the guarantee.
+    pub tight_after: Figure,
+}
+
+impl Allocation {
+    /// The smallest noise near the present one that keeps a promise: overall with all variances scaled alike or,
+    /// `each_level` by itself, with what one level alone would publish.
+    ///
+    /// # Guarantee
+    /// δ of every scope with a promise is certified to be at most `delta` at the promised ε.
+    pub fn calibrate(
+        &self,
+        promise: &Promise,
+        each_level: bool,
+        delta: Option<&Delta>,
+    ) -> Result<Recalibration> {
+        let before = Release::from(self.clone());
+        let delta = stated_delta(&before, delta)?;
+        let scopes: Vec<Scope> = self.levels().iter().map(|level| Scope::Level(level.name.clone())).collect();
+        let mut promises: Vec<Option<Target>> = vec![None; scopes.len() + 1];
+        let mut factors = vec![];
+        if each_level {
+            for (i, scope) in scopes.iter().enumerate() {
+                let composition = before.composition(scope)?;
+                let target = target(&composition, promise, &delta).map_err(|e| e.at(scope))?;
+                factors.push(composition.scale_meeting(&target).map_err(|e| e.at(scope))?.satisfying);
+                promises[i + 1] = Some(target);
+            }
+        } else {
+            let composition = before.composition(&Scope::Total)?;
+            let target = target(&composition, promise, &delta)?;
+            factors = vec![composition.scale_meeting(&target)?.satisfying; scopes.len()];
+            promises[0] = Some(target);
+        }
+        let allocation = self.scaled(&factors)?;
+        let after = Release::from(allocation.clone());
+        let common = factors.first().filter(|first| factors.iter().all(|f| f == *first)).cloned();
+        let mut rows = vec![];
+        let all = std::iter::once((Scope::Total, common))
+            .chain(scopes.into_iter().zip(factors.into_iter().map(Some)));
+        for ((scope, factor), promise) in all.zip(promises) {
+            let (old, new) = (before.composition(&scope)?, after.composition(&scope)?);
+            if let Some(target) = &promise {
+                certify(&new, target).map_err(|e| e.at(&scope))?;
+            }
+            rows.push(Row {
+                scope: scope.kind(),
+                name: scope.name().map(Into::into),
+                promised: promise.map(|target| Figure::Exact(target.epsilon.value().clone())),
+                factor,
+                rho_before: Figure::Exact(old.rho()),
+                rho_after: Figure::Exact(new.rho()),
+                tight_before: old.epsilon(&delta)?.into(),
+                tight_after: new.epsilon(&delta)?.into(),
+            });
+        }
+        Ok(Recalibration {
+            name: self.name().into(),
+            neighbours: self.neighbours().name(),
+            delta: delta.value().clone(),
+            scope: if each_level { "level" } else { "total" },
+            rows,
+            allocation,
+        })
+    }
+}
+
+fn target(composition: &Composition, promise: &Promise, delta: &Delta) -> Result<Target> {
+    let epsilon = match promise {
+        Promise::Epsilon(epsilon) => epsilon.clone(),
+        Promise::Published(conversion) => {
+            let published = Rho::new(composition.rho())?.epsilon(*conversion, delta);
+            Epsilon::new(Rational::from_f64("epsilon", published)?)?
+        }
+    };
+    Ok(Target { epsilon, delta: delta.clone() })
+}
+
+/// What is promised is checked once more, on the result.
+fn certify(composition: &Composition, target: &Target) -> Result<()> {
+    let delta = composition.delta(&target.epsilon)?;
+    if delta.upper().to_rational() <= *target.delta.value() {
+        return Ok(());
+    }
+    Err(Error::unreachable(
+        "the calibrated noise could not be certified to keep the promise",
+        "ask for a slightly larger epsilon",
+    ))
+}

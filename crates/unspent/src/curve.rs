@@ -1,0 +1,152 @@
+//! Whole curves: (ε, δ) and trade-off functions, with what the published conversions say beside them.
+
+use serde::Serialize;
+
+use crate::bounds::Magnitude;
+use crate::composition::{Composition, Delta, Epsilon};
+use crate::error::Result;
+use crate::exact::Rational;
+use crate::release::{Release, Scope};
+use crate::report::{self, Figure, LogBounds};
+use crate::tradeoff::Alpha;
+use crate::zcdp::{Conversion, Rho, Tradeoff};
+
+/// What a curve is about.
+#[derive(Clone, Debug, Serialize)]
+pub struct Subject {
+    /// The release.
+    pub name: String,
+    /// `total`, `level`, `attribute` or `within`.
+    pub scope: &'static str,
+    /// How a certificate calls it.
+    pub label: String,
+    /// The neighbours of the total.
+    pub neighbours: &'static str,
+    /// How many cells of each measurement the secret moves.
+    pub moves: u64,
+    /// The zCDP budget.
+    pub rho: Figure,
+}
+
+impl Subject {
+    fn new(release: &Release, scope: &Scope, rho: &Rho) -> Subject {
+        Subject {
+            name: release.name(),
+            scope: scope.kind(),
+            label: release.label(scope),
+            neighbours: release.neighbours().name(),
+            moves: release.moves(scope),
+            rho: Figure::Exact(rho.value().clone()),
+        }
+    }
+}
+
+/// δ against ε.
+#[derive(Clone, Debug, Serialize)]
+pub struct Curve {
+    /// What it is about.
+    pub subject: Subject,
+    /// In the order of the grid.
+    pub points: Vec<Point>,
+}
+
+/// A point of a curve: ε or δ is given, the other is bounded, and so is what zCDP says of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Point {
+    /// ε.
+    pub epsilon: Figure,
+    /// δ.
+    pub delta: Figure,
+    /// log₁₀ δ.
+    pub log10_delta: LogBounds,
+    /// Of δ (of ε, where δ is given), by Bun and Steinke's conversion, rounded up.
+    #[serde(serialize_with = "report::rounded_up")]
+    pub bun_steinke: Magnitude,
+    /// By Canonne, Kamath and Steinke's.
+    #[serde(serialize_with = "report::rounded_up")]
+    pub canonne_kamath_steinke: Magnitude,
+}
+
+impl Curve {
+    /// δ at each ε.
+    pub fn over_epsilon(release: &Release, scope: &Scope, grid: &[Epsilon]) -> Result<Curve> {
+        let (composition, rho) = parts(release, scope)?;
+        let points = grid.iter().map(|epsilon| {
+            let delta = composition.delta(epsilon)?;
+            Ok(Point {
+                epsilon: Figure::Exact(epsilon.value().clone()),
+                delta: delta.into(),
+                log10_delta: delta.into(),
+                bun_steinke: rho.delta_bun_steinke(epsilon),
+                canonne_kamath_steinke: rho.delta_canonne_kamath_steinke(epsilon),
+            })
+        });
+        Ok(Curve { subject: Subject::new(release, scope, &rho), points: points.collect::<Result<_>>()? })
+    }
+
+    /// ε at each δ.
+    pub fn over_delta(release: &Release, scope: &Scope, grid: &[Delta]) -> Result<Curve> {
+        let (composition, rho) = parts(release, scope)?;
+        let points = grid.iter().map(|delta| {
+            Ok(Point {
+                epsilon: composition.epsilon(delta)?.into(),
+                delta: Figure::Exact(delta.value().clone()),
+                log10_delta: delta.value().to_bounds().into(),
+                bun_steinke: Magnitude::from_f64(rho.epsilon_bun_steinke(delta)),
+                canonne_kamath_steinke: Magnitude::from_f64(rho.epsilon_canonne_kamath_steinke(delta)),
+            })
+        });
+        Ok(Curve { subject: Subject::new(release, scope, &rho), points: points.collect::<Result<_>>()? })
+    }
+}
+
+/// Misses against false alarms.
+#[derive(Clone, Debug, Serialize)]
+pub struct TradeoffCurve {
+    /// What it is about.
+    pub subject: Subject,
+    /// In the order of the grid.
+    pub points: Vec<TradeoffPoint>,
+}
+
+/// A point of a trade-off function. Its guarantee is the lower end: so often at least the best attacker errs.
+#[derive(Clone, Debug, Serialize)]
+pub struct TradeoffPoint {
+    /// The rate of false alarms, as given.
+    #[serde(serialize_with = "report::exactly")]
+    pub alpha: Rational,
+    /// The least rate of misses.
+    pub misses: Figure,
+    /// What the (ε, δ) of Bun and Steinke's conversion, all of them together, guarantee; rounded down.
+    #[serde(serialize_with = "report::rounded_down")]
+    pub bun_steinke: Magnitude,
+    /// Of Canonne, Kamath and Steinke's.
+    #[serde(serialize_with = "report::rounded_down")]
+    pub canonne_kamath_steinke: Magnitude,
+}
+
+impl TradeoffCurve {
+    /// f(α) at each α.
+    pub fn new(release: &Release, scope: &Scope, grid: &[Alpha]) -> Result<TradeoffCurve> {
+        let (composition, rho) = parts(release, scope)?;
+        let [cks, bun_steinke] = Conversion::ALL.map(|conversion| Tradeoff::new(&rho, conversion));
+        let points = grid.iter().map(|alpha| {
+            Ok(TradeoffPoint {
+                alpha: alpha.value().clone(),
+                misses: composition.tradeoff(alpha)?.into(),
+                bun_steinke: bun_steinke.at(alpha),
+                canonne_kamath_steinke: cks.at(alpha),
+            })
+        });
+        Ok(TradeoffCurve {
+            subject: Subject::new(release, scope, &rho),
+            points: points.collect::<Result<_>>()?,
+        })
+    }
+}
+
+fn parts(release: &Release, scope: &Scope) -> Result<(Composition, Rho)> {
+    let composition = release.composition(scope)?;
+    let rho = Rho::new(composition.rho())?;
+    Ok((composition, rho))
+}
