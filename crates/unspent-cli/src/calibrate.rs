@@ -1,11 +1,10 @@
 //! `unspent calibrate`: an allocation that spends what was promised.
 
 use clap::{Args, ValueEnum};
-use unspent::report::Figure;
 use unspent::{Conversion, Delta, Epsilon, Neighbours, Promise, Recalibration};
 
 use crate::Failure;
-use crate::certificate::{ends, in_words, less, rho};
+use crate::certificate::{ends, equals, in_words, less};
 use crate::decimal::{self, READABLE, padded};
 use crate::document::{Document, Table};
 use crate::output::{self, Target};
@@ -146,13 +145,12 @@ fn document(found: &Recalibration, neighbours: Neighbours, record: &str) -> Docu
     }
     text.table(table);
     text.line("");
-    if let Some(Figure::Exact(before)) = found.rows.first().map(|row| &row.rho_before) {
-        text.line(format!(
-            "rho was {} and is {}; it buys the same promise because the tight epsilon is what counts.",
-            decimal::brief(before),
-            rho(&found.rows[0].rho_after)
-        ));
-    }
+    let total = &found.rows[0];
+    text.line(format!(
+        "Before, rho{}; after, rho{}. A larger rho keeps the promise: the tight epsilon is what counts.",
+        equals(&total.rho_before),
+        equals(&total.rho_after)
+    ));
     text.line("Each tight epsilon is a guarantee, rounded up; what is promised was checked on the result.");
     text
 }

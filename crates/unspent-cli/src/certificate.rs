@@ -73,11 +73,14 @@ pub fn in_words(neighbours: Neighbours, record: &str) -> String {
     }
 }
 
-/// ρ, exact if that is short.
-pub fn rho(rho: &Figure) -> String {
+/// ` = ρ`, exact if that is short.
+pub fn equals(rho: &Figure) -> String {
     match rho {
-        Figure::Exact(rho) => decimal::brief(rho),
-        Figure::Between { .. } => format!("≤ {}", rho.at_most(READABLE)),
+        Figure::Exact(rho) => {
+            let text = decimal::brief(rho);
+            if text.starts_with('≈') { format!(" {text}") } else { format!(" = {text}") }
+        }
+        Figure::Between { .. } => format!(" ≤ {}", rho.at_most(READABLE)),
     }
 }
 
@@ -116,11 +119,11 @@ fn document(certificate: &Certificate) -> Document {
     for product in &certificate.products {
         text.line(&product.name);
         text.line(format!(
-            "  {} levels, {} queries, {} measurements; zCDP rho = {}",
+            "  {} levels, {} queries, {} measurements; zCDP rho{}",
             product.levels,
             product.queries,
             product.measurements,
-            rho(&product.rho)
+            equals(&product.rho)
         ));
     }
     text.line(in_words(certificate.neighbours, &certificate.record));

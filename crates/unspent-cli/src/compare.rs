@@ -76,7 +76,9 @@ fn document(comparison: &Comparison) -> Document {
     text.line(format!("delta = {}", decimal::brief(&comparison.delta)));
     text.line("");
     if !comparison.same_neighbours {
-        text.line("A and B are for different neighbours: their figures below are not comparable. These are:");
+        text.line(
+            "A and B are for different neighbours: their totals and levels are not comparable. These are:",
+        );
         text.line("");
         let mut table = Table::new(&["total, both with neighbours", "A, tight (≤)", "B, tight (≤)", "B − A"]);
         for restated in &comparison.restated {
@@ -104,12 +106,14 @@ fn epsilons(comparison: &Comparison) -> Table {
             scope = pair.scope;
             table.head(heading(scope).unwrap_or_default());
         }
-        table.row(row(pair));
+        // Two moves per query count for a changed value or place, whatever the neighbours of the total.
+        let comparable = comparison.same_neighbours || matches!(scope, "attribute" | "within");
+        table.row(row(pair, comparable));
     }
     table
 }
 
-fn row(pair: &Pair) -> Vec<String> {
+fn row(pair: &Pair, comparable: bool) -> Vec<String> {
     let none = || "–".to_string();
     let [a, b] = &pair.sides;
     let rho = |line: &Option<unspent::certificate::Line>| {
@@ -119,7 +123,7 @@ fn row(pair: &Pair) -> Vec<String> {
         line.as_ref().map_or_else(none, |line| ends(&line.tight)[0].clone())
     };
     let cost = match (a, b) {
-        (Some(a), Some(b)) => difference(&a.tight, &b.tight),
+        (Some(a), Some(b)) if comparable => difference(&a.tight, &b.tight),
         _ => none(),
     };
     let label = if pair.scope == "total" { "the whole release".into() } else { pair.label.clone() };

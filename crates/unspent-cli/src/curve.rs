@@ -365,16 +365,15 @@ impl TradeoffArguments {
         }
         let release = self.source.release()?;
         let scope = self.selection.scope();
-        let curve = |points| {
-            let rates = if self.log {
-                grid::logarithmic(&from, &to, points)
-            } else {
-                grid::linear(&from, &to, points)
-            };
+        let curve = |rates: Vec<Rational>| {
             let rates = rates.into_iter().map(Alpha::new).collect::<unspent::Result<Vec<_>>>()?;
             TradeoffCurve::new(&release, &scope, &rates)
         };
-        let answer = curve(points)?;
+        let answer = curve(if self.log {
+            grid::logarithmic(&from, &to, points)
+        } else {
+            grid::linear(&from, &to, points)
+        })?;
         let rows = || answer.points.iter();
         let mut columns = vec![
             Column::upper("alpha", rows().map(|p| Figure::Exact(p.alpha.clone())).collect::<Vec<_>>().iter()),
@@ -389,7 +388,7 @@ impl TradeoffArguments {
         ];
         columns.extend(of(&answer.subject, answer.points.len()));
         files.write(&Grid(columns), &answer, &answer.subject, || {
-            Ok(self.figure(&if points < SMOOTH { curve(SMOOTH)? } else { answer.clone() }))
+            Ok(self.figure(&curve(smooth_rates(&from, &to)?)?))
         })
     }
 
@@ -423,6 +422,19 @@ impl TradeoffArguments {
     }
 }
 
+/// Rates dense at both ends. The function is convex, so that chords lie above it: they must not be seen to.
+fn smooth_rates(from: &Rational, to: &Rational) -> unspent::Result<Vec<Rational>> {
+    let one = Rational::from(1);
+    let small = grid::logarithmic(&"1e-6".parse()?, &one, SMOOTH / 2);
+    let mirrored = small.iter().map(|rate| &one - rate);
+    let mut rates: Vec<Rational> = mirrored.chain(grid::linear(from, to, SMOOTH / 2)).collect();
+    rates.extend(small);
+    rates.retain(|rate| from <= rate && rate <= to);
+    rates.sort();
+    rates.dedup();
+    Ok(rates)
+}
+
 fn ordered(from: Rational, to: Rational) -> Result<(Rational, Rational), Failure> {
     if from < to {
         return Ok((from, to));
@@ -451,7 +463,7 @@ fn figure(subject: &Subject, panel: Panel) -> plot::Figure {
         _ => subject.label.clone(),
     };
     let note = format!(
-        "{} neighbours; {} of each query moved; ρ\u{a0}≤\u{a0}{}. Each line is a certified bound; only the tight one is least.",
+        "{} neighbours; {} of each query moved; ρ\u{a0}≤\u{a0}{}. Each line is a valid bound; only the tight one cannot be improved.",
         subject.neighbours,
         if subject.moves == 1 { "one cell" } else { "two cells" },
         subject.rho.at_most(4)

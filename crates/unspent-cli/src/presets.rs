@@ -6,7 +6,7 @@ use unspent::report::Figure;
 use unspent::{Allocation, Preset};
 
 use crate::Failure;
-use crate::certificate::rho;
+use crate::certificate::equals;
 use crate::document::{Document, Table};
 use crate::output;
 
@@ -67,7 +67,7 @@ impl Arguments {
             table.row(vec![
                 entry.preset.into(),
                 entry.neighbours.into(),
-                rho(&entry.rho),
+                equals(&entry.rho).trim_start_matches(" = ").trim_start().into(),
                 entry.levels.to_string(),
                 entry.queries.to_string(),
                 entry.measurements.to_string(),

@@ -5,7 +5,6 @@
 //! noise could have been, all of it or one level's, for the same published ε.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::Serialize;
 use serde::ser::Serializer;
@@ -16,6 +15,7 @@ use crate::calibrate::{Calibration, Target};
 use crate::composition::{Composition, Delta, Epsilon};
 use crate::error::{Error, Result};
 use crate::exact::Rational;
+use crate::parallel;
 use crate::profile::Method;
 use crate::release::{Release, Scope};
 use crate::report::{self, Figure};
@@ -177,19 +177,29 @@ pub(crate) fn assemble(
     for scope in &scopes {
         let composition = release.composition(scope).map_err(|e| e.at(scope))?;
         let index = parts.iter().position(|p| p.composition.is_same(&composition)).unwrap_or_else(|| {
-            parts.push(Part::new(composition));
+            let (tight, scale) = (OnceLock::new(), OnceLock::new());
+            parts.push(Part { composition, is_scaled: false, tight, scale });
             parts.len() - 1
         });
-        parts[index].is_scaled |= against.is_some() && is_scaled(scope);
+        parts[index].is_scaled |= is_scaled(scope);
         part_of.push(index);
     }
-    compute(&parts, delta, against.unwrap_or(Conversion::CanonneKamathSteinke));
+    // All questions at once, so that no core waits for the other longer than it must.
+    let scaled =
+        parts.iter().filter(|part| part.is_scaled).map(|part| (part, against)).filter(|q| q.1.is_some());
+    let questions: Vec<(&Part, Option<Conversion>)> =
+        scaled.chain(parts.iter().map(|part| (part, None))).collect();
+    parallel::map(&questions, |(part, against)| match against {
+        Some(against) => drop(part.scale.set(part.find_scale(delta, *against))),
+        None => drop(part.tight.set(part.composition.epsilon(delta).map(Figure::from))),
+    });
     let (mut lines, mut reductions) = (vec![], vec![]);
-    for (scope, index) in scopes.iter().zip(part_of) {
-        let (part, place) = (&parts[index], |e: &Error| e.clone().at(scope));
-        lines.push(Line::new(release, scope, part, delta).map_err(|e| place(&e))?);
-        if let (true, Some(found)) = (is_scaled(scope), part.scale.get()) {
-            reductions.push(Reduction::new(scope, &part.composition, found.as_ref().map_err(place)?));
+    for (scope, i) in scopes.iter().zip(part_of) {
+        let place = |e: Error| e.at(scope);
+        lines.push(Line::new(release, scope, &parts[i], delta).map_err(place)?);
+        if let (true, Some(found)) = (is_scaled(scope), parts[i].scale.get()) {
+            let found = found.as_ref().map_err(|e| place(e.clone()))?;
+            reductions.push(Reduction::new(scope, &parts[i].composition, found));
         }
     }
     Ok((lines, reductions))
@@ -209,10 +219,6 @@ struct Part {
 }
 
 impl Part {
-    fn new(composition: Composition) -> Part {
-        Part { composition, is_scaled: false, tight: OnceLock::new(), scale: OnceLock::new() }
-    }
-
     fn rho(&self) -> Result<Rho> {
         Rho::new(self.composition.rho())
     }
@@ -223,28 +229,6 @@ impl Part {
         let found = self.composition.scale_meeting(&target)?;
         Ok((target, found))
     }
-}
-
-/// Fills in what is to be found out, each part's two questions apart, on as many threads as there are cores.
-fn compute(parts: &[Part], delta: &Delta, against: Conversion) {
-    let next = AtomicUsize::new(0);
-    let work = || {
-        loop {
-            let job = next.fetch_add(1, Ordering::Relaxed);
-            let Some(part) = parts.get(job / 2) else { return };
-            if job % 2 == 0 {
-                part.tight.get_or_init(|| part.composition.epsilon(delta).map(Figure::from));
-            } else if part.is_scaled {
-                part.scale.get_or_init(|| part.find_scale(delta, against));
-            }
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 1..std::thread::available_parallelism().map_or(1, usize::from).min(parts.len()) {
-            scope.spawn(work);
-        }
-        work();
-    });
 }
 
 /// The δ asked for, or stated by the allocations.
@@ -277,7 +261,7 @@ impl Product {
 }
 
 impl Line {
-    fn new(release: &Release, scope: &Scope, part: &Part, delta: &Delta) -> Result<Line> {
+    fn new(release: &Release, scope: &Scope, part: &Part, tight: Figure, delta: &Delta) -> Result<Line> {
         let rho = part.rho()?;
         let by = |conversion| Magnitude::from_f64(rho.epsilon(conversion, delta));
         Ok(Line {
@@ -287,7 +271,7 @@ impl Line {
             moves: release.moves(scope),
             bun_steinke: by(Conversion::BunSteinke),
             canonne_kamath_steinke: by(Conversion::CanonneKamathSteinke),
-            tight: part.tight.get().expect("computed").clone()?,
+            tight: part.tight.get().expect("asked of every part").clone()?,
             method: part.composition.method(),
             rho: Figure::Exact(rho.value().clone()),
         })

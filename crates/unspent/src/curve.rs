@@ -6,6 +6,7 @@ use crate::bounds::Magnitude;
 use crate::composition::{Composition, Delta, Epsilon};
 use crate::error::Result;
 use crate::exact::Rational;
+use crate::parallel;
 use crate::release::{Release, Scope};
 use crate::report::{self, Figure, LogBounds};
 use crate::tradeoff::Alpha;
@@ -71,7 +72,7 @@ impl Curve {
     /// δ at each ε.
     pub fn over_epsilon(release: &Release, scope: &Scope, grid: &[Epsilon]) -> Result<Curve> {
         let (composition, rho) = parts(release, scope)?;
-        let points = grid.iter().map(|epsilon| {
+        let points = parallel::map(grid, |epsilon| {
             let delta = composition.delta(epsilon)?;
             Ok(Point {
                 epsilon: Figure::Exact(epsilon.value().clone()),
@@ -81,13 +82,16 @@ impl Curve {
                 canonne_kamath_steinke: rho.delta_canonne_kamath_steinke(epsilon),
             })
         });
-        Ok(Curve { subject: Subject::new(release, scope, &rho), points: points.collect::<Result<_>>()? })
+        Ok(Curve {
+            subject: Subject::new(release, scope, &rho),
+            points: points.into_iter().collect::<Result<_>>()?,
+        })
     }
 
     /// ε at each δ.
     pub fn over_delta(release: &Release, scope: &Scope, grid: &[Delta]) -> Result<Curve> {
         let (composition, rho) = parts(release, scope)?;
-        let points = grid.iter().map(|delta| {
+        let points = parallel::map(grid, |delta| {
             Ok(Point {
                 epsilon: composition.epsilon(delta)?.into(),
                 delta: Figure::Exact(delta.value().clone()),
@@ -96,7 +100,10 @@ impl Curve {
                 canonne_kamath_steinke: Magnitude::from_f64(rho.epsilon_canonne_kamath_steinke(delta)),
             })
         });
-        Ok(Curve { subject: Subject::new(release, scope, &rho), points: points.collect::<Result<_>>()? })
+        Ok(Curve {
+            subject: Subject::new(release, scope, &rho),
+            points: points.into_iter().collect::<Result<_>>()?,
+        })
     }
 }
 
@@ -130,7 +137,7 @@ impl TradeoffCurve {
     pub fn new(release: &Release, scope: &Scope, grid: &[Alpha]) -> Result<TradeoffCurve> {
         let (composition, rho) = parts(release, scope)?;
         let [cks, bun_steinke] = Conversion::ALL.map(|conversion| Tradeoff::new(&rho, conversion));
-        let points = grid.iter().map(|alpha| {
+        let points = parallel::map(grid, |alpha| {
             Ok(TradeoffPoint {
                 alpha: alpha.value().clone(),
                 misses: composition.tradeoff(alpha)?.into(),
@@ -140,7 +147,7 @@ impl TradeoffCurve {
         });
         Ok(TradeoffCurve {
             subject: Subject::new(release, scope, &rho),
-            points: points.collect::<Result<_>>()?,
+            points: points.into_iter().collect::<Result<_>>()?,
         })
     }
 }

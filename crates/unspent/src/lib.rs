@@ -22,6 +22,7 @@ pub mod composition;
 pub mod curve;
 pub mod exact;
 pub mod mechanism;
+mod parallel;
 mod profile;
 pub mod release;
 pub mod report;

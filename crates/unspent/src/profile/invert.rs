@@ -64,8 +64,9 @@ impl Accountant {
     pub fn epsilon(&self, delta: &TargetDelta, tolerance: f64) -> Bounds<f64> {
         let target = Target::new(delta.value());
         let at = |epsilon: f64| self.delta(&Point::from_f64(epsilon), tolerance);
-        let zero = at(0.0);
-        if target.is_met_by(&zero) {
+        let guess = self.gaussian_epsilon(&target);
+        // Only where ε may be 0 is it worth asking; otherwise the search finds out by itself.
+        if guess < self.mu2().sqrt() && target.is_met_by(&at(0.0)) {
             return Bounds::new(0.0, 0.0);
         }
         // low: certainly ε(δ) ≥ low; high: certainly ε(δ) ≤ high.
@@ -74,7 +75,7 @@ impl Accountant {
         let (mut low, mut high) = (0.0f64, zcdp::canonne_kamath_steinke(rho, delta));
         // The same by the middle of the bounds: not certain, but it steers.
         let (mut left, mut right) = (0.0f64, high);
-        let mut guess = self.gaussian_epsilon(&target).min(high);
+        let mut guess = guess.min(high);
         let mut previous: Option<(f64, f64)> = None;
         let (mut slow, mut blind) = (0, 0);
         for _ in 0..MAX_EVALUATIONS {
