@@ -261,7 +261,7 @@ impl Product {
 }
 
 impl Line {
-    fn new(release: &Release, scope: &Scope, part: &Part, tight: Figure, delta: &Delta) -> Result<Line> {
+    fn new(release: &Release, scope: &Scope, part: &Part, delta: &Delta) -> Result<Line> {
         let rho = part.rho()?;
         let by = |conversion| Magnitude::from_f64(rho.epsilon(conversion, delta));
         Ok(Line {
