@@ -147,9 +147,14 @@ fn document(found: &Recalibration, neighbours: Neighbours, record: &str) -> Docu
     text.line("");
     let total = &found.rows[0];
     text.line(format!(
-        "Before, rho{}; after, rho{}. A larger rho keeps the promise: the tight epsilon is what counts.",
+        "Before, rho{}; after, rho{}.{}",
         equals(&total.rho_before),
-        equals(&total.rho_after)
+        equals(&total.rho_after),
+        if total.rho_before.upper() < total.rho_after.upper() {
+            " The tight epsilon is what counts, so that a larger rho keeps the promise."
+        } else {
+            ""
+        }
     ));
     text.line("Each tight epsilon is a guarantee, rounded up; what is promised was checked on the result.");
     text

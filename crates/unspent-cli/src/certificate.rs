@@ -140,10 +140,12 @@ fn document(certificate: &Certificate) -> Document {
         text.line("what a query touches is what the allocation says it touches.");
     }
     if !certificate.left_out.is_empty() {
-        text.line(format!(
-            "Nothing is said of {}: not every product knows it by that name.",
-            certificate.left_out.join(", ")
-        ));
+        let names = certificate.left_out.join(", ");
+        text.line(if certificate.products.len() > 1 {
+            format!("Nothing is said of {names}: not every product knows it by that name.")
+        } else {
+            format!("No query touches {names}: nothing is released about it.")
+        });
     }
     text.line("");
     text.line(format!("What noise could go, for the same epsilon by {}:", certificate.against.authors()));

@@ -11,9 +11,13 @@ pub fn failure(error: &clap::Error) -> Failure {
         ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             "no command was given".into()
         }
+        ErrorKind::MissingRequiredArgument => match error.get(ContextKind::InvalidArg) {
+            Some(ContextValue::Strings(missing)) => format!("missing: {}", missing.join(", ")),
+            _ => "an argument is missing".into(),
+        },
         _ => rendered.lines().next().unwrap_or_default().trim_start_matches("error: ").to_string(),
     };
-    let examples = "`unspent account --help` has examples";
+    let examples = "`unspent --help` lists the commands, and `unspent COMMAND --help` has examples";
     let hint = match suggestion(error) {
         Some(similar) => format!("did you mean `{similar}`? {examples}"),
         None => examples.into(),

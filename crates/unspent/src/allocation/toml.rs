@@ -42,7 +42,13 @@ impl Allocation {
             Ok(table) => reader.allocation(&table),
             Err(error) => {
                 let span = error.span().unwrap_or(0..0);
-                Err(reader.at(span, Error::stated(format!("not TOML: {}", error.message()), FORMAT_HINT)))
+                let found = match (error.message(), text.get(span.clone())) {
+                    ("duplicate key", Some(key)) => {
+                        Error::stated(format!("`{key}` is given twice"), "give each name and each key once")
+                    }
+                    (message, _) => Error::stated(format!("not TOML: {message}"), FORMAT_HINT),
+                };
+                Err(reader.at(span, found))
             }
         }
     }

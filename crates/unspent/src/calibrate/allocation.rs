@@ -138,8 +138,7 @@ fn target(composition: &Composition, promise: &Promise, delta: &Delta) -> Result
 
 /// What is promised is checked once more, on the result.
 fn certify(composition: &Composition, target: &Target) -> Result<()> {
-    let delta = composition.delta(&target.epsilon)?;
-    if delta.upper().to_rational() <= *target.delta.value() {
+    if composition.delta(&target.epsilon)?.upper() <= target.delta.value().to_bounds().lower() {
         return Ok(());
     }
     Err(Error::unreachable(
