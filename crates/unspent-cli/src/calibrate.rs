@@ -12,9 +12,9 @@ use crate::source;
 
 /// Less noise for the same promise: a new allocation that spends what was promised.
 ///
-/// The promise is an epsilon (--epsilon), or what a conversion from rho published for the allocation as it
-/// is (--published); for the whole release with all variances scaled alike, or for each level by itself.
-/// The result is certified to keep it, and written to --out as an allocation file.
+/// The promise is an epsilon (--epsilon), or what a conversion from rho published for the allocation
+/// as it is (--published); for the whole release with all variances scaled alike, or for each level
+/// by itself. The result is certified to keep it, and written to --out as an allocation file.
 #[derive(Args)]
 #[command(
     verbatim_doc_comment,
@@ -22,14 +22,18 @@ use crate::source;
 Examples:
   unspent calibrate pl94-persons-us-2020 --out less-noise.toml
   unspent calibrate paper-2022-08-25 --epsilon 21.97 --delta 1e-10 --out less-noise.toml
-  unspent calibrate paper-2022-08-25 --published bun-steinke --delta 1e-11 --scope level --out less-noise.toml"
+  unspent calibrate paper-2022-08-25 --delta 1e-11 --scope level --out less-noise.toml"
 )]
 pub struct Arguments {
-    /// A preset (`unspent presets` lists them) or an allocation file (.toml, or .csv with --neighbours)
+    /// A preset or an allocation file
+    ///
+    /// `unspent presets` lists the presets. A file is TOML, or a table (.csv) with --neighbours.
     #[arg(value_name = "PRESET|FILE")]
     named: String,
 
-    /// What the neighbours are: bounded or add-remove; only for tables (.csv), which cannot say it
+    /// For a table (.csv): bounded or add-remove
+    ///
+    /// A table cannot say what its neighbours are; any other file does.
     #[arg(long, value_name = "N")]
     neighbours: Option<String>,
 
@@ -37,7 +41,9 @@ pub struct Arguments {
     #[arg(long, value_name = "E", allow_hyphen_values = true, conflicts_with = "published")]
     epsilon: Option<String>,
 
-    /// Keeps what this conversion published: bun-steinke or canonne-kamath-steinke; that of the allocation unless given
+    /// Keeps what this conversion published
+    ///
+    /// bun-steinke or canonne-kamath-steinke; that of the allocation unless given.
     #[arg(long, value_name = "C")]
     published: Option<String>,
 
@@ -45,8 +51,8 @@ pub struct Arguments {
     #[arg(long, value_name = "D", allow_hyphen_values = true)]
     delta: Option<String>,
 
-    /// Whether the promise is for the whole release, or for each level by itself
-    #[arg(long, value_enum, default_value_t = Scope::Overall)]
+    /// All levels alike (overall), or each by itself (level)
+    #[arg(long, value_enum, default_value_t = Scope::Overall, hide_possible_values = true)]
     scope: Scope,
 
     /// The allocation file to write
@@ -146,16 +152,10 @@ fn document(found: &Recalibration, neighbours: Neighbours, record: &str) -> Docu
     text.table(table);
     text.line("");
     let total = &found.rows[0];
-    text.line(format!(
-        "Before, rho{}; after, rho{}.{}",
-        equals(&total.rho_before),
-        equals(&total.rho_after),
-        if total.rho_before.upper() < total.rho_after.upper() {
-            " The tight epsilon is what counts, so that a larger rho keeps the promise."
-        } else {
-            ""
-        }
-    ));
+    text.line(format!("Before, rho{}; after, rho{}.", equals(&total.rho_before), equals(&total.rho_after)));
+    if total.rho_before.upper() < total.rho_after.upper() {
+        text.line("The tight epsilon is what counts, so that a larger rho keeps the promise.");
+    }
     text.line("Each tight epsilon is a guarantee, rounded up; what is promised was checked on the result.");
     text
 }

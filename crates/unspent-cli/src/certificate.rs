@@ -12,11 +12,12 @@ use crate::document::{Document, Table};
 use crate::output::{self, Format};
 use crate::source::Source;
 
-/// What a release promises: in total, by level, attribute and place, as published and tight.
+/// What a release promises: by level, attribute and place, as published and tight.
 ///
-/// Every epsilon stands there three times: by the conversions from rho of Bun and Steinke and of Canonne,
-/// Kamath and Steinke, and tight, as certified bounds. The last part says what noise could go: by what
-/// factor all variances, or those of one level, could be smaller for the same published epsilon.
+/// Every epsilon stands there three times: by the conversions from rho of Bun and Steinke and of
+/// Canonne, Kamath and Steinke, and tight, as certified bounds. The last part says what noise could
+/// go: by what factor all variances, or those of one level, could be smaller for the same published
+/// epsilon.
 #[derive(Args)]
 #[command(
     verbatim_doc_comment,
@@ -35,7 +36,9 @@ pub struct Arguments {
     #[arg(long, value_name = "D", allow_hyphen_values = true)]
     delta: Option<String>,
 
-    /// The conversion whose epsilon counts as published: bun-steinke or canonne-kamath-steinke
+    /// The conversion whose epsilon counts as published
+    ///
+    /// bun-steinke or canonne-kamath-steinke; that of the allocation unless given.
     #[arg(long, value_name = "C")]
     conversion: Option<String>,
 

@@ -14,8 +14,9 @@ use crate::source;
 
 /// Two allocations side by side: where they differ, and what it costs.
 ///
-/// For every part that either has, the tight epsilon of both; for every query whose noise is not the same, both
-/// variances. If the two are for different neighbours, their totals are also given for the same ones.
+/// For every part that either has, the tight epsilon of both; for every query whose noise is not the
+/// same, both variances. If the two are for different neighbours, their totals are also given for the
+/// same ones.
 #[derive(Args)]
 #[command(
     verbatim_doc_comment,
@@ -33,7 +34,9 @@ pub struct Arguments {
     #[arg(value_name = "B")]
     second: String,
 
-    /// What the neighbours are: bounded or add-remove; only for tables (.csv), which cannot say it
+    /// For a table (.csv): bounded or add-remove
+    ///
+    /// A table cannot say what its neighbours are; any other file does.
     #[arg(long, value_name = "N")]
     neighbours: Option<String>,
 

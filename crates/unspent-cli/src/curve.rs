@@ -105,8 +105,9 @@ impl Files {
 
 /// The (epsilon, delta)-curve of a release, with the published conversions beside it.
 ///
-/// Both ends of every delta are certified; the upper one is the guarantee. CSV goes to stdout unless --out
-/// or --plot is given. The curve is over epsilon, from 0 to a little beyond what is published, or over delta.
+/// Both ends of every delta are certified; the upper one is the guarantee. CSV goes to stdout unless
+/// --out or --plot is given. The curve is over epsilon, from 0 to a little beyond what is published,
+/// or over delta.
 #[derive(Args)]
 #[command(
     verbatim_doc_comment,
@@ -114,7 +115,7 @@ impl Files {
 Examples:
   unspent curve dhc-persons-us-2020 --plot curve.svg
   unspent curve dhc-persons-us-2020 --level State --from 0 --to 15 --points 301 --out state.parquet
-  unspent curve --product pl94-persons-us-2020 --product dhc-persons-us-2020 --over delta --out both.csv"
+  unspent curve --product pl94-persons-us-2020 --product dhc-persons-us-2020 --over delta"
 )]
 pub struct Arguments {
     #[command(flatten)]
@@ -123,15 +124,15 @@ pub struct Arguments {
     #[command(flatten)]
     selection: Selection,
 
-    /// What the grid is of
-    #[arg(long, value_enum, default_value_t = Over::Epsilon)]
+    /// What the grid is of, epsilon or delta
+    #[arg(long, value_enum, default_value_t = Over::Epsilon, hide_possible_values = true)]
     over: Over,
 
     /// First point (default 0, and 1e-20 over delta)
     #[arg(long, value_name = "E|D", allow_hyphen_values = true)]
     from: Option<String>,
 
-    /// Last point (default: a little beyond what is published, and 1e-2 over delta)
+    /// Last point (default: beyond the published, and 1e-2 over delta)
     #[arg(long, value_name = "E|D", allow_hyphen_values = true)]
     to: Option<String>,
 
@@ -309,8 +310,8 @@ const VISIBLE: f64 = 0.02;
 
 /// The trade-off function of a release: how often the best attacker errs.
 ///
-/// At a rate alpha of false alarms, the least rate of misses. Both ends are certified; the lower one is the
-/// guarantee. CSV goes to stdout unless --out or --plot is given.
+/// At a rate alpha of false alarms, the least rate of misses. Both ends are certified; the lower one
+/// is the guarantee. CSV goes to stdout unless --out or --plot is given.
 #[derive(Args)]
 #[command(
     verbatim_doc_comment,

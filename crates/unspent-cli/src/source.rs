@@ -10,7 +10,9 @@ use crate::Failure;
 /// One product or more.
 #[derive(Args)]
 pub struct Source {
-    /// A preset (`unspent presets` lists them) or an allocation file (.toml, or .csv with --neighbours)
+    /// A preset or an allocation file
+    ///
+    /// `unspent presets` lists the presets. A file is TOML, or a table (.csv) with --neighbours.
     #[arg(value_name = "PRESET|FILE")]
     named: Option<String>,
 
@@ -18,7 +20,9 @@ pub struct Source {
     #[arg(long = "product", value_name = "PRESET|FILE")]
     products: Vec<String>,
 
-    /// What the neighbours are: bounded or add-remove; only for tables (.csv), which cannot say it
+    /// For a table (.csv): bounded or add-remove
+    ///
+    /// A table cannot say what its neighbours are; any other file does.
     #[arg(long, value_name = "N")]
     neighbours: Option<String>,
 }
@@ -76,7 +80,7 @@ pub struct Selection {
     #[arg(long, value_name = "A")]
     attribute: Option<String>,
 
-    /// Only what a move inside one unit of this level moves (the levels below it)
+    /// Only what a move inside one unit of this level moves
     #[arg(long, value_name = "X")]
     within: Option<String>,
 }

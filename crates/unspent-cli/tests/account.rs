@@ -309,7 +309,7 @@ fn bad_points_are_refused_by_name() {
 #[test]
 fn bad_usage_is_refused_with_a_way_out() {
     const EXAMPLE: &str = "for example: unspent account --mechanism sigma2=5,count=10 --delta 1e-10";
-    const HELP: &str = "`unspent account --help` has examples";
+    const HELP: &str = "`unspent --help` lists the commands, and `unspent COMMAND --help` has examples";
     refuses(
         &account("--mechanism sigma2=5"),
         2,
@@ -329,7 +329,7 @@ fn bad_usage_is_refused_with_a_way_out() {
         "unrecognized subcommand 'acount'",
         &format!("did you mean `account`? {HELP}"),
     );
-    refuses(&unspent(&["calculate"]), 2, "unrecognized subcommand 'calculate'", HELP);
+    refuses(&unspent(&["xyz"]), 2, "unrecognized subcommand 'xyz'", HELP);
     refuses(
         &account("--mechanisms x"),
         2,
@@ -358,10 +358,17 @@ fn a_closed_pipe_ends_quietly() {
 fn help_and_version_are_data() {
     let version = unspent(&["--version"]);
     assert_eq!(stdout(&version), format!("unspent {}\n", env!("CARGO_PKG_VERSION")));
-    for arguments in [&["--help"][..], &["account", "--help"], &["account", "-h"]] {
+    let fits = |arguments: &[&str]| {
         let help = unspent(arguments);
         assert_eq!((help.status.code(), stderr(&help)), (Some(0), ""));
         assert!(stdout(&help).lines().all(|line| line.chars().count() <= 100), "{}", stdout(&help));
+    };
+    fits(&["--help"]);
+    for command in
+        ["account", "certificate", "calibrate", "curve", "tradeoff", "compare", "presets", "preset"]
+    {
+        fits(&[command, "--help"]);
+        fits(&[command, "-h"]);
     }
     assert!(stdout(&unspent(&["account", "--help"])).contains("\nExit codes:\n  0  "));
 }

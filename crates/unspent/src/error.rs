@@ -231,7 +231,8 @@ pub(crate) fn did_you_mean<'a>(
         .into_iter()
         .map(|name| (strsim::jaro_winkler(&written.to_lowercase(), &name.to_lowercase()), name))
         .filter(|(similarity, _)| *similarity > 0.8)
-        .max_by(|a, b| a.0.total_cmp(&b.0));
+        // The first of those that are equally near.
+        .reduce(|best, next| if next.0 > best.0 { next } else { best });
     similar.map_or_else(|| otherwise.into(), |(_, name)| format!("did you mean `{name}`?"))
 }
 

@@ -33,6 +33,8 @@ pub mod zcdp;
 
 /// The mathematics: numbered lemmas with their proofs, cited where the code relies on them.
 pub mod theory {
+    #[doc = include_str!("../theory/neighbours.md")]
+    pub mod neighbours {}
     #[doc = include_str!("../theory/transform.md")]
     pub mod transform {}
     #[doc = include_str!("../theory/contour.md")]

@@ -11,7 +11,7 @@
 //! | within X | the place, inside one unit of level X | the levels below X | 2 |
 //!
 //! A changed value or a changed place always leaves one cell and enters another, so the last two count two
-//! moves whatever the neighbours of the total are.
+//! moves whatever the neighbours of the total are (`theory/neighbours.md`, N1 to N5).
 
 use std::fmt;
 

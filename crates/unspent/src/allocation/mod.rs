@@ -10,7 +10,7 @@
 //! cell of one geographic unit, with the same noise on every cell. What one record can do to it depends
 //! on the neighbours: added or removed, it moves one cell; changed, it leaves one and enters another. So
 //! with `m` moves (1 or 2) of `Δ` each, noise of variance σ² spends `ρ = mΔ²/2σ²`, and a share of ρ
-//! becomes `σ² = mΔ²/2ρ`.
+//! becomes `σ² = mΔ²/2ρ` (`theory/neighbours.md`, N1 to N3).
 
 mod csv;
 mod file;

@@ -444,10 +444,13 @@ impl<'t> Reader<'t> {
             DeValue::String(text) => &**text,
             DeValue::Integer(number) if number.radix() == 10 => number.as_str(),
             DeValue::Float(number) => number.as_str(),
-            other => {
-                let hint = "write a decimal or a fraction in quotation marks, like \"104/4099\"";
-                return self.refuse(value.span(), format!("{field}: {} is not a number", kind(other)), hint);
+            DeValue::Array(_) | DeValue::Table(_) => {
+                let hint = "write a decimal or a fraction, like 3.65 or \"104/4099\"";
+                let cause = format!("{field}: {} is not a number", kind(value.get_ref()));
+                return self.refuse(value.span(), cause, hint);
             }
+            // As it is written: what is not a decimal is about to be refused as such.
+            _ => self.text.get(value.span()).unwrap_or_default(),
         };
         read(text).map_err(|e| self.at(value.span(), e))
     }
@@ -469,7 +472,7 @@ impl<'r, 't> Table<'r, 't> {
     fn needs(&self, key: &str, hint: &str) -> Result<&'r Value<'t>> {
         match self.get(key) {
             Some(value) => Ok(value),
-            None => self.reader.refuse(self.head.clone(), format!("{key}: is missing"), hint),
+            None => self.reader.refuse(self.head.clone(), format!("`{key}` is missing"), hint),
         }
     }
 }
