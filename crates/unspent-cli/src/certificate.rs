@@ -67,11 +67,11 @@ pub fn in_words(neighbours: Neighbours, record: &str) -> String {
     match neighbours {
         Neighbours::Bounded => {
             format!(
-                "Neighbours: bounded. One {record} changes: each query loses it in one cell and gains it in another."
+                "Neighbours: bounded. One {record} changes: it leaves a cell of each query and enters another."
             )
         }
         Neighbours::AddRemove => {
-            format!("Neighbours: add-remove. One {record} comes or goes: each query moves in one cell.")
+            format!("Neighbours: add-remove. One {record} comes or goes: it moves one cell of each query.")
         }
     }
 }

@@ -61,10 +61,7 @@ impl Document {
         let mut text = String::new();
         for block in &self.blocks {
             match block {
-                Block::Line(line) => {
-                    text += line;
-                    text.push('\n');
-                }
+                Block::Line(line) => wrapped(&mut text, line),
                 Block::Table(table) => table.terminal(&mut text),
             }
         }
@@ -133,6 +130,23 @@ impl Table {
     }
 }
 
+/// A line, broken at spaces where it is too wide; what follows is two spaces in.
+fn wrapped(text: &mut String, line: &str) {
+    let mut room = WIDTH;
+    for (i, word) in line.split(' ').enumerate() {
+        if i > 0 && width(word) + 1 > room {
+            *text += "\n  ";
+            room = WIDTH - 2;
+        } else if i > 0 {
+            text.push(' ');
+            room = room.saturating_sub(1);
+        }
+        *text += word;
+        room = room.saturating_sub(width(word));
+    }
+    text.push('\n');
+}
+
 fn width(text: &str) -> usize {
     text.chars().count()
 }
@@ -186,6 +200,7 @@ mod tests {
         table.row(vec!["x".repeat(120), "1|2".into()]);
         let mut document = Document::default();
         document.line("first_line");
+        document.line(format!("  {}end", "word ".repeat(30)));
         document.table(table);
         document
     }
@@ -194,6 +209,7 @@ mod tests {
     fn no_line_is_wider_than_a_terminal() {
         let text = example().terminal();
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+        assert!(text.contains("\n  word word ") && text.contains("word end\n"), "{text}");
         assert!(text.contains("x…  1|2\n") && text.contains("\n\n  a * b\n"), "{text}");
     }
 
@@ -201,7 +217,8 @@ mod tests {
     fn markdown_says_what_is_meant() {
         let text = example().markdown();
         assert!(
-            text.starts_with("first\\_line  \n| name | value |\n| --- | --- |\n| **a * b** |  |\n| xxx"),
+            text.starts_with("first\\_line  \nword ")
+                && text.contains("end  \n| name | value |\n| --- | --- |\n| **a * b** |  |\n| xxx"),
             "{text}"
         );
         assert!(text.ends_with("x | 1\\|2 |\n"), "{text}");

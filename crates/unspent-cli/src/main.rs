@@ -30,7 +30,6 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use unspent::Excerpt;
 
 /// Certified privacy accounting for discrete Gaussian noise.
 #[derive(Parser)]
@@ -65,7 +64,7 @@ enum Command {
 /// Why there is no answer: one line of cause, perhaps the line of a file, one line of hint, and the exit code.
 struct Failure {
     cause: String,
-    excerpt: Option<Excerpt>,
+    excerpt: String,
     hint: String,
     code: u8,
 }
@@ -73,7 +72,7 @@ struct Failure {
 impl Failure {
     /// Arguments that say too little or make no sense together.
     fn usage(cause: impl Into<String>, hint: impl Into<String>) -> Failure {
-        Failure { cause: cause.into(), excerpt: None, hint: hint.into(), code: 2 }
+        Failure { cause: cause.into(), excerpt: String::new(), hint: hint.into(), code: 2 }
     }
 
     /// Anything that is not the arguments' fault.
@@ -85,7 +84,7 @@ impl Failure {
 impl From<unspent::Error> for Failure {
     fn from(error: unspent::Error) -> Failure {
         let code = if error.is_input() { 2 } else { 1 };
-        let excerpt = error.excerpt().cloned();
+        let excerpt = error.excerpt().map_or_else(String::new, |excerpt| format!("{excerpt}\n"));
         Failure { cause: error.to_string(), excerpt, hint: error.hint().into(), code }
     }
 }
@@ -109,8 +108,7 @@ fn main() -> ExitCode {
 
 fn report_failure(failure: &Failure) {
     // If stderr is gone too, the exit code is all there is to say it with.
-    let excerpt = failure.excerpt.as_ref().map_or_else(String::new, |excerpt| format!("{excerpt}\n"));
-    let _ = writeln!(io::stderr(), "error: {}\n{excerpt}hint: {}", failure.cause, failure.hint);
+    let _ = writeln!(io::stderr(), "error: {}\n{}hint: {}", failure.cause, failure.excerpt, failure.hint);
 }
 
 fn run() -> Result<(), Failure> {
