@@ -2,8 +2,10 @@
 
 use clap::Args;
 use unspent::mechanism::parse_count;
-use unspent::report::Figure;
-use unspent::{Composition, Delta, DiscreteGaussian, Epsilon, Error, Magnitude, Rational, Result, Rho};
+use unspent::report::{self, Figure};
+use unspent::{
+    Composition, Delta, DiscreteGaussian, Epsilon, Error, Magnitude, Rational, Result, Rho, Round,
+};
 
 use crate::Failure;
 use crate::decimal::brief;
@@ -65,9 +67,6 @@ pub struct Arguments {
     #[arg(long)]
     pub json: bool,
 }
-
-/// Kinds up to which ρ is added up exactly: with unlike denominators the fraction keeps growing.
-const EXACT_RHO: usize = 50;
 
 /// A well-formed question.
 pub struct Request {
@@ -144,14 +143,10 @@ fn parse_mechanism(place: &str, text: &str) -> Result<(DiscreteGaussian, u64)> {
 impl Request {
     /// Computes every answer.
     pub fn answer(self) -> Result<Report> {
-        let rho = if self.composition.kinds() <= EXACT_RHO {
-            Figure::Exact(self.composition.rho())
-        } else {
-            self.composition.rho_bounds().into()
-        };
+        let rho = report::rho(&self.composition);
         let mut points = vec![];
         for epsilon in &self.epsilons {
-            let place = |e: Error| e.at(format!("--epsilon {}", brief(epsilon.value())));
+            let place = |e: Error| e.at(format!("--epsilon {}", brief(epsilon.value(), Round::Up)));
             let delta = self.composition.delta(epsilon).map_err(place)?;
             let tail = |tail: fn(&Composition, &Epsilon) -> _| {
                 self.tails.then(|| tail(&self.composition, epsilon)).transpose().map_err(place)
@@ -167,7 +162,7 @@ impl Request {
             });
         }
         for delta in &self.deltas {
-            let place = |e: Error| e.at(format!("--delta {}", brief(delta.value())));
+            let place = |e: Error| e.at(format!("--delta {}", brief(delta.value(), Round::Up)));
             points.push(Point {
                 input: Input::Delta,
                 epsilon: self.composition.epsilon(delta).map_err(place)?.into(),

@@ -1,7 +1,7 @@
 //! `unspent calibrate`: an allocation that spends what was promised.
 
 use clap::{Args, ValueEnum};
-use unspent::{Conversion, Delta, Epsilon, Neighbours, Promise, Recalibration};
+use unspent::{Allocation, Conversion, Delta, Epsilon, Neighbours, Promise, Recalibration};
 
 use crate::Failure;
 use crate::certificate::{ends, equals, in_words, less};
@@ -101,20 +101,27 @@ impl Arguments {
         let found = allocation.calibrate(&promise, self.scope == Scope::Level, delta.as_ref())?;
         if let Some(out) = &out {
             let promised = match &promise {
-                Promise::Epsilon(epsilon) => format!("epsilon = {}", decimal::brief(epsilon.value())),
+                Promise::Epsilon(epsilon) => format!("epsilon{}", decimal::equals(epsilon.value())),
                 Promise::Published(conversion) => format!("the epsilon of {}", conversion.authors()),
             };
             let result = found.allocation.clone().renamed(
                 format!("{}, calibrated", found.name),
                 format!(
-                    "unspent {}: the noise of `{}` calibrated to {promised} at delta = {}, {}",
+                    "unspent {}: the noise of `{}` calibrated to {promised} at delta{}, {}",
                     env!("CARGO_PKG_VERSION"),
-                    self.named,
-                    decimal::brief(&found.delta),
+                    printable(&self.named),
+                    decimal::equals(&found.delta),
                     if found.scope == "level" { "each level by itself" } else { "all levels alike" }
                 ),
             );
-            out.write(result.to_toml().as_bytes())?;
+            let text = result.to_toml();
+            if Allocation::parse("", &text).as_ref() != Ok(&result) {
+                return Err(Failure::other(
+                    "the calibrated allocation cannot be written as a file that reads back the same",
+                    "its numbers may be too long: shorten the fractions of the original",
+                ));
+            }
+            out.write(text.as_bytes())?;
         }
         if self.json {
             return output::print(&output::json(&found));
@@ -129,11 +136,16 @@ impl Arguments {
     }
 }
 
+/// A path may have anything in it.
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
 fn document(found: &Recalibration, neighbours: Neighbours, record: &str) -> Document {
     let mut text = Document::default();
     text.line(format!("{}, calibrated", found.name));
     text.line(in_words(neighbours, record));
-    text.line(format!("delta = {}", decimal::brief(&found.delta)));
+    text.line(format!("delta{}", decimal::equals(&found.delta)));
     text.line("");
     let mut table =
         Table::new(&["noise of", "promised", "tight before", "tight after", "times (certified)", "less"]);

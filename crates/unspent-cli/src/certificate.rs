@@ -79,10 +79,7 @@ pub fn in_words(neighbours: Neighbours, record: &str) -> String {
 /// ` = ρ`, exact if that is short.
 pub fn equals(rho: &Figure) -> String {
     match rho {
-        Figure::Exact(rho) => {
-            let text = decimal::brief(rho);
-            if text.starts_with('≈') { format!(" {text}") } else { format!(" = {text}") }
-        }
+        Figure::Exact(rho) => decimal::equals(rho),
         Figure::Between { .. } => format!(" ≤ {}", rho.at_most(READABLE)),
     }
 }
@@ -130,7 +127,7 @@ fn document(certificate: &Certificate) -> Document {
         ));
     }
     text.line(in_words(certificate.neighbours, &certificate.record));
-    text.line(format!("delta = {}", decimal::brief(certificate.delta.value())));
+    text.line(format!("delta{}", decimal::equals(certificate.delta.value())));
     text.line("");
     text.table(epsilons(certificate));
     text.line("");
@@ -208,21 +205,21 @@ fn reductions(certificate: &Certificate) -> Table {
         table.row(vec![
             name,
             up(&reduction.epsilon),
-            range(&reduction.least_sigma2, &reduction.greatest_sigma2),
+            range(&reduction.least_sigma2, &reduction.greatest_sigma2, Round::Down),
             reduction.factor.to_decimal_or_fraction(),
-            range(&enough(&reduction.least_sigma2), &enough(&reduction.greatest_sigma2)),
+            range(&enough(&reduction.least_sigma2), &enough(&reduction.greatest_sigma2), Round::Up),
             less(&reduction.factor),
         ]);
     }
     table
 }
 
-/// One variance, or the smallest and the largest.
-pub fn range(least: &Rational, greatest: &Rational) -> String {
+/// One variance, or the smallest and the largest. What is there is never more than it is, and what is enough never less.
+fn range(least: &Rational, greatest: &Rational, round: Round) -> String {
     if least == greatest {
-        return least.to_decimal(READABLE, Round::Up);
+        return least.to_decimal(READABLE, round);
     }
-    format!("{} … {}", least.to_decimal(5, Round::Up), greatest.to_decimal(5, Round::Up))
+    format!("{} … {}", least.to_decimal(5, round), greatest.to_decimal(5, round))
 }
 
 fn csv(certificate: &Certificate) -> String {
@@ -266,8 +263,8 @@ fn csv(certificate: &Certificate) -> String {
             of(&|_| certificate.against.name().into()),
             of(&|r| up(&r.epsilon)),
             of(&|r| r.factor.to_decimal_or_fraction()),
-            of(&|r| r.least_sigma2.to_decimal(FULL, Round::Up)),
-            of(&|r| r.greatest_sigma2.to_decimal(FULL, Round::Up)),
+            of(&|r| r.least_sigma2.to_decimal(FULL, Round::Down)),
+            of(&|r| r.greatest_sigma2.to_decimal(FULL, Round::Down)),
         ]
     });
     output::csv(&heads, &rows.collect::<Vec<_>>())

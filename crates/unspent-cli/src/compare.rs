@@ -74,9 +74,12 @@ fn document(comparison: &Comparison) -> Document {
     let mut text = Document::default();
     for (side, letter) in comparison.sides.iter().zip(["A", "B"]) {
         text.line(format!("{letter}: {}", side.name));
-        text.line(format!("   {} neighbours; {} measurements", side.neighbours, side.measurements));
+        text.line(format!(
+            "   one record is a {}; {} neighbours; {} measurements",
+            side.record, side.neighbours, side.measurements
+        ));
     }
-    text.line(format!("delta = {}", decimal::brief(&comparison.delta)));
+    text.line(format!("delta{}", decimal::equals(&comparison.delta)));
     text.line("");
     if !comparison.same_neighbours {
         text.line(
@@ -90,6 +93,10 @@ fn document(comparison: &Comparison) -> Document {
             table.row(vec![restated.neighbours.into(), left.clone(), right.clone(), difference(a, b)]);
         }
         text.table(table);
+        text.line("");
+    }
+    if comparison.sides[0].record != comparison.sides[1].record {
+        text.line("A record is not the same in A and in B: differences compare one with the other.");
         text.line("");
     }
     text.table(epsilons(comparison));
@@ -154,7 +161,7 @@ fn noise(text: &mut Document, comparison: &Comparison) {
     text.line("");
     let mut table = Table::new(&["query", "level", "variance, A", "variance, B", "B / A"]);
     for noise in comparison.noise.iter().take(SHOWN) {
-        let variance = |side: &Option<Figure>| side.as_ref().map_or_else(|| "–".into(), |x| x.at_most(6));
+        let variance = |side: &Option<Figure>| side.as_ref().map_or_else(|| "–".into(), |x| x.at_least(6));
         let ratio = match &noise.sigma2 {
             [Some(a), Some(b)] => (&b.upper() / &a.upper()).to_decimal(5, Round::Up),
             _ => "–".into(),

@@ -245,7 +245,7 @@ impl Arguments {
                 Column::rounded("delta_canonne_kamath_steinke", cks, Round::Up),
             ],
             Over::Delta => vec![
-                Column::lower("delta", delta()),
+                Column::upper("delta", delta()),
                 Column::upper("epsilon_upper", epsilon()),
                 Column::lower("epsilon_lower", epsilon()),
                 Column::rounded("epsilon_bun_steinke", bun_steinke, Round::Up),
@@ -377,7 +377,7 @@ impl TradeoffArguments {
         })?;
         let rows = || answer.points.iter();
         let mut columns = vec![
-            Column::upper("alpha", rows().map(|p| Figure::Exact(p.alpha.clone())).collect::<Vec<_>>().iter()),
+            Column::lower("alpha", rows().map(|p| Figure::Exact(p.alpha.clone())).collect::<Vec<_>>().iter()),
             Column::lower("misses_lower", rows().map(|p| &p.misses)),
             Column::upper("misses_upper", rows().map(|p| &p.misses)),
             Column::rounded("misses_bun_steinke", rows().map(|p| &p.bun_steinke), Round::Down),
@@ -397,7 +397,7 @@ impl TradeoffArguments {
         let scaled = |x: Magnitude, round| if self.log { x.log10(round) } else { x.to_f64(round) };
         let line = |pick: &dyn Fn(&TradeoffPoint) -> Magnitude| {
             let at = |p: &TradeoffPoint| {
-                (scaled(p.alpha.to_bounds().upper(), Round::Up), scaled(pick(p), Round::Down))
+                (scaled(p.alpha.to_bounds().lower(), Round::Down), scaled(pick(p), Round::Down))
             };
             curve.points.iter().map(at).collect::<Vec<_>>()
         };
@@ -424,7 +424,7 @@ impl TradeoffArguments {
 }
 
 /// Rates dense at both ends. The function is convex, so that chords lie above it: they must not be seen to.
-fn smooth_rates(from: &Rational, to: &Rational) -> unspent::Result<Vec<Rational>> {
+pub fn smooth_rates(from: &Rational, to: &Rational) -> unspent::Result<Vec<Rational>> {
     let one = Rational::from(1);
     let small = grid::logarithmic(&"1e-6".parse()?, &one, SMOOTH / 2);
     let mirrored = small.iter().map(|rate| &one - rate);
@@ -441,7 +441,11 @@ fn ordered(from: Rational, to: Rational) -> Result<(Rational, Rational), Failure
         return Ok((from, to));
     }
     Err(Failure::usage(
-        format!("--from: {} is not below --to, {}", decimal::brief(&from), decimal::brief(&to)),
+        format!(
+            "--from: {} is not below --to, {}",
+            decimal::brief(&from, Round::Down),
+            decimal::brief(&to, Round::Down)
+        ),
         "a grid goes up",
     ))
 }
@@ -483,7 +487,7 @@ fn figure(subject: &Subject, panel: Panel) -> plot::Figure {
 
 /// `10⁻¹⁰`, or the number as it is.
 fn power(delta: &Delta) -> String {
-    let text = decimal::brief(delta.value());
+    let text = decimal::brief(delta.value(), Round::Up);
     match text.strip_prefix("1e-") {
         Some(exponent) => {
             let raised = |digit: char| {

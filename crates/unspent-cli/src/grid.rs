@@ -32,9 +32,19 @@ pub fn parse_points(text: &str) -> Result<usize> {
     })
 }
 
-/// Evenly spaced, both ends exactly as given, the others decimals of nine digits.
+/// Evenly spaced, both ends exactly as given, the others decimals of nine digits where these can tell them apart.
 pub fn linear(from: &Rational, to: &Rational, points: usize) -> Vec<Rational> {
-    spaced(from, to, points, |share| from.to_f64() + share * (to.to_f64() - from.to_f64()))
+    let mut values = vec![from.clone()];
+    let step = &(to - from) / &Rational::from(points as u64 - 1);
+    for i in 1..points - 1 {
+        let exactly = from + &(&step * &Rational::from(i as u64));
+        let rounded: Rational =
+            format!("{:.*e}", DIGITS - 1, exactly.to_f64()).parse().expect("a finite number");
+        let fits = values[i - 1] < rounded && rounded < *to;
+        values.push(if fits { rounded } else { exactly });
+    }
+    values.push(to.clone());
+    values
 }
 
 /// Evenly spaced in the logarithm.
@@ -52,14 +62,6 @@ pub fn logarithmic(from: &Rational, to: &Rational, points: usize) -> Vec<Rationa
     }
     values.push(to.clone());
     values
-}
-
-fn spaced(from: &Rational, to: &Rational, points: usize, at: impl Fn(f64) -> f64) -> Vec<Rational> {
-    let inner = (1..points - 1).map(|i| {
-        let value = at(i as f64 / (points - 1) as f64);
-        format!("{value:.*e}", DIGITS - 1).parse().expect("a finite number")
-    });
-    std::iter::once(from.clone()).chain(inner).chain([to.clone()]).collect()
 }
 
 /// A named list of values.

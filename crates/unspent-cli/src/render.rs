@@ -48,7 +48,7 @@ fn release(text: &mut String, report: &Report) {
     );
     let mut rows = vec![];
     for m in report.mechanisms.iter().take(SHOWN) {
-        rows.push(vec![m.count.to_string(), decimal::brief(&m.sigma2), m.shift.to_string()]);
+        rows.push(vec![m.count.to_string(), decimal::brief(&m.sigma2, Round::Down), m.shift.to_string()]);
     }
     columns(text, &["count", "sigma2", "shift"], &rows);
     if report.mechanisms.len() > SHOWN {
@@ -94,7 +94,7 @@ fn answers(
         };
         if let (Figure::Exact(given), Some(answer)) = (given, answer(point)) {
             let (least, most) = (answer.at_least(READABLE), answer.at_most(READABLE));
-            rows.push(vec![decimal::brief(given), padded(&most), padded(&least)]);
+            rows.push(vec![decimal::brief(given, Round::Up), padded(&most), padded(&least)]);
         }
     }
     if !rows.is_empty() {
@@ -109,7 +109,11 @@ fn conversions(text: &mut String, report: &Report) {
     for point in &report.points {
         if let (Figure::Exact(delta), Some(zcdp)) = (&point.delta, &point.zcdp) {
             let up = |x: &Magnitude| padded(&x.to_decimal(READABLE, Round::Up));
-            rows.push(vec![decimal::brief(delta), up(&zcdp.canonne_kamath_steinke), up(&zcdp.bun_steinke)]);
+            rows.push(vec![
+                decimal::brief(delta, Round::Up),
+                up(&zcdp.canonne_kamath_steinke),
+                up(&zcdp.bun_steinke),
+            ]);
         }
     }
     if !rows.is_empty() {

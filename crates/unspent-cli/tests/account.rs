@@ -176,7 +176,7 @@ Tolerance: each delta asked for is known to a relative width of 1e-9.
 
   epsilon, given    delta: guarantee (≤)  delta: truth is at least (≥)
   6.57              1.4174770e-5          1.4174769e-5
-  1/3 ≈ 0.33333333  0.44733483            0.44733482
+  1/3 ≈ 0.33333334  0.44733483            0.44733482
 
   delta, given  epsilon: guarantee (≤)  epsilon: truth is at least (≥)
   1e-11         10.279827               10.279826
@@ -186,11 +186,11 @@ Tolerance: each delta asked for is known to a relative width of 1e-9.
 
   epsilon, given    P[L > epsilon], record absent (≤)  at least (≥)
   6.57              6.0422125e-8                       6.0422124e-8
-  1/3 ≈ 0.33333333  0.17167720                         0.17167719
+  1/3 ≈ 0.33333334  0.17167720                         0.17167719
 
   epsilon, given    Q[L > epsilon], record present (≤)  at least (≥)
   6.57              5.7278091e-5                        5.7278090e-5
-  1/3 ≈ 0.33333333  0.68692965                          0.68692964
+  1/3 ≈ 0.33333334  0.68692965                          0.68692964
 
 Every (≤) is a guarantee for this release: one record moves only these answers, each by its shift.
 Whether neighbours add, remove or replace a record is up to the counts and shifts given.

@@ -134,7 +134,7 @@ fn unknown_keys() {
     place.spoiled(
         "neighbours =",
         "neighbors =",
-        r#"error: budget.toml:2:1: unknown key: `neighbors` is not one of the keys name, source, record, neighbours, delta, conversion, rho, scale, attributes, queries, levels
+        r#"error: budget.toml:2:1: unknown key: `neighbors` is not one of the keys name, source, record, neighbours, delta, conversion, rho, scale, nested, attributes, queries, levels
   |
 2 | neighbors = "bounded"
   | ^^^^^^^^^
@@ -338,8 +338,18 @@ hint: write a decimal or a fraction, like 5, 3.65, 104/4099 or 1e-10
     );
     place.spoiled(
         "rho = 2.5",
+        "rho = \"1000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000/3\"",
+        r#"error: budget.toml:4:7: rho: `100000000000000000000000000000000000000000000000000000000000…` is not a number of at most 256 characters
+  |
+4 | rho = "1000000000000000000000000000000000000000000000000000000000000000000000000…
+  |       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+hint: shorten the fraction
+"#,
+    );
+    place.spoiled(
+        "rho = 2.5",
         "rho = 1e17",
-        r#"error: budget.toml:15:8: a budget of rho = 2.500e16 means noise of variance 4.000e-17, outside 1e-3 to 1e12
+        r#"error: budget.toml:15:8: a budget of rho = 2.5e16 means noise of variance 4e-17, outside 1e-3 to 1e12
    |
 15 | size = 1
    |        ^
@@ -349,7 +359,7 @@ hint: check the share and the total
     place.spoiled(
         "rho = 2.5",
         "rho = 1e-30",
-        r#"error: budget.toml:15:8: a budget of rho = 2.500e-31 means noise of variance 4.000e30, outside 1e-3 to 1e12
+        r#"error: budget.toml:15:8: a budget of rho = 2.5e-31 means noise of variance 4e30, outside 1e-3 to 1e12
    |
 15 | size = 1
    |        ^
@@ -484,6 +494,16 @@ hint: write a list, like attributes = ["age", "sex"]
 8 | total = 3
   |         ^
 hint: write a list, like attributes = ["age", "sex"]
+"#,
+    );
+    place.spoiled(
+        "rho = 2.5",
+        "rho = 2.5\nnested = 1",
+        r#"error: budget.toml:5:10: nested: is neither true nor false
+  |
+5 | nested = 1
+  |          ^
+hint: leave it out if each level lies inside the one before
 "#,
     );
     place.spoiled(
@@ -781,6 +801,30 @@ hint: a query is the same at all levels
 hint: every line names its level and its query
 "#,
     );
+    place.table(
+        "level,query,rho,attributes\nA,x,1,sex;sex\n",
+        r#"error: table.csv:2:7: attributes: `sex` is in the list twice
+  |
+2 | A,x,1,sex;sex
+  |       ^^^^^^^
+hint: once is enough
+"#,
+    );
+    place.table(
+        "level,query,rho\nA,\x1bx,1\n",
+        r#"error: table.csv:2:3: query: `\u{1b}x` is not a text of one line
+  |
+2 | A,�x,1
+  |   ^^
+hint: write something a reader will recognise
+"#,
+    );
+    place.table("level,query,rho\nA,x,111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111\n", r#"error: table.csv:2:5: rho: `111111111111111111111111111111111111111111111111111111111111…` is not a number of at most 256 characters
+  |
+2 | A,x,1111111111111111111111111111111111111111111111111111111111111111111111111111…
+  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+hint: shorten the fraction
+"#);
     place.refuses(
         "table.csv",
         b"level,query,rho\nA,x,1\n",

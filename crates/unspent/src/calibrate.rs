@@ -265,8 +265,8 @@ impl Search<'_> {
                     "ask for a larger epsilon or delta",
                 ));
             }
-            if low.is_none() && high.is_some() && value <= self.least {
-                return Ok((None, value));
+            if let (None, Some((high, _)), true) = (low, high, value <= self.least) {
+                return Ok((None, high));
             }
             // Half as far again as the Gaussian's slope says, so as to come out on the other side.
             step = (step * LONGER).max(1.5 * (distance / self.slope()).abs()).min(3.0);
@@ -364,7 +364,13 @@ impl Search<'_> {
             // The answer moves up, behind the last failure; what was found becomes an island.
             islands.push(high);
             let mut value = last_failure;
-            while value < top && self.at(value)?.0 != Verdict::Meets {
+            while self.at(value)?.0 != Verdict::Meets {
+                if value >= top {
+                    return Err(Error::unreachable(
+                        "no value above the last failure is certified to meet the target",
+                        "ask for a less extreme target",
+                    ));
+                }
                 value = (value * float::exp(step)).min(top);
             }
             let with_distance = |value| Ok::<_, Error>((value, self.at(value)?.1));

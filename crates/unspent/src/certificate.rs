@@ -151,7 +151,7 @@ impl Certificate {
         }
         Ok(Certificate {
             name: release.name(),
-            products: release.allocations().iter().map(Product::new).collect(),
+            products: release.allocations().iter().map(Product::new).collect::<Result<_>>()?,
             record: release.record().into(),
             neighbours: release.neighbours(),
             published,
@@ -219,12 +219,13 @@ struct Part {
 }
 
 impl Part {
-    fn rho(&self) -> Result<Rho> {
-        Rho::new(self.composition.rho())
+    fn rho(&self) -> Figure {
+        report::rho(&self.composition)
     }
 
     fn find_scale(&self, delta: &Delta, against: Conversion) -> Result<(Target, Calibration)> {
-        let epsilon = Rational::from_f64("epsilon", self.rho()?.epsilon(against, delta))?;
+        let rho = Rho::new(self.rho().upper())?;
+        let epsilon = Rational::from_f64("epsilon", rho.epsilon(against, delta))?;
         let target = Target { epsilon: Epsilon::new(epsilon)?, delta: delta.clone() };
         let found = self.composition.scale_meeting(&target)?;
         Ok((target, found))
@@ -248,22 +249,24 @@ pub(crate) fn published(release: &Release) -> Option<Conversion> {
 }
 
 impl Product {
-    fn new(allocation: &Allocation) -> Product {
-        Product {
+    fn new(allocation: &Allocation) -> Result<Product> {
+        let rho = report::rho(&Release::from(allocation.clone()).composition(&Scope::Total)?);
+        Ok(Product {
             name: allocation.name().into(),
             source: allocation.source().map(Into::into),
             levels: allocation.levels().len(),
             queries: allocation.queries().len(),
             measurements: allocation.measurements().count(),
-            rho: Figure::Exact(allocation.rho()),
-        }
+            rho,
+        })
     }
 }
 
 impl Line {
     fn new(release: &Release, scope: &Scope, part: &Part, delta: &Delta) -> Result<Line> {
-        let rho = part.rho()?;
-        let by = |conversion| Magnitude::from_f64(rho.epsilon(conversion, delta));
+        let rho = part.rho();
+        let upper = Rho::new(rho.upper())?;
+        let by = |conversion| Magnitude::from_f64(upper.epsilon(conversion, delta));
         Ok(Line {
             scope: scope.kind(),
             name: scope.name().map(Into::into),
@@ -273,7 +276,7 @@ impl Line {
             canonne_kamath_steinke: by(Conversion::CanonneKamathSteinke),
             tight: part.tight.get().expect("asked of every part").clone()?,
             method: part.composition.method(),
-            rho: Figure::Exact(rho.value().clone()),
+            rho,
         })
     }
 

@@ -72,6 +72,8 @@ pub struct Noise {
     pub level: String,
     /// The query.
     pub query: String,
+    /// How far one record moves a cell.
+    pub shift: u64,
     /// Its variances.
     pub sigma2: [Option<Figure>; 2],
 }
@@ -137,13 +139,17 @@ fn pair(a: Vec<Line>, b: Vec<Line>) -> Vec<Pair> {
     pairs
 }
 
-/// Measurements with their noise, told apart by level and query.
+/// Measurements with their noise, told apart by level, query and shift, and by number where products repeat them.
 fn noise(a: &Release, b: &Release) -> (Vec<Noise>, usize) {
-    let mut order = vec![];
-    let mut found: HashMap<(&str, &str), [Option<&Rational>; 2]> = HashMap::new();
+    type Key<'k> = (&'k str, &'k str, u64, usize);
+    let mut order: Vec<Key<'_>> = vec![];
+    let mut found: HashMap<Key<'_>, [Option<&Rational>; 2]> = HashMap::new();
     for (side, release) in [a, b].into_iter().enumerate() {
+        let mut times: HashMap<(&str, &str, u64), usize> = HashMap::new();
         for (level, query, m) in release.allocations().iter().flat_map(|a| a.measurements()) {
-            let key = (level.name.as_str(), query.name.as_str());
+            let name = (level.name.as_str(), query.name.as_str(), query.shift);
+            let time = times.entry(name).and_modify(|n| *n += 1).or_insert(0);
+            let key = (name.0, name.1, name.2, *time);
             let both = found.entry(key).or_insert_with(|| {
                 order.push(key);
                 [None, None]
@@ -157,6 +163,7 @@ fn noise(a: &Release, b: &Release) -> (Vec<Noise>, usize) {
     let noise = differ.into_iter().map(|key| Noise {
         level: key.0.into(),
         query: key.1.into(),
+        shift: key.2,
         sigma2: found[key].map(exact),
     });
     (noise.collect(), same)

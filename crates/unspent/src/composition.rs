@@ -137,8 +137,18 @@ impl Composition {
     /// together; [`rho_bounds`](Composition::rho_bounds) has not.
     #[must_use]
     pub fn rho(&self) -> Rational {
-        let squares = self.groups.iter().map(|g| &g.mechanism.mu_squared() * &Rational::from(g.count));
-        Rational::sum(&squares.collect::<Vec<_>>()) / Rational::integer(2)
+        Rational::sum(&self.squares()) / Rational::integer(2)
+    }
+
+    /// ρ exactly, unless that is a very long fraction.
+    pub(crate) fn short_rho(&self) -> Option<Rational> {
+        const BITS: u64 = 1 << 12;
+        Some(Rational::sum_within(&self.squares(), BITS)? / Rational::integer(2))
+    }
+
+    /// nΔ²/σ² of every group.
+    fn squares(&self) -> Vec<Rational> {
+        self.groups.iter().map(|g| &g.mechanism.mu_squared() * &Rational::from(g.count)).collect()
     }
 
     /// ρ to double precision.

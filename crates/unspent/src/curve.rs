@@ -154,6 +154,6 @@ impl TradeoffCurve {
 
 fn parts(release: &Release, scope: &Scope) -> Result<(Composition, Rho)> {
     let composition = release.composition(scope)?;
-    let rho = Rho::new(composition.rho())?;
+    let rho = Rho::new(report::rho(&composition).upper())?;
     Ok((composition, rho))
 }

@@ -5,6 +5,7 @@
 //! is not 23/10; the text "2.3" is.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -120,14 +121,30 @@ impl Rational {
 
     /// The sum, adding like to like: unlike denominators multiply, and are best multiplied late.
     pub(crate) fn sum(terms: &[Rational]) -> Rational {
-        match terms {
-            [] => Rational::integer(0),
-            [one] => one.clone(),
-            _ => {
-                let (left, right) = terms.split_at(terms.len() / 2);
-                Rational::sum(left) + Rational::sum(right)
-            }
+        Rational::sum_within(terms, u64::MAX).expect("no limit")
+    }
+
+    /// The sum, or `None` if some partial sum has a denominator of more than `bits`.
+    pub(crate) fn sum_within(terms: &[Rational], bits: u64) -> Option<Rational> {
+        let mut like: HashMap<&BigInt, BigInt> = HashMap::new();
+        for term in terms {
+            *like.entry(term.0.denom()).or_default() += term.0.numer();
         }
+        let mut parts: Vec<Rational> =
+            like.into_iter().map(|(d, n)| Rational(BigRational::new(n, d.clone()))).collect();
+        while parts.len() > 1 {
+            if parts.iter().any(|part| part.0.denom().bits() > bits) {
+                return None;
+            }
+            parts = parts
+                .chunks(2)
+                .map(|pair| match pair {
+                    [a, b] => a + b,
+                    _ => pair[0].clone(),
+                })
+                .collect();
+        }
+        Some(parts.pop().unwrap_or_else(|| Rational::integer(0)))
     }
 
     /// The positive generator of `aℤ + bℤ`, for positive rationals.

@@ -146,9 +146,9 @@ impl Release {
             }
         }
         scopes.extend(levels.iter().map(|name| Scope::Level((*name).into())));
-        let candidates = self.allocations[0].attributes().iter().cloned().map(Scope::Attribute);
-        let places = self.allocations[0].levels().iter().rev().skip(1).map(|l| Scope::Within(l.name.clone()));
-        scopes.extend(candidates.chain(places).filter(|scope| self.moved(scope).is_ok()));
+        let attributes = self.allocations[0].attributes().iter().cloned().map(Scope::Attribute);
+        let places = levels.iter().rev().map(|name| Scope::Within((*name).into()));
+        scopes.extend(attributes.chain(places).filter(|scope| self.moved(scope).is_ok()));
         scopes
     }
 
@@ -191,6 +191,15 @@ impl Release {
                 Scope::Within(name) => {
                     let names: Vec<String> = allocation.levels().iter().map(|l| l.name.clone()).collect();
                     self.knows(allocation, "level", name, &names)?;
+                    if !allocation.is_nested() {
+                        return Err(Error::stated(
+                            format!(
+                                "within: the levels of `{}` are not known to be nested",
+                                allocation.name()
+                            ),
+                            "an allocation file (.toml) with its levels from the largest areas to the smallest says so",
+                        ));
+                    }
                 }
                 Scope::Total | Scope::Level(_) => {}
             }

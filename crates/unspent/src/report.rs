@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 
 use crate::bounds::{Bounds, Magnitude, Round};
+use crate::composition::Composition;
 use crate::exact::Rational;
 
 /// Digits of numbers made to be read by programs.
@@ -60,6 +61,12 @@ impl Figure {
             Figure::Between { upper, .. } => upper.to_rational(),
         }
     }
+}
+
+/// ρ of a composition, exact unless that would be a very long fraction.
+#[must_use]
+pub fn rho(composition: &Composition) -> Figure {
+    composition.short_rho().map_or_else(|| composition.rho_bounds().into(), Figure::Exact)
 }
 
 impl From<Bounds<Magnitude>> for Figure {

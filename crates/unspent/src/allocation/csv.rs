@@ -1,13 +1,13 @@
 //! A plain table of budgets: one line a measurement, with columns `level`, `query` and `rho`.
 //!
 //! `sigma2` may stand instead of `rho`; `shift` and `attributes` (names separated by `;`) may be added.
-//! Levels come in the order in which they first appear, from the largest areas to the smallest.
+//! A table does not say how its levels nest, so that nothing is said of places.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::path::Path;
 
-use super::{Allocation, Level, Measurement, Neighbours, Query, noise, spent};
+use super::{Allocation, Level, Measurement, Neighbours, Query, check_length, check_text, noise, spent};
 use crate::error::{Error, Result, did_you_mean};
 use crate::exact::Rational;
 use crate::mechanism::{DiscreteGaussian, parse_shift};
@@ -72,6 +72,7 @@ impl Allocation {
             neighbours,
             delta: None,
             conversion: None,
+            nested: false,
             attributes: table.attributes,
             queries: table.queries,
             levels: table.levels,
@@ -112,6 +113,7 @@ impl Table {
                     Error::stated(format!("{column}: is empty"), "every line names its level and its query");
                 return Err((field.span.clone(), error));
             }
+            check_text(column, text).map_err(|e| (field.span.clone(), e))?;
             Ok((text.to_string(), field.span.clone()))
         };
         let (level, _) = name("level")?;
@@ -135,12 +137,14 @@ impl Table {
         let (rho, noise) = match (field("rho"), field("sigma2")) {
             (Some(field), _) => {
                 let located = |e: Error| (field.span.clone(), e);
+                check_length("rho", &field.text).map_err(located)?;
                 let rho = Rho::parse(&field.text).map_err(located)?.value().clone();
                 let noise = noise(&rho, shift, neighbours).map_err(located)?;
                 (rho, noise)
             }
             (None, Some(field)) => {
                 let located = |e: Error| (field.span.clone(), e.quoting(&field.text));
+                check_length("sigma2", &field.text).map_err(located)?;
                 let sigma2 = Rational::parse("sigma2", &field.text).map_err(located)?;
                 let noise = DiscreteGaussian::new(sigma2, shift).map_err(located)?;
                 (spent(&noise, neighbours), noise)
@@ -162,9 +166,17 @@ impl Table {
             Some(shift) => parse_shift(&shift.text).map_err(|e| (shift.span.clone(), e))?,
             None => 1,
         };
-        let attributes: Vec<String> = field("attributes").map_or(vec![], |f| {
-            f.text.split(';').map(|a| a.trim().to_string()).filter(|a| !a.is_empty()).collect()
-        });
+        let mut attributes: Vec<String> = vec![];
+        if let Some(list) = field("attributes") {
+            for name in list.text.split(';').map(str::trim).filter(|name| !name.is_empty()) {
+                check_text("attributes", name).map_err(|e| (list.span.clone(), e))?;
+                if attributes.iter().any(|a| a == name) {
+                    let cause = format!("attributes: `{name}` is in the list twice");
+                    return Err((list.span.clone(), Error::stated(cause, "once is enough")));
+                }
+                attributes.push(name.into());
+            }
+        }
         let query = Query { name, attributes, shift };
         if let Some(index) = self.query_index.get(&query.name) {
             if self.queries[*index] != query {
@@ -211,22 +223,26 @@ fn fields(line: &str, start: usize) -> std::result::Result<Vec<Field>, Located> 
                 (rest[..length].to_string(), length)
             }
             Some(quoted) => {
-                let inside = quoted.replace("\"\"", "\0\0");
-                let unclosed = || {
-                    let error = Error::stated(
-                        "a quotation mark is not closed",
-                        "fields end on the line they begin on",
-                    );
-                    (start + at..start + line.len(), error)
+                let mut end = 0;
+                // Two in a row stand for one inside; the first that stands alone is the end.
+                let close = loop {
+                    match quoted[end..].find('"') {
+                        Some(at) if quoted[end + at + 1..].starts_with('"') => end += at + 2,
+                        Some(at) => break end + at,
+                        None => {
+                            let hint = "fields end on the line they begin on";
+                            let error = Error::stated("a quotation mark is not closed", hint);
+                            return Err((start + at..start + line.len(), error));
+                        }
+                    }
                 };
-                let end = inside.find('"').ok_or_else(unclosed)?;
-                let length = end + 2;
+                let length = close + 2;
                 if !matches!(rest.as_bytes().get(length), None | Some(b',')) {
                     let error =
                         Error::stated("text follows a closing quotation mark", "put the whole field inside");
                     return Err((start + at..start + at + length, error));
                 }
-                (quoted[..end].replace("\"\"", "\""), length)
+                (quoted[..close].replace("\"\"", "\""), length)
             }
         };
         fields.push(Field { text, span: start + at..start + at + length.max(1) });

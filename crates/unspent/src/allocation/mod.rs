@@ -22,6 +22,7 @@ use std::fmt;
 
 pub use preset::Preset;
 
+use crate::bounds::Round;
 use crate::composition::Delta;
 use crate::error::{Error, Result};
 use crate::exact::Rational;
@@ -127,6 +128,7 @@ pub struct Allocation {
     neighbours: Neighbours,
     delta: Option<Delta>,
     conversion: Option<Conversion>,
+    nested: bool,
     attributes: Vec<String>,
     queries: Vec<Query>,
     levels: Vec<Level>,
@@ -181,7 +183,14 @@ impl Allocation {
         &self.queries
     }
 
-    /// From the largest areas to the smallest.
+    /// Whether the levels come from the largest areas to the smallest, each inside the one before. A table of budgets
+    /// does not say so, and nothing can be said of places then.
+    #[must_use]
+    pub fn is_nested(&self) -> bool {
+        self.nested
+    }
+
+    /// From the largest areas to the smallest, if they are nested.
     #[must_use]
     pub fn levels(&self) -> &[Level] {
         &self.levels
@@ -240,11 +249,31 @@ impl fmt::Display for Neighbours {
     }
 }
 
+/// Names are shown in tables and asked for on command lines.
+fn check_text(field: &str, text: &str) -> Result<()> {
+    if text.trim().is_empty() || text.chars().any(char::is_control) {
+        let hint = "write something a reader will recognise";
+        return Err(Error::input(field, text, "a text of one line", hint));
+    }
+    Ok(())
+}
+
+/// Longest number in a file. Thousands of unlike fractions are added up exactly, and their digits multiply.
+const MAX_DIGITS: usize = 256;
+
+fn check_length(field: &str, text: &str) -> Result<()> {
+    if text.len() > MAX_DIGITS {
+        let allowed = format!("a number of at most {MAX_DIGITS} characters");
+        return Err(Error::input(field, text, allowed, "shorten the fraction"));
+    }
+    Ok(())
+}
+
 /// The noise that spends ρ on a query of that shift.
 fn noise(rho: &Rational, shift: u64, neighbours: Neighbours) -> Result<DiscreteGaussian> {
     let squared = &Rational::from(shift) * &Rational::from(shift);
     let sigma2 = &(&squared * &Rational::from(neighbours.moves())) / &(rho * &Rational::integer(2));
-    let about = |x: &Rational| format!("{:.3e}", x.to_f64());
+    let about = |x: &Rational| x.to_decimal(4, Round::Up);
     let cause = format!(
         "a budget of rho = {} means noise of variance {}, outside 1e-3 to 1e12",
         about(rho),

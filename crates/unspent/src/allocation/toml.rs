@@ -4,13 +4,16 @@
 //! number stays the text it was written as (`3.65` is 73/20, not the nearest double) and every objection
 //! has a line, a column and a hint.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::{Allocation, Level, Measurement, NEIGHBOURS_HINT, Neighbours, Query, noise, spent};
+use super::{
+    Allocation, Level, Measurement, NEIGHBOURS_HINT, Neighbours, Query, check_length, check_text, noise,
+    spent,
+};
 use crate::composition::Delta;
 use crate::error::{Error, Result, did_you_mean};
 use crate::exact::Rational;
@@ -26,6 +29,7 @@ const KEYS: &[&str] = &[
     "conversion",
     "rho",
     "scale",
+    "nested",
     "attributes",
     "queries",
     "levels",
@@ -75,6 +79,7 @@ struct Context {
     /// Whether the file lists its queries; otherwise those of the levels are all there are.
     listed: bool,
     index: HashMap<String, usize>,
+    attributes: HashSet<String>,
 }
 
 impl<'t> Reader<'t> {
@@ -112,9 +117,23 @@ impl<'t> Reader<'t> {
         let delta = root.get("delta").map(|v| self.number("delta", v, Delta::new)).transpose()?;
         let conversion =
             root.get("conversion").map(|v| self.parsed("conversion", v, Conversion::parse)).transpose()?;
+        let nested = match root.get("nested").map(|v| (v, v.get_ref())) {
+            None => true,
+            Some((_, DeValue::Boolean(nested))) => *nested,
+            Some((value, _)) => {
+                let hint = "leave it out if each level lies inside the one before";
+                return self.refuse(value.span(), "nested: is neither true nor false", hint);
+            }
+        };
         let total = self.total(&root, neighbours)?;
         let attributes = root.get("attributes").map_or(Ok(vec![]), |v| self.names("attributes", v))?;
-        let mut context = Context { neighbours, queries: vec![], listed: false, index: HashMap::new() };
+        let mut context = Context {
+            neighbours,
+            queries: vec![],
+            listed: false,
+            index: HashMap::new(),
+            attributes: attributes.iter().map(|a| a.get_ref().clone()).collect(),
+        };
         if let Some(queries) = root.get("queries") {
             self.queries(queries, &attributes, &mut context)?;
         }
@@ -126,6 +145,7 @@ impl<'t> Reader<'t> {
             neighbours,
             delta,
             conversion,
+            nested,
             attributes: attributes.into_iter().map(|a| a.into_inner()).collect(),
             queries: context.queries,
             levels,
@@ -176,7 +196,7 @@ impl<'t> Reader<'t> {
             let touched = touched.map_or(Ok(vec![]), |v| self.names("attributes", v))?;
             let known = || attributes.iter().map(|a| a.get_ref().as_str());
             for attribute in &touched {
-                if !known().any(|name| name == attribute.get_ref()) {
+                if !context.attributes.contains(attribute.get_ref()) {
                     let allowed = if attributes.is_empty() {
                         "an attribute: the file declares none".into()
                     } else {
@@ -218,18 +238,18 @@ impl<'t> Reader<'t> {
             return self.refuse(value.span(), "levels: an allocation needs at least one level", hint);
         }
         let mut levels: Vec<Level> = vec![];
-        let mut lines: HashMap<String, usize> = HashMap::new();
+        let mut places: HashMap<String, usize> = HashMap::new();
         let mut shares: Vec<Spanned<Rational>> = vec![];
         for value in list {
             let table = self.table(self.as_table("levels", value)?, value.span(), LEVEL_KEYS)?;
             let name = table.needs("name", "every level has a name, like name = \"State\"")?;
             let span = name.span();
             let name = self.string("name", name)?;
-            let line = self.text[..span.start].matches('\n').count() + 1;
-            if let Some(first) = lines.insert(name.clone(), line) {
+            if let Some(first) = places.insert(name.clone(), span.start) {
+                let line = self.text[..first].matches('\n').count() + 1;
                 return self.refuse(
                     span,
-                    format!("name: `{name}` is already the name of the level on line {first}"),
+                    format!("name: `{name}` is already the name of the level on line {line}"),
                     "levels are told apart by their names",
                 );
             }
@@ -396,14 +416,8 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Names are shown in tables and asked for on command lines.
     fn nonempty(&self, field: &str, span: &Range<usize>, text: &str) -> Result<()> {
-        if text.trim().is_empty() || text.chars().any(char::is_control) {
-            let error =
-                Error::input(field, text, "a text of one line", "write something a reader will recognise");
-            return Err(self.at(span.clone(), error));
-        }
-        Ok(())
+        check_text(field, text).map_err(|e| self.at(span.clone(), e))
     }
 
     fn names(&self, field: &str, value: &Value<'t>) -> Result<Vec<Spanned<String>>> {
@@ -416,9 +430,10 @@ impl<'t> Reader<'t> {
             );
         };
         let mut names: Vec<Spanned<String>> = vec![];
+        let mut seen = HashSet::new();
         for value in list {
             let name = self.string(field, value)?;
-            if names.iter().any(|n| *n.get_ref() == name) {
+            if !seen.insert(name.clone()) {
                 return self.refuse(
                     value.span(),
                     format!("{field}: `{name}` is in the list twice"),
@@ -432,7 +447,10 @@ impl<'t> Reader<'t> {
 
     /// A number, written bare or in quotation marks.
     fn number<T>(&self, field: &str, value: &Value<'t>, read: impl Fn(Rational) -> Result<T>) -> Result<T> {
-        self.parsed(field, value, |text| read(Rational::parse(field, text)?).map_err(|e| e.quoting(text)))
+        self.parsed(field, value, |text| {
+            check_length(field, text)?;
+            read(Rational::parse(field, text)?).map_err(|e| e.quoting(text))
+        })
     }
 
     fn rho(&self, value: &Value<'t>) -> Result<Rational> {

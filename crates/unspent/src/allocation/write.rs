@@ -3,12 +3,13 @@
 use std::fmt::Write;
 
 use super::{Allocation, Level};
+use crate::bounds::Round;
 use crate::exact::Rational;
 
 impl Allocation {
     /// The text of an allocation file.
     ///
-    /// Levels have their ρ and shares of it, which is how budgets are thought of; every number is exact.
+    /// Every number is exact.
     #[must_use]
     pub fn to_toml(&self) -> String {
         let mut text = String::new();
@@ -26,6 +27,9 @@ impl Allocation {
         }
         if let Some(conversion) = self.conversion {
             entry("conversion", conversion.name());
+        }
+        if !self.nested {
+            text += "nested = false\n";
         }
         if !self.attributes.is_empty() {
             let _ = writeln!(text, "attributes = {}", list(&self.attributes));
@@ -45,29 +49,32 @@ impl Allocation {
         text
     }
 
+    /// ρ and shares, which is how budgets are thought of; or variances, if those fractions are long.
     fn level(&self, text: &mut String, level: &Level) {
+        let _ = write!(text, "\n[[levels]]\nname = {}\n", quoted(&level.name));
         let rho = level.rho();
-        let _ = write!(
-            text,
-            "\n[[levels]]\nname = {}\nrho = \"{}\"\n[levels.shares]\n",
-            quoted(&level.name),
-            rho.to_decimal_or_fraction()
-        );
-        for m in &level.measurements {
-            let share = &m.rho / &rho;
-            let _ = writeln!(
-                text,
-                "{} = \"{}\"",
-                key(&self.queries[m.query].name),
-                share.to_decimal_or_fraction()
-            );
+        let total = rho.to_decimal_or_fraction();
+        let shares: Vec<String> =
+            level.measurements.iter().map(|m| (&m.rho / &rho).to_decimal_or_fraction()).collect();
+        let short = shares.iter().chain([&total]).all(|number| number.len() <= SHORT);
+        let numbers = if short {
+            let _ = write!(text, "rho = \"{total}\"\n[levels.shares]\n");
+            shares
+        } else {
+            *text += "[levels.sigma2]\n";
+            level.measurements.iter().map(|m| m.noise.sigma2().to_decimal_or_fraction()).collect()
+        };
+        for (m, number) in level.measurements.iter().zip(numbers) {
+            let _ = writeln!(text, "{} = \"{number}\"", key(&self.queries[m.query].name));
         }
     }
 }
 
+/// Characters up to which a fraction is still to be read.
+const SHORT: usize = 80;
+
 /// `1e-10` rather than `0.0000000001`, where that is exact.
 fn short(x: &Rational) -> String {
-    use crate::bounds::Round;
     let text = x.to_decimal(17, Round::Down);
     if text == x.to_decimal(17, Round::Up) { text } else { x.to_string() }
 }
@@ -81,7 +88,12 @@ fn key(name: &str) -> String {
     if bare { name.into() } else { quoted(name) }
 }
 
-/// A basic string. Names and values have no control characters: they were read, or are ours.
+/// A basic string.
 fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+    let escaped = text.chars().map(|c| match c {
+        '\\' | '"' => format!("\\{c}"),
+        c if c.is_control() => format!("\\u{:04X}", u32::from(c)),
+        c => c.to_string(),
+    });
+    format!("\"{}\"", escaped.collect::<String>())
 }

@@ -108,8 +108,8 @@ impl Allocation {
                 name: scope.name().map(Into::into),
                 promised: promise.map(|target| Figure::Exact(target.epsilon.value().clone())),
                 factor,
-                rho_before: Figure::Exact(old.rho()),
-                rho_after: Figure::Exact(new.rho()),
+                rho_before: report::rho(&old),
+                rho_after: report::rho(&new),
                 tight_before: old.epsilon(&delta)?.into(),
                 tight_after: new.epsilon(&delta)?.into(),
             });
@@ -129,7 +129,7 @@ fn target(composition: &Composition, promise: &Promise, delta: &Delta) -> Result
     let epsilon = match promise {
         Promise::Epsilon(epsilon) => epsilon.clone(),
         Promise::Published(conversion) => {
-            let published = Rho::new(composition.rho())?.epsilon(*conversion, delta);
+            let published = Rho::new(report::rho(composition).upper())?.epsilon(*conversion, delta);
             Epsilon::new(Rational::from_f64("epsilon", published)?)?
         }
     };

@@ -221,7 +221,10 @@ impl List {
             list.error += of_one + FUNCTION + UNIT * (one.len() as f64 + 2.0);
         }
         if kind.count > 1.0 {
-            list.trim(&mut weights, cut);
+            // At the last cut every weight that is there may be needed.
+            if cut < CUTS[CUTS.len() - 1] {
+                list.trim(&mut weights, cut);
+            }
             list.error += of_one;
             // Subnormal weights have no relative accuracy: they are left out, and lie outside.
             list.logs =

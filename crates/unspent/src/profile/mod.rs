@@ -118,10 +118,14 @@ fn log_cut(end: f64, mu: f64) -> f64 {
     40.0 + float::ln(1.0 + end * usual_distance(mu))
 }
 
-/// Bound evaluations a lattice's sieve may take before smoothing is the better method, and the
-/// number of nodes it may leave.
-const LATTICE_WORK: u64 = 1 << 19;
+/// Bound evaluations a lattice's sieve may take, and the number of nodes it may leave. For δ, which smoothing
+/// knows to many digits too, less is worth trying than for tails, of which it knows half as many.
+const QUICK_WORK: u64 = 1 << 19;
+const THOROUGH_WORK: u64 = 1 << 22;
 const LATTICE_NODES: f64 = (1u64 << 20) as f64;
+
+/// Relative width of δ from which on smoothing is not slower than a lattice that takes long to sieve.
+const QUICK_TOLERANCE: f64 = 1e-7;
 
 /// Distances from a loss below this are left to the rationals: products of two such are still
 /// normal doubles.
@@ -137,8 +141,9 @@ pub(crate) struct Accountant {
     /// Number of atoms of the loss, if they are few enough to be added up.
     atoms: Option<f64>,
     lattice: Option<Lattice>,
-    /// The sieve of the lattice's period, where that is how answers are obtained.
-    period: OnceLock<Option<Sieve>>,
+    /// The sieve of the lattice's period, where that is how answers are obtained; at either effort.
+    quick: OnceLock<Option<Sieve>>,
+    thorough: OnceLock<Option<Sieve>>,
     smoothing: Smoothing,
 }
 
@@ -149,7 +154,8 @@ impl Accountant {
             atoms: enumeration::atoms(&spectrum),
             lattice: Lattice::find(&spectrum),
             spectrum,
-            period: OnceLock::new(),
+            quick: OnceLock::new(),
+            thorough: OnceLock::new(),
             smoothing: Smoothing::default(),
         }
     }
@@ -175,18 +181,28 @@ impl Accountant {
     /// The lattice and the windows of its period, unless another method is better.
     fn period(&self) -> Option<(&Lattice, &Sieve)> {
         let lattice = self.lattice.as_ref()?;
-        let sieve = self.period.get_or_init(|| self.sieve_period(lattice)).as_ref()?;
+        let sieve = self.quick.get_or_init(|| self.sieve_period(lattice, QUICK_WORK)).as_ref()?;
         Some((lattice, sieve))
     }
 
-    fn sieve_period(&self, lattice: &Lattice) -> Option<Sieve> {
+    /// The same, with more effort.
+    fn thorough_period(&self) -> Option<(&Lattice, &Sieve)> {
+        self.period().or_else(|| {
+            let lattice = self.lattice.as_ref()?;
+            let sieve = self.thorough.get_or_init(|| self.sieve_period(lattice, THOROUGH_WORK)).as_ref()?;
+            Some((lattice, sieve))
+        })
+    }
+
+    fn sieve_period(&self, lattice: &Lattice, work: u64) -> Option<Sieve> {
         let mu = self.mu2().sqrt();
         let end = PI / lattice.step_f64 * (1.0 + 1e-12);
-        // A few mechanisms on a fine lattice: there are fewer atoms than nodes.
-        if self.atoms.is_some_and(|atoms| atoms < usual_distance(mu) / lattice.step_f64) {
+        // A few mechanisms on a fine lattice: there are far fewer atoms than nodes. Otherwise the lattice is
+        // narrower, by a digit or so.
+        if self.atoms.is_some_and(|atoms| 16.0 * atoms < usual_distance(mu) / lattice.step_f64) {
             return None;
         }
-        let sieve = Sieve::new(&self.spectrum, 0.0, end, log_cut(end, mu), LATTICE_WORK)?;
+        let sieve = Sieve::new(&self.spectrum, 0.0, end, log_cut(end, mu), work)?;
         // Up to half a turn of every kind the sum stops by itself.
         let nodes = (sieve.measure - sieve.plain_end) * usual_distance(mu) / (2.0 * PI);
         (nodes <= LATTICE_NODES).then_some(sieve)
@@ -234,7 +250,7 @@ impl Accountant {
     /// `P[L > ε]`, strictly.
     pub fn p_tail(&self, at: &Point, tolerance: f64) -> Bounds<Magnitude> {
         let direct = at_most_one(self.solve(Payoff::UpperP, at, tolerance));
-        if (self.is_exact() && direct.relative_width() < 1.0) || direct.relative_width() <= tolerance {
+        if (self.has_exact_tails() && direct.relative_width() < 1.0) || direct.relative_width() <= tolerance {
             return direct;
         }
         direct.intersect(&self.smoothing.p_tail(self, at, tolerance))
@@ -251,20 +267,27 @@ impl Accountant {
             let tail = lower();
             if tail.lower() > Magnitude::from_f64(0.1) { tail } else { tail.intersect(&upper()) }
         };
-        if (self.is_exact() && direct.relative_width() < 1.0) || direct.relative_width() <= tolerance {
+        if (self.has_exact_tails() && direct.relative_width() < 1.0) || direct.relative_width() <= tolerance {
             return direct;
         }
         // Q[L > ε] = δ(ε) + e^ε·P[L > ε].
         direct.intersect(&at_most_one(self.smoothing.q_tail(self, at, tolerance)))
     }
 
-    /// Whether the atoms themselves are summed, so that tails are as good as δ.
+    /// Whether δ comes from the atoms themselves.
     fn is_exact(&self) -> bool {
         self.atoms.is_some() || self.period().is_some()
     }
 
+    /// Whether tails do.
+    fn has_exact_tails(&self) -> bool {
+        self.atoms.is_some() || self.thorough_period().is_some()
+    }
+
     fn solve(&self, payoff: Payoff, at: &Point, tolerance: f64) -> Bounds<Magnitude> {
-        let exact = self.period().and_then(|(l, sieve)| self.solve_on(l, sieve, payoff, at));
+        let patient = tolerance < QUICK_TOLERANCE || !matches!(payoff, Payoff::Call | Payoff::Covered);
+        let period = if patient { self.thorough_period() } else { self.period() };
+        let exact = period.and_then(|(l, sieve)| self.solve_on(l, sieve, payoff, at));
         let narrow = exact.is_some_and(|bounds| bounds.relative_width() <= SPARSE);
         let enumerated = match self.atoms {
             Some(_) if !narrow => enumeration::solve(&self.spectrum, payoff, at),
@@ -312,6 +335,6 @@ impl Accountant {
 
     /// The lattice of losses, if answers come from one.
     pub fn losses(&self) -> Option<&Lattice> {
-        self.lattice.as_ref().filter(|_| self.is_exact())
+        self.lattice.as_ref().filter(|_| self.has_exact_tails())
     }
 }

@@ -1,0 +1,418 @@
+//! The paper's figures, in its arrangement: what is drawn is described here and nowhere else.
+
+use unspent::residual::against_gaussian;
+use unspent::{
+    Alpha, Composition, Conversion, Curve, Delta, DiscreteGaussian, Epsilon, Magnitude, Rational, Release, Result, Rho,
+    Round, Scope, TradeoffCurve,
+};
+
+use super::published::LEVELS;
+use super::study::{LEVEL_DELTA, Study};
+use crate::curve::smooth_rates;
+use crate::grid;
+use crate::plot::{Axis, Bar, Figure, Interval, Panel, Role, Series};
+
+/// A figure of the study.
+pub struct StudyFigure {
+    /// The name of its files.
+    pub id: &'static str,
+    /// Which of the paper's it is, and what it shows.
+    pub caption: String,
+    /// What is drawn.
+    pub figure: Figure,
+}
+
+const TIGHT: &str = "tight, same noise";
+const REDUCED: &str = "tight, reduced noise";
+const CKS: &str = "Canonne–Kamath–Steinke, from ρ";
+const BUN_STEINKE: &str = "Bun–Steinke, from ρ (the Bureau’s in the paper)";
+/// Points of a curve.
+const POINTS: usize = 161;
+
+/// All of them; `progress` is told of each before it is computed.
+pub fn all(study: &Study, progress: &mut dyn FnMut(&str)) -> Result<Vec<StudyFigure>> {
+    type Draw = fn(&Study) -> Result<StudyFigure>;
+    let list: [(&str, Draw); 11] = [
+        ("curves by level", curves),
+        ("epsilon by level", epsilons),
+        ("trade-off functions by level", tradeoffs),
+        ("curves with reduced noise", reduced_curves),
+        ("the overall curve", overall),
+        ("probabilities and their approximation", probabilities),
+        ("the American Community Survey", survey),
+        ("the overall trade-off function", overall_tradeoff),
+        ("the trade-off function of County, near its ends", zoomed_tradeoff),
+        ("gain in epsilon", gain),
+        ("gain in epsilon, in percent", gain_percent),
+    ];
+    list.into_iter()
+        .map(|(name, draw)| {
+            progress(name);
+            draw(study)
+        })
+        .collect()
+}
+
+fn number(text: &str) -> Rational {
+    text.parse().expect("a number")
+}
+
+/// A 2 × 4 figure, a panel a level.
+fn by_level(
+    id: &'static str,
+    caption: &str,
+    subtitle: &str,
+    panel: impl Fn(&str) -> Result<Panel>,
+) -> Result<StudyFigure> {
+    let panels = LEVELS.iter().map(|level| Ok(Panel { title: level.name.into(), ..panel(level.name)? }));
+    let figure = Figure {
+        title: caption.into(),
+        subtitle: subtitle.into(),
+        notes: vec!["2022-08-25 allocation as read by Su, Su and Wang; add-remove neighbours; each level by itself.".into()],
+        columns: 4,
+        panels: panels.collect::<Result<_>>()?,
+    };
+    Ok(StudyFigure { id, caption: caption.into(), figure })
+}
+
+/// `(ε, log₁₀ δ)` of the tight guarantee and of both conversions, from 0 to `to`.
+fn lines(release: &Release, scope: &Scope, to: &Rational) -> Result<[Vec<(f64, f64)>; 3]> {
+    let grid = grid::linear(&Rational::from(0), to, POINTS).into_iter().map(Epsilon::new);
+    let curve = Curve::over_epsilon(release, scope, &grid.collect::<Result<Vec<_>>>()?)?;
+    let line = |pick: fn(&unspent::curve::Point) -> f64| {
+        curve.points.iter().map(|p| (p.epsilon.upper().to_f64(), pick(p))).collect()
+    };
+    Ok([
+        line(|p| p.log10_delta.upper.unwrap_or(f64::NEG_INFINITY)),
+        line(|p| p.canonne_kamath_steinke.log10(Round::Up)),
+        line(|p| p.bun_steinke.log10(Round::Up)),
+    ])
+}
+
+/// A little beyond the Bureau's ε at a δ.
+fn beyond(release: &Release, scope: &Scope, delta: &str) -> Result<Rational> {
+    let rho = Rho::new(release.composition(scope)?.rho())?;
+    let epsilon = rho.epsilon(Conversion::BunSteinke, &Delta::parse(delta)?);
+    Ok(number(&Magnitude::from_f64(1.02 * epsilon).to_decimal(2, Round::Up)))
+}
+
+fn level(name: &str) -> Scope {
+    Scope::Level(name.into())
+}
+
+fn curves(study: &Study) -> Result<StudyFigure> {
+    let subtitle = "δ against ε by level; lower is more private";
+    by_level("figure-1-curves", "Figure 1: (ε, δ)-curves of the eight levels", subtitle, |name| {
+        let to = beyond(&study.release, &level(name), "1e-12")?;
+        let [tight, cks, bun_steinke] = lines(&study.release, &level(name), &to)?;
+        Ok(Panel {
+            x: Axis::linear("ε").between(0.0, to.to_f64()),
+            y: Axis::log10("δ").between(-12.0, 0.0),
+            series: vec![
+                Series::line(TIGHT, Role::Guarantee, tight),
+                Series::line(CKS, Role::Baseline(0), cks),
+                Series::line(BUN_STEINKE, Role::Baseline(1), bun_steinke),
+            ],
+            ..Panel::default()
+        })
+    })
+}
+
+fn epsilons(study: &Study) -> Result<StudyFigure> {
+    let panel = |text: &str, title: &str| {
+        let delta = Delta::parse(text)?;
+        let mut bars: [Vec<Bar>; 3] = Default::default();
+        for level in &LEVELS {
+            let composition = Study::level(&study.release, level.name)?;
+            let rho = Rho::new(composition.rho())?;
+            let values = [
+                composition.epsilon(&delta)?.upper(),
+                rho.epsilon(Conversion::CanonneKamathSteinke, &delta),
+                rho.epsilon(Conversion::BunSteinke, &delta),
+            ];
+            for (bars, value) in bars.iter_mut().zip(values) {
+                let label = Magnitude::from_f64(value).to_decimal(if value < 1.0 { 2 } else { 3 }, Round::Up);
+                bars.push(Bar { value, label });
+            }
+        }
+        let [tight, cks, bun_steinke] = bars;
+        Ok::<_, unspent::Error>(Panel {
+            title: title.into(),
+            x: Axis::linear("ε"),
+            categories: LEVELS.iter().map(|level| level.name.into()).collect(),
+            series: vec![
+                Series::bars(TIGHT, Role::Guarantee, tight),
+                Series::bars(CKS, Role::Baseline(0), cks),
+                Series::bars(BUN_STEINKE, Role::Baseline(1), bun_steinke),
+            ],
+            ..Panel::default()
+        })
+    };
+    let caption = "Figure 2: ε by level at two values of δ";
+    Ok(StudyFigure {
+        id: "figure-2-epsilon",
+        caption: caption.into(),
+        figure: Figure {
+            title: caption.into(),
+            subtitle: "shorter is more private".into(),
+            notes: vec!["Each ε is rounded up. Add-remove neighbours; each level by itself.".into()],
+            columns: 2,
+            panels: vec![panel(LEVEL_DELTA, "δ = 10⁻¹¹")?, panel("1e-5", "δ = 10⁻⁵")?],
+        },
+    })
+}
+
+/// Misses against false alarms, tight and by Bun and Steinke's conversion.
+fn tradeoff(release: &Release, scope: &Scope, rates: &[Rational], log: bool) -> Result<[Vec<(f64, f64)>; 2]> {
+    let rates = rates.iter().cloned().map(Alpha::new).collect::<Result<Vec<_>>>()?;
+    let curve = TradeoffCurve::new(release, scope, &rates)?;
+    let scaled = |x: Magnitude, round| if log { x.log10(round) } else { x.to_f64(round) };
+    let line = |pick: fn(&unspent::curve::TradeoffPoint) -> Magnitude| {
+        let at = |p: &unspent::curve::TradeoffPoint| {
+            (scaled(p.alpha.to_bounds().lower(), Round::Down), scaled(pick(p), Round::Down))
+        };
+        curve.points.iter().map(at).collect()
+    };
+    Ok([line(|p| p.misses.bounds().lower()), line(|p| p.bun_steinke)])
+}
+
+/// The three trade-off functions of a figure, and guessing.
+fn tradeoff_panel(
+    same: &Release,
+    reduced: &Release,
+    scope: &Scope,
+    (from, to, log): (&str, &str, bool),
+) -> Result<Panel> {
+    let rates = smooth_rates(&number(from), &number(to))?;
+    let [tight, bun_steinke] = tradeoff(same, scope, &rates, log)?;
+    let [less, _] = tradeoff(reduced, scope, &rates, log)?;
+    let one = Rational::from(1);
+    let scaled = |x: &Rational| if log { x.to_bounds().log10().lower() } else { x.to_f64() };
+    let guess = rates.iter().map(|rate| (scaled(rate), scaled(&(&one - rate)))).collect();
+    let series = vec![
+        Series::line(TIGHT, Role::Guarantee, tight),
+        Series::line(REDUCED, Role::Alternative, less),
+        Series::line(BUN_STEINKE, Role::Baseline(1), bun_steinke),
+        Series::line("guessing", Role::Reference, guess),
+    ];
+    let (x, y) = ("α, rate of false alarms", "rate of misses");
+    Ok(if log {
+        Panel { x: Axis::log10(x), y: Axis::log10(y), series, ..Panel::default() }
+    } else {
+        let axis = |label| Axis::linear(label).between(0.0, 1.0);
+        Panel { x: axis(x), y: axis(y), series, ..Panel::default() }
+    })
+}
+
+fn tradeoffs(study: &Study) -> Result<StudyFigure> {
+    let subtitle = "how often the best attacker misses; higher is more private";
+    by_level("figure-3-tradeoff", "Figure 3: trade-off functions of the eight levels", subtitle, |name| {
+        tradeoff_panel(&study.release, &study.by_level, &level(name), ("0", "1", false))
+    })
+}
+
+fn reduced_curves(study: &Study) -> Result<StudyFigure> {
+    let subtitle = "with the noise of Table 1, the tight curve meets Bun and Steinke’s at δ = 10⁻¹¹";
+    by_level("figure-4-reduced", "Figure 4: (ε, δ)-curves with reduced noise", subtitle, |name| {
+        let to = beyond(&study.release, &level(name), "1e-14")?;
+        let [reduced, _, _] = lines(&study.by_level, &level(name), &to)?;
+        let [_, _, bun_steinke] = lines(&study.release, &level(name), &to)?;
+        Ok(Panel {
+            x: Axis::linear("ε").between(0.0, to.to_f64()),
+            y: Axis::log10("δ").between(-14.0, 0.0),
+            series: vec![
+                Series::line(REDUCED, Role::Alternative, reduced),
+                Series::line(BUN_STEINKE, Role::Baseline(1), bun_steinke),
+                Series::line("δ = 10⁻¹¹", Role::Reference, vec![(0.0, -11.0), (to.to_f64(), -11.0)]),
+            ],
+            ..Panel::default()
+        })
+    })
+}
+
+fn overall(study: &Study) -> Result<StudyFigure> {
+    let to = number("25");
+    let [tight, cks, bun_steinke] = lines(&study.release, &Scope::Total, &to)?;
+    let [reduced, _, _] = lines(&study.overall, &Scope::Total, &to)?;
+    let total = study.release.composition(&Scope::Total)?;
+    let one_term = grid::linear(&Rational::from(0), &to, POINTS)
+        .into_iter()
+        .map(|epsilon| {
+            let x = epsilon.to_f64();
+            Ok((x, total.q_tail(&Epsilon::new(epsilon)?)?.upper().log10(Round::Up)))
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let caption = "Figure 6: all eight levels together";
+    let less = 100.0 * study.overall_reductions.0;
+    Ok(StudyFigure {
+        id: "figure-6-overall",
+        caption: caption.into(),
+        figure: Figure {
+            title: caption.into(),
+            subtitle: "δ against ε for all eighty queries; lower is more private".into(),
+            notes: vec![format!(
+                "Reduced noise has {less:.2} % less variance and meets (21.97, 10⁻¹⁰). The first term alone is what the paper could compute. \
+                 Add-remove neighbours."
+            )],
+            columns: 1,
+            panels: vec![Panel {
+                x: Axis::linear("ε").between(0.0, to.to_f64()),
+                y: Axis::log10("δ").between(-14.0, 0.0),
+                series: vec![
+                    Series::line(TIGHT, Role::Guarantee, tight),
+                    Series::line(REDUCED, Role::Alternative, reduced),
+                    Series::line(CKS, Role::Baseline(0), cks),
+                    Series::line(BUN_STEINKE, Role::Baseline(1), bun_steinke),
+                    Series::line("first term of δ alone, same noise", Role::Baseline(2), one_term),
+                ],
+                ..Panel::default()
+            }],
+        },
+    })
+}
+
+fn probabilities(_: &Study) -> Result<StudyFigure> {
+    let panel = |sigma2: &str, reach: u64| {
+        let law = against_gaussian(&number(sigma2), 2, reach)?;
+        let exact = |(y, p, _): &(i64, f64, f64)| Interval { at: *y as f64, low: *p, value: *p, high: *p };
+        Ok::<_, unspent::Error>(Panel {
+            title: format!("n = 2, σ² = {sigma2}"),
+            x: Axis::linear("y"),
+            y: Axis::linear("probability"),
+            series: vec![
+                Series::line("φ(y/B)/B", Role::Baseline(0), law.iter().map(|(y, _, g)| (*y as f64, *g)).collect()),
+                Series::points("P[X₁ + X₂ = y]", Role::Guarantee, law.iter().map(exact).collect()),
+            ],
+            ..Panel::default()
+        })
+    };
+    let caption = "Supplement: the law of a sum and its approximation";
+    Ok(StudyFigure {
+        id: "supplement-1-pmf",
+        caption: caption.into(),
+        figure: Figure {
+            title: caption.into(),
+            subtitle: "two discrete Gaussians, and the density of a Gaussian of the same variance".into(),
+            notes: vec!["In double precision, to be looked at; Table 3 has bounds of the difference, which is not to be seen.".into()],
+            columns: 2,
+            panels: vec![panel("5", 12)?, panel("25", 28)?],
+        },
+    })
+}
+
+fn survey(_: &Study) -> Result<StudyFigure> {
+    let panel = |sigma2: &str| {
+        let composition = Composition::new([(DiscreteGaussian::parse(sigma2, "1")?, 1890)])?;
+        let rho = Rho::new(composition.rho())?;
+        let to = rho.epsilon(Conversion::BunSteinke, &Delta::parse("1e-12")?);
+        let to = number(&Magnitude::from_f64(to).to_decimal(2, Round::Up));
+        let mut series: [Vec<(f64, f64)>; 3] = Default::default();
+        for epsilon in grid::linear(&Rational::from(0), &to, POINTS) {
+            let x = epsilon.to_f64();
+            let epsilon = Epsilon::new(epsilon)?;
+            let values = [
+                composition.delta(&epsilon)?.upper(),
+                rho.delta_canonne_kamath_steinke(&epsilon),
+                rho.delta_bun_steinke(&epsilon),
+            ];
+            for (line, value) in series.iter_mut().zip(values) {
+                line.push((x, value.log10(Round::Up)));
+            }
+        }
+        let [tight, cks, bun_steinke] = series;
+        Ok::<_, unspent::Error>(Panel {
+            title: format!("σ² = {sigma2}"),
+            x: Axis::linear("ε").between(0.0, to.to_f64()),
+            y: Axis::log10("δ").between(-12.0, 0.0),
+            series: vec![
+                Series::line(TIGHT, Role::Guarantee, tight),
+                Series::line(CKS, Role::Baseline(0), cks),
+                Series::line(BUN_STEINKE, Role::Baseline(1), bun_steinke),
+            ],
+            ..Panel::default()
+        })
+    };
+    let caption = "Supplement: the American Community Survey, n = 1890";
+    Ok(StudyFigure {
+        id: "supplement-2-acs",
+        caption: caption.into(),
+        figure: Figure {
+            title: caption.into(),
+            subtitle: "1,890 queries with equal noise".into(),
+            notes: vec!["The paper does not state σ²; these two are examples. One move per query.".into()],
+            columns: 2,
+            panels: vec![panel("500")?, panel("5000")?],
+        },
+    })
+}
+
+fn overall_tradeoff(study: &Study) -> Result<StudyFigure> {
+    let caption = "Supplement: trade-off function of all eight levels together";
+    let panel = tradeoff_panel(&study.release, &study.overall, &Scope::Total, ("0", "1", false))?;
+    let less = 100.0 * study.overall_reductions.0;
+    Ok(StudyFigure {
+        id: "supplement-3-tradeoff",
+        caption: caption.into(),
+        figure: Figure {
+            title: caption.into(),
+            subtitle: "how often the best attacker misses; higher is more private".into(),
+            notes: vec![format!("Reduced noise has {less:.2} % less variance. Add-remove neighbours.")],
+            columns: 1,
+            panels: vec![panel],
+        },
+    })
+}
+
+fn zoomed_tradeoff(study: &Study) -> Result<StudyFigure> {
+    let caption = "Supplement: the trade-off function of County, near its ends";
+    let panel = tradeoff_panel(&study.release, &study.by_level, &level("County"), ("1e-14", "1", true))?;
+    Ok(StudyFigure {
+        id: "supplement-4-zoom",
+        caption: caption.into(),
+        figure: Figure {
+            title: caption.into(),
+            subtitle: "both rates on log axes".into(),
+            notes: vec![
+                "With reduced noise the function falls below Bun and Steinke’s only where one of the rates is very small. Add-remove neighbours.".into(),
+            ],
+            columns: 1,
+            panels: vec![panel],
+        },
+    })
+}
+
+/// ε by Bun and Steinke less the tight one, against log₁₀ δ.
+fn gains(study: &Study, name: &str, percent: bool) -> Result<Panel> {
+    let grid = grid::logarithmic(&number("1e-15"), &number("0.1"), 57).into_iter().map(Delta::new);
+    let curve = Curve::over_delta(&study.release, &level(name), &grid.collect::<Result<Vec<_>>>()?)?;
+    let line = |by: fn(&unspent::curve::Point) -> Magnitude| {
+        let at = |p: &unspent::curve::Point| {
+            let (bureau, ours) = (by(p).to_f64(Round::Up), p.epsilon.upper().to_f64());
+            let gain = if percent { 100.0 * (bureau - ours) / bureau } else { bureau - ours };
+            (p.log10_delta.upper.unwrap_or(f64::NAN), gain)
+        };
+        curve.points.iter().map(at).collect::<Vec<_>>()
+    };
+    let y = if percent { "gain in ε, %" } else { "gain in ε" };
+    Ok(Panel {
+        x: Axis::log10("δ"),
+        y: Axis::linear(y),
+        series: vec![
+            Series::line("over Bun–Steinke", Role::Baseline(1), line(|p| p.bun_steinke)),
+            Series::line("over Canonne–Kamath–Steinke", Role::Baseline(0), line(|p| p.canonne_kamath_steinke)),
+        ],
+        ..Panel::default()
+    })
+}
+
+fn gain(study: &Study) -> Result<StudyFigure> {
+    let subtitle = "how much smaller the tight ε is";
+    by_level("supplement-5-gain", "Supplement: gain in ε against δ", subtitle, |name| gains(study, name, false))
+}
+
+fn gain_percent(study: &Study) -> Result<StudyFigure> {
+    let subtitle = "how much smaller the tight ε is, in percent of the published one";
+    by_level("supplement-6-gain-percent", "Supplement: gain in ε against δ, in percent", subtitle, |name| {
+        gains(study, name, true)
+    })
+}
