@@ -1,10 +1,11 @@
 //! `unspent calibrate`: an allocation that spends what was promised.
 
 use clap::{Args, ValueEnum};
-use unspent::{Allocation, Conversion, Delta, Epsilon, Neighbours, Promise, Recalibration};
+use unspent::calibrate::Row;
+use unspent::{Allocation, Conversion, Delta, Epsilon, Neighbours, Promise, Rational, Recalibration};
 
 use crate::Failure;
-use crate::certificate::{ends, equals, in_words, less};
+use crate::certificate::{change, ends, equals, in_words};
 use crate::decimal::{self, READABLE, padded};
 use crate::document::{Document, Table};
 use crate::output::{self, Target};
@@ -88,15 +89,19 @@ impl Arguments {
         let stated = || {
             allocation.conversion().ok_or_else(|| {
                 Failure::usage(
-                    "no promise: the allocation does not say how its epsilon was published",
+                    "no promise: the allocation does not say what was published",
                     "add --epsilon E, --published bun-steinke or --published canonne-kamath-steinke",
                 )
             })
         };
-        let promise = match (&self.epsilon, &self.published) {
-            (Some(epsilon), _) => Promise::Epsilon(Epsilon::parse(epsilon)?),
-            (None, Some(conversion)) => Promise::Published(Conversion::parse(conversion)?),
-            (None, None) => Promise::Published(stated()?),
+        let promise = match (&self.epsilon, &self.published, allocation.epsilon()) {
+            (Some(epsilon), _, _) => Promise::Epsilon(Epsilon::parse(epsilon)?),
+            (None, Some(conversion), _) => Promise::Published(Conversion::parse(conversion)?),
+            // A promise that is stated is for the whole, and at the allocation's own delta.
+            (None, None, Some(epsilon)) if delta.is_none() && self.scope == Scope::Overall => {
+                Promise::Epsilon(epsilon.clone())
+            }
+            (None, None, _) => Promise::Published(stated()?),
         };
         let found = allocation.calibrate(&promise, self.scope == Scope::Level, delta.as_ref())?;
         if let Some(out) = &out {
@@ -148,7 +153,7 @@ fn document(found: &Recalibration, neighbours: Neighbours, record: &str) -> Docu
     text.line(format!("delta{}", decimal::equals(&found.delta)));
     text.line("");
     let mut table =
-        Table::new(&["noise of", "promised", "tight before", "tight after", "times (certified)", "less"]);
+        Table::new(&["noise of", "promised", "tight before", "tight after", "times (certified)", "change"]);
     for row in &found.rows {
         let name = row.name.clone().unwrap_or_else(|| "the whole release".into());
         let factor = row.factor.as_ref();
@@ -158,15 +163,27 @@ fn document(found: &Recalibration, neighbours: Neighbours, record: &str) -> Docu
             ends(&row.tight_before)[0].clone(),
             ends(&row.tight_after)[0].clone(),
             factor.map_or_else(|| "differs".into(), |f| f.to_decimal_or_fraction()),
-            factor.map_or_else(String::new, less),
+            factor.map_or_else(String::new, change),
         ]);
     }
     text.table(table);
     text.line("");
     let total = &found.rows[0];
     text.line(format!("Before, rho{}; after, rho{}.", equals(&total.rho_before), equals(&total.rho_after)));
-    if total.rho_before.upper() < total.rho_after.upper() {
+    if let (true, Some(published)) = (found.exceeds, &found.published) {
+        text.line(format!(
+            "WARNING: together the levels exceed what was published for the whole release, epsilon = {}.",
+            published.at_most(READABLE)
+        ));
+    } else if total.rho_before.upper() < total.rho_after.upper() {
         text.line("The tight epsilon is what counts, so that a larger rho keeps the promise.");
+    }
+    let fell = |row: &Row| {
+        row.factor.as_ref().is_some_and(|f| *f < Rational::from(1))
+            && row.tight_after.upper() < row.tight_before.bounds().lower().to_rational()
+    };
+    if found.rows.iter().any(fell) {
+        text.line("Where a few losses dominate, less noise can lower epsilon; both figures are certified.");
     }
     text.line("Each tight epsilon is a guarantee, rounded up; what is promised was checked on the result.");
     text

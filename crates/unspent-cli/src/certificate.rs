@@ -2,7 +2,7 @@
 
 use clap::Args;
 use unspent::allocation::Neighbours;
-use unspent::certificate::{Certificate, Line, Reduction};
+use unspent::certificate::{Against, Certificate, Line, Reduction};
 use unspent::report::Figure;
 use unspent::{Conversion, Delta, Magnitude, Rational, Round};
 
@@ -94,22 +94,24 @@ pub fn ends(figure: &Figure) -> [String; 2] {
     [padded(&figure.at_most(READABLE)), padded(&figure.at_least(READABLE))]
 }
 
-/// `1 − factor` in percent, never more than it is.
-pub fn less(factor: &Rational) -> String {
-    let hundred = Rational::from(100);
-    let percent = &(&Rational::from(1) - factor) * &hundred;
-    if *factor > Rational::from(1) {
-        return format!("{} % more", (&Rational::from(0) - &percent).to_decimal(5, Round::Up));
-    }
-    format!("{} %", percent.to_decimal(5, Round::Down))
+/// The change of a variance in percent; a reduction is never more than it is.
+pub fn change(factor: &Rational) -> String {
+    let percent = &(factor - &Rational::from(1)) * &Rational::from(100);
+    let sign = if *factor > Rational::from(1) { "+" } else { "" };
+    format!("{sign}{} %", percent.to_decimal(5, Round::Up).replace('-', "−"))
+}
+
+/// `3 levels`, `1 level`.
+fn counted(n: usize, thing: &str) -> String {
+    format!("{n} {thing}{}", if n == 1 { "" } else { "s" })
 }
 
 /// How the rows of a scope are headed.
 pub fn heading(scope: &str) -> Option<&'static str> {
     match scope {
         "level" => Some("one level, to a reader of that level only"),
-        "attribute" => Some("the value of one attribute (the queries that touch it)"),
-        "within" => Some("the place, inside one unit (the levels below it)"),
+        "attribute" => Some("the value of one attribute: two moves of each query that touches it"),
+        "within" => Some("the place, inside one unit: two moves of each query at the levels below"),
         _ => None,
     }
 }
@@ -119,10 +121,10 @@ fn document(certificate: &Certificate) -> Document {
     for product in &certificate.products {
         text.line(&product.name);
         text.line(format!(
-            "  {} levels, {} queries, {} measurements; zCDP rho{}",
-            product.levels,
-            product.queries,
-            product.measurements,
+            "  {}, {}, {}; zCDP rho{}",
+            counted(product.levels, "level"),
+            if product.queries == 1 { "1 query".into() } else { format!("{} queries", product.queries) },
+            counted(product.measurements, "measurement"),
             equals(&product.rho)
         ));
     }
@@ -132,31 +134,61 @@ fn document(certificate: &Certificate) -> Document {
     text.table(epsilons(certificate));
     text.line("");
     text.line("Each epsilon but the last is a guarantee, rounded up; the truth lies between the last two.");
+    text.line("Bun–St.: Bun and Steinke's conversion from rho. C.–K.–St.: Canonne, Kamath and Steinke's.");
     if let Some(conversion) = certificate.published {
         text.line(format!("* marks the conversion behind what was published ({}).", conversion.authors()));
     }
-    if certificate.lines.iter().any(|line| line.scope == "attribute" || line.scope == "within") {
-        text.line("A changed value or place leaves one cell and enters another, so these count two moves per query;");
-        text.line("what a query touches is what the allocation says it touches.");
+    if certificate.lines.iter().any(|line| line.scope == "attribute") {
+        text.line("What a query touches is what the allocation says it touches.");
     }
-    if !certificate.left_out.is_empty() {
-        let names = certificate.left_out.join(", ");
-        text.line(if certificate.products.len() > 1 {
-            format!("Nothing is said of {names}: not every product knows it by that name.")
-        } else {
-            format!("No query touches {names}: nothing is released about it.")
-        });
-    }
+    left_out(&mut text, certificate);
     text.line("");
-    text.line(format!("What noise could go, for the same epsilon by {}:", certificate.against.authors()));
+    let Some(against) = &certificate.against else {
+        text.line("What noise could go: no promise is stated; --conversion measures against one.");
+        return text;
+    };
+    text.line(match against {
+        Against::Conversion(conversion) => {
+            format!("What noise could go, for the same epsilon by {}:", conversion.authors())
+        }
+        Against::Stated(_) => "What noise could go, for the epsilon that the allocation states:".into(),
+    });
     text.line("");
     text.table(reductions(certificate));
     text.line("");
     text.line(
         "The factor is certified: all variances of the row times it keep the row's epsilon at this delta.",
     );
-    text.line("`unspent calibrate` writes the allocation.");
+    if certificate.reductions.len() > 1 {
+        text.line(
+            "Each row is by itself: levels that are reduced together may exceed the epsilon of the whole.",
+        );
+    }
+    if let [_] = certificate.products.as_slice() {
+        text.line("`unspent calibrate` writes the allocation.");
+    }
     text
+}
+
+/// What a reader may miss.
+fn left_out(text: &mut Document, certificate: &Certificate) {
+    let several = certificate.products.len() > 1;
+    if !certificate.left_out.is_empty() {
+        let names = certificate.left_out.join(", ");
+        text.line(if several {
+            format!("Nothing is said of {names}: not every product knows it by that name.")
+        } else {
+            format!("No query touches {names}: nothing is released about it.")
+        });
+    }
+    if !certificate.places_left_out.is_empty() {
+        let names = certificate.places_left_out.join(", ");
+        text.line(if several {
+            format!("Nothing is said of places inside {names}: not every product has that level.")
+        } else {
+            "Nothing is said of places: the levels are not known to be nested.".into()
+        });
+    }
 }
 
 fn epsilons(certificate: &Certificate) -> Table {
@@ -167,8 +199,8 @@ fn epsilons(certificate: &Certificate) -> Table {
     let mut table = Table::new(&[
         "epsilon of",
         "rho",
-        &mark(Conversion::BunSteinke, "Bun–Steinke"),
-        &mark(Conversion::CanonneKamathSteinke, "Can.–K.–St."),
+        &mark(Conversion::BunSteinke, "Bun–St."),
+        &mark(Conversion::CanonneKamathSteinke, "C.–K.–St."),
         "tight (≤)",
         "truth (≥)",
     ]);
@@ -197,8 +229,14 @@ fn row(line: &Line) -> Vec<String> {
 }
 
 fn reductions(certificate: &Certificate) -> Table {
-    let mut table =
-        Table::new(&["noise of", "epsilon", "variance now", "times (certified)", "variance enough", "less"]);
+    let mut table = Table::new(&[
+        "noise of",
+        "epsilon",
+        "variance now",
+        "times (certified)",
+        "variance enough",
+        "change",
+    ]);
     for reduction in &certificate.reductions {
         let name = reduction.name.clone().unwrap_or_else(|| "all levels alike".into());
         let enough = |sigma2: &Rational| sigma2 * &reduction.factor;
@@ -208,7 +246,7 @@ fn reductions(certificate: &Certificate) -> Table {
             range(&reduction.least_sigma2, &reduction.greatest_sigma2, Round::Down),
             reduction.factor.to_decimal_or_fraction(),
             range(&enough(&reduction.least_sigma2), &enough(&reduction.greatest_sigma2), Round::Up),
-            less(&reduction.factor),
+            change(&reduction.factor),
         ]);
     }
     table
@@ -260,7 +298,7 @@ fn csv(certificate: &Certificate) -> String {
             line.tight.at_most(FULL),
             line.tight.at_least(FULL),
             line.method.name().into(),
-            of(&|_| certificate.against.name().into()),
+            of(&|_| certificate.against.as_ref().map_or_else(String::new, |a| a.name().into())),
             of(&|r| up(&r.epsilon)),
             of(&|r| r.factor.to_decimal_or_fraction()),
             of(&|r| r.least_sigma2.to_decimal(FULL, Round::Down)),

@@ -144,7 +144,7 @@ fn row(pair: &Pair, comparable: bool) -> Vec<String> {
 fn difference(a: &Figure, b: &Figure) -> String {
     let gap = &b.upper() - &a.upper();
     let text = gap.to_decimal(5, Round::Up);
-    if gap > Rational::from(0) { format!("+{text}") } else { text }
+    if gap > Rational::from(0) { format!("+{text}") } else { text.replace('-', "−") }
 }
 
 fn noise(text: &mut Document, comparison: &Comparison) {
@@ -220,7 +220,7 @@ fn csv(comparison: &Comparison) -> String {
     for line in &comparison.lines {
         let tight = line.sides.each_ref().map(|side| side.as_ref().map(|l| &l.tight));
         let rho = line.sides.each_ref().map(|side| side.as_ref().map(|l| &l.rho));
-        let name = if line.scope == "total" { "" } else { &line.label };
+        let name = line.sides.iter().flatten().find_map(|side| side.name.as_deref()).unwrap_or_default();
         add("tight epsilon", line.scope, name, "", own, pair(tight));
         add("rho", line.scope, name, "", own, pair(rho));
     }

@@ -8,6 +8,7 @@ use unspent::{
 };
 
 use crate::Failure;
+use crate::certificate::equals;
 use crate::decimal;
 use crate::grid::{self, Column, Grid};
 use crate::output::{self, Target};
@@ -65,7 +66,8 @@ impl Files {
     ) -> Result<(), Failure> {
         let notes = [
             ("unspent.name", subject.name.clone()),
-            ("unspent.scope", format!("{} {}", subject.scope, subject.label)),
+            ("unspent.scope", subject.scope.into()),
+            ("unspent.part", subject.part.clone().unwrap_or_default()),
             ("unspent.neighbours", subject.neighbours.into()),
             ("unspent.version", env!("CARGO_PKG_VERSION").into()),
         ];
@@ -415,7 +417,10 @@ impl TradeoffArguments {
         ];
         let (x, y) = ("α, rate of false alarms", "rate of misses, at least");
         let panel = if self.log {
-            Panel { x: Axis::log10(x), y: Axis::log10(y), series, ..Panel::default() }
+            // Both rates down to the same: the rest of the function is its mirror image.
+            let least = curve.points.first().map_or(-6.0, |p| p.alpha.to_bounds().log10().lower());
+            let y = Axis::log10(y).between(least, 0.0);
+            Panel { x: Axis::log10(x), y, series, ..Panel::default() }
         } else {
             Panel { x: Axis::linear(x), y: Axis::linear(y).between(0.0, 1.0), series, ..Panel::default() }
         };
@@ -451,13 +456,12 @@ fn ordered(from: Rational, to: Rational) -> Result<(Rational, Rational), Failure
 }
 
 /// What every row says of its subject, so that no row can be mistaken for another's.
-fn of(subject: &Subject, rows: usize) -> [Column; 2] {
-    let part = if subject.scope == "total" {
-        "total".into()
-    } else {
-        format!("{} {}", subject.scope, subject.label)
-    };
-    [Column::text("scope", &part, rows), Column::text("neighbours", subject.neighbours, rows)]
+fn of(subject: &Subject, rows: usize) -> [Column; 3] {
+    [
+        Column::text("scope", subject.scope, rows),
+        Column::text("name", subject.part.as_deref().unwrap_or_default(), rows),
+        Column::text("neighbours", subject.neighbours, rows),
+    ]
 }
 
 fn figure(subject: &Subject, panel: Panel) -> plot::Figure {
@@ -468,10 +472,10 @@ fn figure(subject: &Subject, panel: Panel) -> plot::Figure {
         _ => subject.label.clone(),
     };
     let note = format!(
-        "{} neighbours; {} of each query moved; ρ\u{a0}≤\u{a0}{}. Each line is a valid bound; only the tight one cannot be improved.",
+        "{} neighbours; {} per query; ρ{}. Each line is a valid bound at the computed points; only the tight one cannot be improved.",
         subject.neighbours,
-        if subject.moves == 1 { "one cell" } else { "two cells" },
-        subject.rho.at_most(4)
+        if subject.moves == 1 { "one move" } else { "two moves" },
+        equals(&subject.rho).replace(' ', "\u{a0}")
     );
     let mut note_letters = note.chars();
     let note: String =

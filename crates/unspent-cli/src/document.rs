@@ -156,7 +156,7 @@ fn escaped(text: &str) -> String {
     let bold = text.starts_with("**");
     text.chars()
         .flat_map(|c| {
-            let special = matches!(c, '|' | '_' | '<' | '`' | '\\') || (c == '*' && !bold);
+            let special = matches!(c, '|' | '_' | '<' | '\\') || (c == '*' && !bold);
             special.then_some('\\').into_iter().chain([c])
         })
         .collect()

@@ -89,10 +89,7 @@ impl Target {
             ));
         }
         if path.exists() && !force {
-            return Err(Failure::usage(
-                format!("{flag}: `{shown}` exists already"),
-                "add --force to replace it, or choose another name",
-            ));
+            return Err(exists(&format!("{flag}: `{shown}`")));
         }
         Ok(target)
     }
@@ -120,12 +117,19 @@ impl Target {
             });
         written.map_err(|error| {
             let _ = fs::remove_file(&temporary);
+            if error.kind() == io::ErrorKind::AlreadyExists {
+                return exists(&self.path.display().to_string());
+            }
             Failure::other(
                 format!("{}: could not be written: {error}", self.path.display()),
                 "check that there is space and permission to write; nothing was changed",
             )
         })
     }
+}
+
+fn exists(what: &str) -> Failure {
+    Failure::usage(format!("{what} exists already"), "add --force to replace it, or choose another name")
 }
 
 fn directory(path: &Path) -> &Path {

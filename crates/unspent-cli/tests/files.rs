@@ -134,7 +134,7 @@ fn unknown_keys() {
     place.spoiled(
         "neighbours =",
         "neighbors =",
-        r#"error: budget.toml:2:1: unknown key: `neighbors` is not one of the keys name, source, record, neighbours, delta, conversion, rho, scale, nested, attributes, queries, levels
+        r#"error: budget.toml:2:1: unknown key: `neighbors` is not one of the keys name, source, record, neighbours, delta, conversion, epsilon, rho, scale, nested, attributes, queries, levels
   |
 2 | neighbors = "bounded"
   | ^^^^^^^^^
@@ -259,6 +259,16 @@ hint: once is enough
 9 | size = ["size", "size"]
   |                 ^^^^^^
 hint: once is enough
+"#,
+    );
+    place.spoiled(
+        "\"tenure\"]",
+        "\"Size\"]",
+        r#"error: budget.toml:5:23: attributes: `size` and `Size` differ in capitals only
+  |
+5 | attributes = ["size", "Size"]
+  |                       ^^^^^^
+hint: spell an attribute the same everywhere
 "#,
     );
 }
@@ -448,6 +458,36 @@ hint: write a decimal or a fraction, like 5, 3.65, 104/4099 or 1e-10
     );
     place.spoiled(
         "rho = 2.5",
+        "rho = \"2,5\"",
+        r#"error: budget.toml:4:7: rho: `2,5` is not a number
+  |
+4 | rho = "2,5"
+  |       ^^^^^
+hint: write a decimal point, and no commas between digits
+"#,
+    );
+    place.spoiled(
+        "share = 0.25",
+        "share = \"25%\"",
+        r#"error: budget.toml:13:9: share: `25%` is not a number
+   |
+13 | share = "25%"
+   |         ^^^^^
+hint: write a part of 1: 50 % is 0.5
+"#,
+    );
+    place.spoiled(
+        "rho = 2.5",
+        "rho = [1]",
+        r#"error: budget.toml:4:7: rho: a list is not a number
+  |
+4 | rho = [1]
+  |       ^^^
+hint: write a decimal or a fraction, like 3.65 or "104/4099"
+"#,
+    );
+    place.spoiled(
+        "rho = 2.5",
         "rho = 0x10",
         r#"error: budget.toml:4:7: rho: `0x10` is not a number
   |
@@ -542,6 +582,26 @@ hint: a level has a share (of the total) or a rho and a table of shares, or a ta
 "#,
     );
     place.spoiled(
+        "rho = 2.5",
+        "rho = 2.5\nconversion = \"bun-steinke\"\nepsilon = 3",
+        r#"error: budget.toml:6:11: epsilon: what was promised is given twice, as epsilon and by a conversion
+  |
+6 | epsilon = 3
+  |           ^
+hint: leave one of them out
+"#,
+    );
+    place.spoiled(
+        "delta = \"1e-10\"",
+        "epsilon = 3",
+        r#"error: budget.toml:3:11: epsilon: was promised at some delta, which is missing
+  |
+3 | epsilon = 3
+  |           ^
+hint: add a line such as delta = "1e-10"
+"#,
+    );
+    place.spoiled(
         "[levels.shares]\nsize = 1\n",
         "",
         r#"error: budget.toml:11:1: level `Country`: its budget is incomplete or given twice
@@ -584,6 +644,46 @@ hint: `unspent preset NAME` prints a file to start from
 4 | rho = 
   |       ^
 hint: `unspent preset NAME` prints a file to start from
+"#,
+    );
+    place.spoiled(
+        "rho = 2.5",
+        "rho = 2,5",
+        r#"error: budget.toml:4:8: not TOML: unexpected key or value, expected newline, `#`
+  |
+4 | rho = 2,5
+  |        ^
+hint: write a decimal point, as in 2.5
+"#,
+    );
+    place.spoiled(
+        "share = 0.25",
+        "share = 25%",
+        r#"error: budget.toml:13:9: not TOML: string values must be quoted, expected literal string
+   |
+13 | share = 25%
+   |         ^^^
+hint: a share is a part of 1: 50 % is 0.5
+"#,
+    );
+    place.spoiled(
+        "\"1/3\"",
+        "1/3",
+        r#"error: budget.toml:21:9: not TOML: string values must be quoted, expected literal string
+   |
+21 | total = 1/3
+   |         ^^^
+hint: fractions need quotation marks, as in "2/3"
+"#,
+    );
+    place.spoiled(
+        "name = \"x\"",
+        "name = “x”",
+        r#"error: budget.toml:1:8: not TOML: string values must be quoted, expected literal string
+  |
+1 | name = “x”
+  |        ^^^
+hint: use straight quotation marks, "…"
 "#,
     );
     place.spoiled(
@@ -811,6 +911,30 @@ hint: once is enough
 "#,
     );
     place.table(
+        "level,query,rho,attributes\nA,x,1,\"age,sex\"\n",
+        r#"error: table.csv:2:7: attributes: `age,sex` is not a name without commas
+  |
+2 | A,x,1,"age,sex"
+  |       ^^^^^^^^^
+hint: names are separated by semicolons, as in age;sex
+"#,
+    );
+    place.table(
+        "level,query,rho,attributes\nA,x,1,age\nA,y,1,Age;sex\n",
+        r#"error: table.csv:3:7: attributes: `age` and `Age` differ in capitals only
+  |
+3 | A,y,1,Age;sex
+  |       ^^^^^^^
+hint: spell an attribute the same everywhere
+"#,
+    );
+    place.table("level;query;rho\nA;x;1\n", r#"error: table.csv:1:1: unknown column: `level;query;rho` is not one of the columns level, query, rho, sigma2, shift, attributes
+  |
+1 | level;query;rho
+  | ^^^^^^^^^^^^^^^
+hint: fields are separated by commas
+"#);
+    place.table(
         "level,query,rho\nA,\x1bx,1\n",
         r#"error: table.csv:2:3: query: `\u{1b}x` is not a text of one line
   |
@@ -846,7 +970,7 @@ hint: add --delta 1e-10, or a line delta = "1e-10" to the file
         GOOD.as_bytes(),
         &["--neighbours", "bounded"],
         r#"error: budget.toml: the file itself says what its neighbours are
-hint: leave --neighbours out; it is for tables (.csv) only
+hint: leave --neighbours out; it is for tables, whose names end in .csv
 "#,
     );
 }

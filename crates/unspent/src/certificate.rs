@@ -51,13 +51,15 @@ pub struct Certificate {
     pub published: Option<Conversion>,
     /// What each scope promises.
     pub lines: Vec<Line>,
-    /// The conversion whose ε the reductions keep.
-    #[serde(serialize_with = "some_conversion")]
-    pub against: Conversion,
+    /// The promise that the reductions keep, if one is known.
+    #[serde(serialize_with = "against")]
+    pub against: Option<Against>,
     /// How much smaller the noise could be at the same published ε.
     pub reductions: Vec<Reduction>,
-    /// Attributes that not all products know by the same name: nothing is said of them.
+    /// Attributes that not all products know by the same name, or that no query touches: nothing is said of them.
     pub left_out: Vec<String>,
+    /// Levels with others below that not all products have: nothing is said of places inside them.
+    pub places_left_out: Vec<String>,
     /// Of this library.
     pub version: &'static str,
 }
@@ -130,17 +132,22 @@ pub struct Reduction {
 }
 
 impl Certificate {
-    /// Of a release, at `delta` or at the one that the allocations state, against what `conversion` (or the
-    /// one that they state, or otherwise Canonne, Kamath and Steinke's) publishes.
+    /// Of a release, at `delta` or at the one that the allocations state. What noise could go is measured against what
+    /// `conversion` publishes, or the one that they state, or the ε that they state.
     pub fn new(
         release: &Release,
         delta: Option<&Delta>,
         conversion: Option<Conversion>,
     ) -> Result<Certificate> {
         let delta = stated_delta(release, delta)?;
-        let published = published(release);
-        let against = conversion.or(published).unwrap_or(Conversion::CanonneKamathSteinke);
-        let (lines, reductions) = assemble(release, &delta, Some(against))?;
+        let published = conversion.or(published(release));
+        // An ε that is stated is stated at the allocation's own δ.
+        let stated = match release.allocations() {
+            [only] if only.delta() == Some(&delta) => only.epsilon().cloned(),
+            _ => None,
+        };
+        let against = published.map(Against::Conversion).or(stated.map(Against::Stated));
+        let (lines, reductions) = assemble(release, &delta, against.as_ref())?;
         let known =
             |name: &str| lines.iter().any(|l| l.scope == "attribute" && l.name.as_deref() == Some(name));
         let mut left_out: Vec<String> = vec![];
@@ -149,7 +156,18 @@ impl Certificate {
                 left_out.push(name.clone());
             }
         }
+        let mut places_left_out: Vec<String> = vec![];
+        for allocation in release.allocations() {
+            let (_, above) = allocation.levels().split_last().expect("at least one level");
+            for name in above.iter().map(|level| &level.name) {
+                let known = lines.iter().any(|l| l.scope == "within" && l.name.as_ref() == Some(name));
+                if !known && !places_left_out.contains(name) {
+                    places_left_out.push(name.clone());
+                }
+            }
+        }
         Ok(Certificate {
+            places_left_out,
             name: release.name(),
             products: release.allocations().iter().map(Product::new).collect::<Result<_>>()?,
             record: release.record().into(),
@@ -169,7 +187,7 @@ impl Certificate {
 pub(crate) fn assemble(
     release: &Release,
     delta: &Delta,
-    against: Option<Conversion>,
+    against: Option<&Against>,
 ) -> Result<(Vec<Line>, Vec<Reduction>)> {
     let scopes = release.scopes();
     let mut parts: Vec<Part> = vec![];
@@ -181,23 +199,24 @@ pub(crate) fn assemble(
             parts.push(Part { composition, is_scaled: false, tight, scale });
             parts.len() - 1
         });
-        parts[index].is_scaled |= is_scaled(scope);
+        parts[index].is_scaled |= against.is_some_and(|against| against.scales(scope));
         part_of.push(index);
     }
     // All questions at once, so that no core waits for the other longer than it must.
-    let scaled =
-        parts.iter().filter(|part| part.is_scaled).map(|part| (part, against)).filter(|q| q.1.is_some());
-    let questions: Vec<(&Part, Option<Conversion>)> =
-        scaled.chain(parts.iter().map(|part| (part, None))).collect();
+    let scaled = parts.iter().filter(|part| part.is_scaled).map(|part| (part, against));
+    let questions: Vec<(&Part, Option<&Against>)> = scaled
+        .filter(|(_, against)| against.is_some())
+        .chain(parts.iter().map(|part| (part, None)))
+        .collect();
     parallel::map(&questions, |(part, against)| match against {
-        Some(against) => drop(part.scale.set(part.find_scale(delta, *against))),
+        Some(against) => drop(part.scale.set(part.find_scale(delta, against))),
         None => drop(part.tight.set(part.composition.epsilon(delta).map(Figure::from))),
     });
     let (mut lines, mut reductions) = (vec![], vec![]);
     for (scope, i) in scopes.iter().zip(part_of) {
         let place = |e: Error| e.at(scope);
         lines.push(Line::new(release, scope, &parts[i], delta).map_err(place)?);
-        if let (true, Some(found)) = (is_scaled(scope), parts[i].scale.get()) {
+        if let (true, Some(found)) = (against.is_some_and(|a| a.scales(scope)), parts[i].scale.get()) {
             let found = found.as_ref().map_err(|e| place(e.clone()))?;
             reductions.push(Reduction::new(scope, &parts[i].composition, found));
         }
@@ -205,9 +224,32 @@ pub(crate) fn assemble(
     Ok((lines, reductions))
 }
 
-/// Whether the noise of that scope is scaled as a whole.
-fn is_scaled(scope: &Scope) -> bool {
-    matches!(scope, Scope::Total | Scope::Level(_))
+/// The promise that a reduction keeps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Against {
+    /// What this conversion publishes, for the whole and for each level.
+    Conversion(Conversion),
+    /// The ε that the allocation states for the whole.
+    Stated(Epsilon),
+}
+
+impl Against {
+    /// Whether the noise of that scope is scaled as a whole.
+    fn scales(&self, scope: &Scope) -> bool {
+        match self {
+            Against::Conversion(_) => matches!(scope, Scope::Total | Scope::Level(_)),
+            Against::Stated(_) => matches!(scope, Scope::Total),
+        }
+    }
+
+    /// The name of the conversion, or `stated`.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Against::Conversion(conversion) => conversion.name(),
+            Against::Stated(_) => "stated",
+        }
+    }
 }
 
 /// A composition that one scope or more come down to, and what is found out about it.
@@ -223,10 +265,15 @@ impl Part {
         report::rho(&self.composition)
     }
 
-    fn find_scale(&self, delta: &Delta, against: Conversion) -> Result<(Target, Calibration)> {
-        let rho = Rho::new(self.rho().upper())?;
-        let epsilon = Rational::from_f64("epsilon", rho.epsilon(against, delta))?;
-        let target = Target { epsilon: Epsilon::new(epsilon)?, delta: delta.clone() };
+    fn find_scale(&self, delta: &Delta, against: &Against) -> Result<(Target, Calibration)> {
+        let epsilon = match against {
+            Against::Stated(epsilon) => epsilon.clone(),
+            Against::Conversion(conversion) => {
+                let rho = Rho::new(self.rho().upper())?;
+                Epsilon::new(Rational::from_f64("epsilon", rho.epsilon(*conversion, delta))?)?
+            }
+        };
+        let target = Target { epsilon, delta: delta.clone() };
         let found = self.composition.scale_meeting(&target)?;
         Ok((target, found))
     }
@@ -320,11 +367,8 @@ fn conversion<S: Serializer>(
     conversion.map(Conversion::name).serialize(serializer)
 }
 
-fn some_conversion<S: Serializer>(
-    conversion: &Conversion,
-    serializer: S,
-) -> std::result::Result<S::Ok, S::Error> {
-    serializer.serialize_str(conversion.name())
+fn against<S: Serializer>(against: &Option<Against>, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    against.as_ref().map(Against::name).serialize(serializer)
 }
 
 fn method<S: Serializer>(method: &Method, serializer: S) -> std::result::Result<S::Ok, S::Error> {

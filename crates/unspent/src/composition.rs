@@ -142,7 +142,7 @@ impl Composition {
 
     /// ρ exactly, unless that is a very long fraction.
     pub(crate) fn short_rho(&self) -> Option<Rational> {
-        const BITS: u64 = 1 << 12;
+        const BITS: u64 = 1 << 10;
         Some(Rational::sum_within(&self.squares(), BITS)? / Rational::integer(2))
     }
 

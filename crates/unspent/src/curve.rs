@@ -19,6 +19,8 @@ pub struct Subject {
     pub name: String,
     /// `total`, `level`, `attribute` or `within`.
     pub scope: &'static str,
+    /// The name of the level or attribute.
+    pub part: Option<String>,
     /// How a certificate calls it.
     pub label: String,
     /// The neighbours of the total.
@@ -34,6 +36,7 @@ impl Subject {
         Subject {
             name: release.name(),
             scope: scope.kind(),
+            part: scope.name().map(Into::into),
             label: release.label(scope),
             neighbours: release.neighbours().name(),
             moves: release.moves(scope),

@@ -41,12 +41,14 @@ impl Rational {
     pub fn parse(field: &str, text: &str) -> Result<Rational> {
         let trimmed = text.trim();
         let refuse = |allowed: &str| {
-            Err(Error::input(
-                field,
-                text,
-                allowed,
-                "write a decimal or a fraction, like 5, 3.65, 104/4099 or 1e-10",
-            ))
+            let hint = if trimmed.ends_with('%') {
+                "write a part of 1: 50 % is 0.5"
+            } else if trimmed.contains(',') {
+                "write a decimal point, and no commas between digits"
+            } else {
+                "write a decimal or a fraction, like 5, 3.65, 104/4099 or 1e-10"
+            };
+            Err(Error::input(field, text, allowed, hint))
         };
         if trimmed.len() > MAX_TEXT {
             return refuse(&format!("a number of at most {MAX_TEXT} characters"));
@@ -265,6 +267,13 @@ impl Rational {
             let n = whole.to_u128().unwrap_or(u128::MAX);
             if round == Round::Up && !rest.is_zero() { n.saturating_add(1) } else { n }
         })
+    }
+
+    /// Exactly: in at most 17 digits, as in `1e-10`, or as a fraction.
+    #[must_use]
+    pub fn to_short(&self) -> String {
+        let text = self.to_decimal(17, Round::Down);
+        if text == self.to_decimal(17, Round::Up) { text } else { self.to_string() }
     }
 
     /// Writes `self` in decimal if that is finite and short, as a fraction otherwise.

@@ -102,9 +102,9 @@ pub fn rounded_down<S: Serializer>(x: &Magnitude, serializer: S) -> Result<S::Ok
     serializer.serialize_str(&x.to_decimal(FULL, Round::Down))
 }
 
-/// An exact number, in decimal if that is finite and short, as a fraction otherwise.
+/// An exact number: a decimal of at most 17 digits if it is one, a fraction otherwise.
 pub fn exactly<S: Serializer>(x: &Rational, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&x.to_decimal_or_fraction())
+    serializer.serialize_str(&x.to_short())
 }
 
 /// An exact number, or none.

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use proptest::prelude::*;
-use unspent::certificate::Line;
+use unspent::certificate::{Against, Line};
 use unspent::{
     Allocation, Alpha, Certificate, Comparison, Conversion, Curve, Delta, Epsilon, Neighbours, Preset,
     Promise, Rational, Release, Round, Scope, TradeoffCurve,
@@ -145,7 +145,7 @@ fn tight_totals() {
 #[test]
 fn the_papers_table_of_noise() {
     let certificate = certificate("paper-2022-08-25", Some("1e-11"));
-    assert_eq!(certificate.against, Conversion::BunSteinke);
+    assert_eq!(certificate.against, Some(Against::Conversion(Conversion::BunSteinke)));
     for (level, sigma2) in [
         ("US", 54.193_952),
         ("State", 4.245_382),
@@ -189,6 +189,9 @@ fn a_calibrated_file_reads_back_and_keeps_its_promise() {
         let found = allocation.calibrate(&Promise::Published(conversion), each_level, None).unwrap();
         let back = Allocation::parse("back", &found.allocation.to_toml()).unwrap();
         assert_eq!(back, found.allocation);
+        // It states what it keeps, and does not claim the conversion any more.
+        assert_eq!((back.conversion(), back.epsilon().is_some()), (None, !each_level));
+        assert_eq!(found.exceeds, each_level, "levels by themselves add up to more than the whole may spend");
         let (before, after) = (Release::from(allocation), Release::from(back));
         let scopes: Vec<Scope> = match each_level {
             true => before.scopes().into_iter().filter(|s| matches!(s, Scope::Level(_))).collect(),

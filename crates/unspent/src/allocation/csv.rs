@@ -7,7 +7,9 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::path::Path;
 
-use super::{Allocation, Level, Measurement, Neighbours, Query, check_length, check_text, noise, spent};
+use super::{
+    Allocation, Level, Measurement, Neighbours, Query, check_length, check_text, noise, spelled_alike, spent,
+};
 use crate::error::{Error, Result, did_you_mean};
 use crate::exact::Rational;
 use crate::mechanism::{DiscreteGaussian, parse_shift};
@@ -27,7 +29,11 @@ impl Allocation {
         let mut columns: HashMap<&str, usize> = HashMap::new();
         for (index, field) in head.iter().enumerate() {
             let known = COLUMNS.iter().find(|c| **c == field.text.trim()).ok_or_else(|| {
-                let hint = did_you_mean(&field.text, COLUMNS.iter().copied(), FORMAT_HINT);
+                let hint = if field.text.contains(';') {
+                    "fields are separated by commas".into()
+                } else {
+                    did_you_mean(&field.text, COLUMNS.iter().copied(), FORMAT_HINT)
+                };
                 let allowed = format!("one of the columns {}", COLUMNS.join(", "));
                 at(&field.span, Error::input("unknown column", &field.text, allowed, hint))
             })?;
@@ -72,6 +78,7 @@ impl Allocation {
             neighbours,
             delta: None,
             conversion: None,
+            epsilon: None,
             nested: false,
             attributes: table.attributes,
             queries: table.queries,
@@ -170,6 +177,16 @@ impl Table {
         if let Some(list) = field("attributes") {
             for name in list.text.split(';').map(str::trim).filter(|name| !name.is_empty()) {
                 check_text("attributes", name).map_err(|e| (list.span.clone(), e))?;
+                if name.contains(',') {
+                    let allowed = "a name without commas";
+                    let error = Error::input(
+                        "attributes",
+                        name,
+                        allowed,
+                        "names are separated by semicolons, as in age;sex",
+                    );
+                    return Err((list.span.clone(), error));
+                }
                 if attributes.iter().any(|a| a == name) {
                     let cause = format!("attributes: `{name}` is in the list twice");
                     return Err((list.span.clone(), Error::stated(cause, "once is enough")));
@@ -189,6 +206,9 @@ impl Table {
             if !self.attributes.contains(attribute) {
                 self.attributes.push(attribute.clone());
             }
+        }
+        if let Some((_, error)) = spelled_alike(self.attributes.iter().map(String::as_str)) {
+            return Err((field("attributes").map_or(span, |f| &f.span).clone(), error));
         }
         self.query_index.insert(query.name.clone(), self.queries.len());
         self.queries.push(query);

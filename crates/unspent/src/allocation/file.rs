@@ -27,7 +27,7 @@ impl Allocation {
             )),
             (false, Some(_)) => Err(Error::stated(
                 format!("{origin}: the file itself says what its neighbours are"),
-                "leave --neighbours out; it is for tables (.csv) only",
+                "leave --neighbours out; it is for tables, whose names end in .csv",
             )),
             (false, None) => Allocation::parse(&origin, &text),
         }

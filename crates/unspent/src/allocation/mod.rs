@@ -18,12 +18,13 @@ mod preset;
 mod toml;
 mod write;
 
+use std::collections::HashMap;
 use std::fmt;
 
 pub use preset::Preset;
 
 use crate::bounds::Round;
-use crate::composition::Delta;
+use crate::composition::{Delta, Epsilon};
 use crate::error::{Error, Result};
 use crate::exact::Rational;
 use crate::mechanism::DiscreteGaussian;
@@ -128,6 +129,7 @@ pub struct Allocation {
     neighbours: Neighbours,
     delta: Option<Delta>,
     conversion: Option<Conversion>,
+    epsilon: Option<Epsilon>,
     nested: bool,
     attributes: Vec<String>,
     queries: Vec<Query>,
@@ -169,6 +171,12 @@ impl Allocation {
     #[must_use]
     pub fn conversion(&self) -> Option<Conversion> {
         self.conversion
+    }
+
+    /// The ε that was promised at [`delta`](Allocation::delta), if it is not what a conversion gives.
+    #[must_use]
+    pub fn epsilon(&self) -> Option<&Epsilon> {
+        self.epsilon.as_ref()
     }
 
     /// What is known of a record.
@@ -235,6 +243,12 @@ impl Allocation {
         restated
     }
 
+    /// The same allocation with another promise.
+    pub(crate) fn promising(mut self, delta: Delta, epsilon: Option<Epsilon>) -> Allocation {
+        (self.delta, self.epsilon, self.conversion) = (Some(delta), epsilon, None);
+        self
+    }
+
     /// The same allocation under another name, for what was made of it.
     #[must_use]
     pub fn renamed(mut self, name: impl Into<String>, source: impl Into<String>) -> Allocation {
@@ -256,6 +270,19 @@ fn check_text(field: &str, text: &str) -> Result<()> {
         return Err(Error::input(field, text, "a text of one line", hint));
     }
     Ok(())
+}
+
+/// The first name that differs from an earlier one only in capitals, and why that is an error: what a query is said to
+/// touch must not depend on them.
+fn spelled_alike<'n>(names: impl Iterator<Item = &'n str>) -> Option<(usize, Error)> {
+    let mut seen: HashMap<String, &str> = HashMap::new();
+    for (i, name) in names.enumerate() {
+        if let Some(other) = seen.insert(name.to_lowercase(), name) {
+            let cause = format!("attributes: `{other}` and `{name}` differ in capitals only");
+            return Some((i, Error::stated(cause, "spell an attribute the same everywhere")));
+        }
+    }
+    None
 }
 
 /// Longest number in a file. Thousands of unlike fractions are added up exactly, and their digits multiply.

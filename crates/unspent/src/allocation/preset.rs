@@ -39,8 +39,12 @@ impl Preset {
     /// The preset of that name.
     pub fn find(name: &str) -> Result<&'static Preset> {
         Preset::ALL.iter().find(|p| p.name == name).ok_or_else(|| {
-            let names = Preset::ALL.iter().map(|p| p.name);
-            let hint = did_you_mean(name, names, "`unspent presets` lists them");
+            let names = || Preset::ALL.iter().map(|p| p.name);
+            let same: Vec<&str> = names().filter(|preset| preset.starts_with(name)).collect();
+            let hint = match same.as_slice() {
+                [] => did_you_mean(name, names(), "`unspent presets` lists them"),
+                same => format!("did you mean `{}`?", same.join("` or `")),
+            };
             Error::input("preset", name, "the name of a preset", hint)
         })
     }

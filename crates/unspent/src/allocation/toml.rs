@@ -12,9 +12,9 @@ use toml::de::{DeTable, DeValue};
 
 use super::{
     Allocation, Level, Measurement, NEIGHBOURS_HINT, Neighbours, Query, check_length, check_text, noise,
-    spent,
+    spelled_alike, spent,
 };
-use crate::composition::Delta;
+use crate::composition::{Delta, Epsilon};
 use crate::error::{Error, Result, did_you_mean};
 use crate::exact::Rational;
 use crate::mechanism::{DiscreteGaussian, parse_shift};
@@ -27,6 +27,7 @@ const KEYS: &[&str] = &[
     "neighbours",
     "delta",
     "conversion",
+    "epsilon",
     "rho",
     "scale",
     "nested",
@@ -50,7 +51,11 @@ impl Allocation {
                     ("duplicate key", Some(key)) => {
                         Error::stated(format!("`{key}` is given twice"), "give each name and each key once")
                     }
-                    (message, _) => Error::stated(format!("not TOML: {message}"), FORMAT_HINT),
+                    (message, _) => {
+                        let line = text[..span.start].rfind('\n').map_or(0, |at| at + 1);
+                        let line = text[line..].lines().next().unwrap_or_default();
+                        Error::stated(format!("not TOML: {message}"), hint_for(line))
+                    }
                 };
                 Err(reader.at(span, found))
             }
@@ -117,6 +122,18 @@ impl<'t> Reader<'t> {
         let delta = root.get("delta").map(|v| self.number("delta", v, Delta::new)).transpose()?;
         let conversion =
             root.get("conversion").map(|v| self.parsed("conversion", v, Conversion::parse)).transpose()?;
+        let epsilon = root.get("epsilon").map(|v| self.number("epsilon", v, Epsilon::new)).transpose()?;
+        if let (Some(value), None) = (root.get("epsilon"), &delta) {
+            let hint = "add a line such as delta = \"1e-10\"";
+            return self.refuse(value.span(), "epsilon: was promised at some delta, which is missing", hint);
+        }
+        if let (Some(value), Some(_)) = (root.get("epsilon"), conversion) {
+            return self.refuse(
+                value.span(),
+                "epsilon: what was promised is given twice, as epsilon and by a conversion",
+                "leave one of them out",
+            );
+        }
         let nested = match root.get("nested").map(|v| (v, v.get_ref())) {
             None => true,
             Some((_, DeValue::Boolean(nested))) => *nested,
@@ -127,6 +144,10 @@ impl<'t> Reader<'t> {
         };
         let total = self.total(&root, neighbours)?;
         let attributes = root.get("attributes").map_or(Ok(vec![]), |v| self.names("attributes", v))?;
+        let spelled = attributes.iter().map(|a| a.get_ref().as_str());
+        if let Some((i, error)) = spelled_alike(spelled) {
+            return Err(self.at(attributes[i].span(), error));
+        }
         let mut context = Context {
             neighbours,
             queries: vec![],
@@ -145,6 +166,7 @@ impl<'t> Reader<'t> {
             neighbours,
             delta,
             conversion,
+            epsilon,
             nested,
             attributes: attributes.into_iter().map(|a| a.into_inner()).collect(),
             queries: context.queries,
@@ -526,6 +548,23 @@ fn kind(value: &DeValue<'_>) -> &'static str {
         DeValue::Datetime(_) => "a date",
         DeValue::Array(_) => "a list",
         DeValue::Table(_) => "a table",
+    }
+}
+
+/// What a line that is not TOML was probably meant to be.
+fn hint_for(line: &str) -> &'static str {
+    let value = line.split_once('=').map_or("", |(_, value)| value.trim());
+    let starts_as_number = value.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+    if line.contains(['“', '”', '„']) {
+        "use straight quotation marks, \"…\""
+    } else if starts_as_number && value.contains('%') {
+        "a share is a part of 1: 50 % is 0.5"
+    } else if starts_as_number && value.contains(',') {
+        "write a decimal point, as in 2.5"
+    } else if starts_as_number && value.contains('/') {
+        "fractions need quotation marks, as in \"2/3\""
+    } else {
+        FORMAT_HINT
     }
 }
 

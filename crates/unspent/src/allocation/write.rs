@@ -3,8 +3,6 @@
 use std::fmt::Write;
 
 use super::{Allocation, Level};
-use crate::bounds::Round;
-use crate::exact::Rational;
 
 impl Allocation {
     /// The text of an allocation file.
@@ -23,10 +21,13 @@ impl Allocation {
         entry("record", &self.record);
         entry("neighbours", self.neighbours.name());
         if let Some(delta) = &self.delta {
-            entry("delta", &short(delta.value()));
+            entry("delta", &delta.value().to_short());
         }
         if let Some(conversion) = self.conversion {
             entry("conversion", conversion.name());
+        }
+        if let Some(epsilon) = &self.epsilon {
+            let _ = writeln!(text, "epsilon = \"{}\"", epsilon.value().to_short());
         }
         if !self.nested {
             text += "nested = false\n";
@@ -72,12 +73,6 @@ impl Allocation {
 
 /// Characters up to which a fraction is still to be read.
 const SHORT: usize = 80;
-
-/// `1e-10` rather than `0.0000000001`, where that is exact.
-fn short(x: &Rational) -> String {
-    let text = x.to_decimal(17, Round::Down);
-    if text == x.to_decimal(17, Round::Up) { text } else { x.to_string() }
-}
 
 fn list(names: &[String]) -> String {
     format!("[{}]", names.iter().map(|n| quoted(n)).collect::<Vec<_>>().join(", "))

@@ -33,6 +33,10 @@ pub struct Recalibration {
     pub delta: Rational,
     /// `total` if all levels were scaled alike, `level` if each by itself.
     pub scope: &'static str,
+    /// The ε that the conversion published for the whole release, if that is what was kept.
+    pub published: Option<Figure>,
+    /// Whether the whole release now exceeds it, as it may if each level was scaled by itself.
+    pub exceeds: bool,
     /// The total, then every level.
     pub rows: Vec<Row>,
     /// The result.
@@ -92,7 +96,15 @@ impl Allocation {
             factors = vec![composition.scale_meeting(&target)?.satisfying; scopes.len()];
             promises[0] = Some(target);
         }
-        let allocation = self.scaled(&factors)?;
+        let kept = promises[0].as_ref().map(|target| target.epsilon.clone());
+        let allocation = self.scaled(&factors)?.promising(delta.clone(), kept);
+        // What one conversion published for the whole, which levels calibrated by themselves may exceed together.
+        let published = match promise {
+            Promise::Published(_) => {
+                Some(target(&before.composition(&Scope::Total)?, promise, &delta)?.epsilon)
+            }
+            Promise::Epsilon(_) => None,
+        };
         let after = Release::from(allocation.clone());
         let common = factors.first().filter(|first| factors.iter().all(|f| f == *first)).cloned();
         let mut rows = vec![];
@@ -114,7 +126,17 @@ impl Allocation {
                 tight_after: new.epsilon(&delta)?.into(),
             });
         }
+        let exceeds = each_level
+            && match &published {
+                Some(epsilon) => {
+                    let target = Target { epsilon: epsilon.clone(), delta: delta.clone() };
+                    certify(&after.composition(&Scope::Total)?, &target).is_err()
+                }
+                None => false,
+            };
         Ok(Recalibration {
+            published: published.map(|epsilon| Figure::Exact(epsilon.value().clone())),
+            exceeds,
             name: self.name().into(),
             neighbours: self.neighbours().name(),
             delta: delta.value().clone(),
