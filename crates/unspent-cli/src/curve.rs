@@ -431,9 +431,9 @@ impl TradeoffArguments {
 /// Rates dense at both ends. The function is convex, so that chords lie above it: they must not be seen to.
 pub fn smooth_rates(from: &Rational, to: &Rational) -> unspent::Result<Vec<Rational>> {
     let one = Rational::from(1);
-    let small = grid::logarithmic(&"1e-6".parse()?, &one, SMOOTH / 2);
+    let small = grid::logarithmic(&"1e-6".parse()?, &one, SMOOTH / 3);
     let mirrored = small.iter().map(|rate| &one - rate);
-    let mut rates: Vec<Rational> = mirrored.chain(grid::linear(from, to, SMOOTH / 2)).collect();
+    let mut rates: Vec<Rational> = mirrored.chain(grid::linear(from, to, SMOOTH / 3)).collect();
     rates.extend(small);
     rates.retain(|rate| from <= rate && rate <= to);
     rates.sort();

@@ -17,12 +17,11 @@ mod decimal;
 mod document;
 mod grid;
 mod output;
-// Bars and points with intervals wait for the figures that need them.
-#[allow(dead_code)]
 mod plot;
 mod presets;
 mod render;
 mod report;
+mod reproduce;
 mod source;
 mod usage;
 
@@ -58,6 +57,7 @@ enum Command {
     Curve(curve::Arguments),
     Tradeoff(curve::TradeoffArguments),
     Compare(compare::Arguments),
+    Reproduce(reproduce::Arguments),
     Account(account::Arguments),
 }
 
@@ -125,6 +125,7 @@ fn run() -> Result<(), Failure> {
         Command::Curve(arguments) => arguments.run(),
         Command::Tradeoff(arguments) => arguments.run(),
         Command::Compare(arguments) => arguments.run(),
+        Command::Reproduce(arguments) => arguments.run(),
         Command::Account(arguments) => {
             let json = arguments.json;
             let report = account::parse(&arguments)?.answer()?;

@@ -57,6 +57,9 @@ pub struct Knot {
     pub misses: Bounds<Magnitude>,
 }
 
+/// Relative width of δ that is enough to find the best test by.
+const STEERING: f64 = 1e-3;
+
 /// Most knots that are listed at a time.
 const MAX_KNOTS: u64 = 100_000;
 
@@ -171,11 +174,11 @@ impl Composition {
     }
 
     /// `H` at any real ε.
-    fn value_at(&self, alpha: &Rational, epsilon: &Rational) -> Value {
+    fn value_at(&self, alpha: &Rational, epsilon: &Rational, tolerance: f64) -> Value {
         let zero = Rational::integer(0);
         if *epsilon >= zero {
             let at = Point::new(epsilon.clone());
-            let delta = self.accountant().delta(&at, self.aim());
+            let delta = self.accountant().delta(&at, tolerance);
             let (low, high) = alpha.to_magnitude_bounds();
             let end = |delta: Magnitude, alpha: Magnitude, round| {
                 delta.add(exp(at.dd, round).mul(alpha, round), round)
@@ -196,7 +199,7 @@ impl Composition {
             return Value { f: f.intersect(&power.complement()), power };
         }
         let at = Point::new(&zero - epsilon);
-        let delta = self.accountant().delta(&at, self.aim());
+        let delta = self.accountant().delta(&at, tolerance);
         let (low, high) = (&Rational::integer(1) - alpha).to_magnitude_bounds();
         let end = |rest: Magnitude, delta: Magnitude, round| {
             exp(at.dd.neg(), round).mul(rest.sub(delta, round), round)
@@ -226,11 +229,15 @@ impl Composition {
         let cost = |v: &Value| {
             if by_power { v.power.upper().ln(Round::Up) } else { -v.f.lower().ln(Round::Down) }
         };
-        let at = |epsilon: f64| self.value_at(alpha, &Rational::from_f64("", epsilon).expect("finite"));
+        let within = |epsilon: f64, tolerance| {
+            self.value_at(alpha, &Rational::from_f64("", epsilon).expect("finite"), tolerance)
+        };
+        let at = |epsilon: f64| within(epsilon, self.aim());
         let mu = self.accountant().mu2().sqrt();
         // A wide bracket around the guess; H is unimodal in ε.
         let reach = 3.0 * mu + 1e-3 * guess.abs();
-        let best = golden(|e| cost(&at(e)), guess - reach, guess + reach, 30);
+        // Where to look need not be known well.
+        let best = golden(|e| cost(&within(e, STEERING)), guess - reach, guess + reach, 30);
         self.at_losses(alpha, best, by_power).unwrap_or_else(|| {
             // Finer and finer steps, until the curvature no longer shows through the width of δ.
             let middle = at(best);
@@ -255,7 +262,7 @@ impl Composition {
         const RIVALS: usize = 20;
         let lattice = self.accountant().losses()?;
         let index = lattice.strike(&Rational::from_f64("", epsilon).ok()?).above;
-        let value = |k: &BigInt| self.value_at(alpha, &lattice.loss(k));
+        let value = |k: &BigInt| self.value_at(alpha, &lattice.loss(k), self.aim());
         let worse = |a: &Value, b: &Value| {
             if by_power { a.power.lower() >= b.power.upper() } else { a.f.upper() <= b.f.lower() }
         };

@@ -137,12 +137,7 @@ impl Rho {
     /// `e^{−(ε−ρ)²/4ρ}` for ε > ρ, otherwise 1: Bun and Steinke's δ at ε.
     #[must_use]
     pub fn delta_bun_steinke(&self, epsilon: &Epsilon) -> Magnitude {
-        let gap = epsilon.value() - &self.0;
-        if !gap.is_positive() {
-            return Magnitude::ONE;
-        }
-        let exponent = (&(&gap * &gap) / &(&self.0 * &Rational::integer(4))).to_dd().neg();
-        Magnitude::exp(exponent, exponent.hi.abs() * float::DD_UNIT, Round::Up)
+        bun_steinke_delta(self.0.to_dd(), epsilon.value().to_dd())
     }
 
     /// `inf_{α>1} e^{(α−1)(ρα−ε)}·(1−1/α)^α/(α−1)`, at most 1: Canonne, Kamath and Steinke's δ at ε.
@@ -156,60 +151,83 @@ impl Rho {
 ///
 /// A release that is (ε, δ)-private has `f(α) ≥ max(0, 1 − δ − e^ε·α, e^{−ε}·(1 − δ − α))`, for every ε. Any ε
 /// gives a valid bound: a grid of them says where to look, and the best one nearby is evaluated rounding down.
-pub(crate) struct Tradeoff<'a> {
-    rho: &'a Rho,
+pub(crate) struct Tradeoff {
+    rho: Dd,
     conversion: Conversion,
-    grid: Vec<f64>,
-    deltas: Vec<Magnitude>,
+    step: f64,
+    grid: Vec<Promise>,
 }
 
-impl<'a> Tradeoff<'a> {
+/// (ε, δ) as `e^ε`, rounded up, its inverse, rounded down, and δ, rounded up.
+#[derive(Clone, Copy)]
+struct Promise {
+    factor: Magnitude,
+    inverse: Magnitude,
+    delta: Magnitude,
+}
+
+impl Tradeoff {
     const GRID: usize = 256;
 
-    pub fn new(rho: &'a Rho, conversion: Conversion) -> Tradeoff<'a> {
+    pub fn new(rho: &Rho, conversion: Conversion) -> Tradeoff {
         // Up to where δ is 10⁻⁶⁰: for α beyond that the bound is all but 1 − α anyway.
         let tiny = Delta::new(Rational::power_of_ten(-60)).expect("a probability");
         let step = rho.epsilon(conversion, &tiny) / Self::GRID as f64;
-        let grid: Vec<f64> = (0..=Self::GRID).map(|i| step * i as f64).collect();
-        let deltas = grid.iter().map(|e| rho.delta(conversion, &exactly(*e))).collect();
-        Tradeoff { rho, conversion, grid, deltas }
+        let mut tradeoff = Tradeoff { rho: rho.0.to_dd(), conversion, step, grid: vec![] };
+        tradeoff.grid = (0..=Self::GRID).map(|i| tradeoff.promise(step * i as f64)).collect();
+        tradeoff
+    }
+
+    fn promise(&self, epsilon: f64) -> Promise {
+        let at = Dd::from(epsilon);
+        Promise {
+            factor: Magnitude::exp(at, 0.0, Round::Up),
+            inverse: Magnitude::exp(at.neg(), 0.0, Round::Down),
+            delta: match self.conversion {
+                Conversion::BunSteinke => bun_steinke_delta(self.rho, at),
+                Conversion::CanonneKamathSteinke => canonne_kamath_steinke_delta(self.rho, at),
+            },
+        }
     }
 
     /// Not above what the conversion guarantees at α.
     pub fn at(&self, alpha: &Alpha) -> Magnitude {
-        let best =
-            |by: fn(&Rational, f64, Magnitude) -> Magnitude| {
-                let at = |e: f64| by(alpha.value(), e, self.rho.delta(self.conversion, &exactly(e)));
-                let values =
-                    self.grid.iter().zip(&self.deltas).map(|(e, delta)| by(alpha.value(), *e, *delta));
-                let (i, value) = values.enumerate().fold((0, Magnitude::ZERO), |best, (i, value)| {
-                    if best.1 < value { (i, value) } else { best }
-                });
-                let (low, high) = (self.grid[i.saturating_sub(1)], self.grid[(i + 1).min(Self::GRID)]);
-                let cost = |e: f64| -at(e).ln(Round::Down).max(-1e300);
-                let refined = at(golden(cost, low, high, 20));
-                if value < refined { refined } else { value }
-            };
-        let (steep, flat) = (best(steep), best(flat));
+        let most = alpha.value().to_magnitude_bounds().1;
+        let rest = (&Rational::integer(1) - alpha.value()).to_magnitude_bounds().0;
+        // 1 − δ − e^ε·α and e^{−ε}·(1 − α − δ), rounded down, and at least 0.
+        let steep = |p: &Promise| {
+            Magnitude::ONE.sub(p.delta.add(p.factor.mul(most, Round::Up), Round::Up), Round::Down)
+        };
+        let flat = |p: &Promise| p.inverse.mul(rest.sub(p.delta, Round::Down), Round::Down);
+        let (steep, flat) = (self.best(steep), self.best(flat));
         if steep < flat { flat } else { steep }
+    }
+
+    /// The largest of a bound over ε: the best of the grid, or a better one next to it.
+    fn best(&self, bound: impl Fn(&Promise) -> Magnitude) -> Magnitude {
+        let (i, value) =
+            self.grid.iter().map(&bound).enumerate().fold((0, Magnitude::ZERO), |best, (i, value)| {
+                if best.1 < value { (i, value) } else { best }
+            });
+        let end = |i: usize| self.step * i.min(Self::GRID) as f64;
+        let at = |e: f64| bound(&self.promise(e));
+        let cost = |e: f64| -at(e).ln(Round::Down).max(-1e300);
+        let refined = at(golden(cost, end(i.saturating_sub(1)), end(i + 1), 12));
+        if value < refined { refined } else { value }
     }
 }
 
-fn exactly(epsilon: f64) -> Epsilon {
-    Rational::from_f64("epsilon", epsilon).and_then(Epsilon::new).expect("a finite epsilon")
-}
-
-/// `1 − δ − e^ε·α`, rounded down, and at least 0.
-fn steep(alpha: &Rational, epsilon: f64, delta: Magnitude) -> Magnitude {
-    let e = Magnitude::exp(Dd::from(epsilon), 0.0, Round::Up);
-    let taken = delta.add(e.mul(alpha.to_magnitude_bounds().1, Round::Up), Round::Up);
-    Magnitude::ONE.sub(taken, Round::Down)
-}
-
-/// `e^{−ε}·(1 − δ − α)`, rounded down, and at least 0.
-fn flat(alpha: &Rational, epsilon: f64, delta: Magnitude) -> Magnitude {
-    let rest = (&Rational::integer(1) - alpha).to_magnitude_bounds().0.sub(delta, Round::Down);
-    Magnitude::exp(Dd::from(-epsilon), 0.0, Round::Down).mul(rest, Round::Down)
+/// [`Rho::delta_bun_steinke`] for ρ and ε known to within a few units of double-double.
+fn bun_steinke_delta(rho: Dd, epsilon: Dd) -> Magnitude {
+    let gap = epsilon.sub(rho);
+    if gap.hi <= 0.0 {
+        return Magnitude::ONE;
+    }
+    let exponent = gap.mul(gap).div(rho.scale(4.0));
+    // The gap is off by a few units of ε + ρ, the exponent by that times gap/2ρ, and by a few units of itself.
+    let slack = float::DD_UNIT * (16.0 * exponent.hi + 16.0 * gap.hi * (epsilon.hi + rho.hi) / rho.hi);
+    let delta = Magnitude::exp(exponent.neg(), slack, Round::Up);
+    if delta < Magnitude::ONE { delta } else { Magnitude::ONE }
 }
 
 /// [`Rho::delta_canonne_kamath_steinke`] for ρ and ε known to within a few units of double-double.

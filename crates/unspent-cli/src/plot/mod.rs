@@ -6,6 +6,7 @@
 //! and is told from the baselines by width, dashes and markers where colour is lost.
 
 mod clip;
+mod data;
 mod layout;
 mod png;
 mod style;
@@ -13,11 +14,13 @@ mod svg;
 mod text;
 mod ticks;
 
+use serde::Serialize;
+
 pub use png::png;
 pub use svg::svg;
 
 /// A grid of panels that share one legend.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Figure {
     /// Above everything; may be empty, as journals set it in the caption.
     pub title: String,
@@ -34,7 +37,7 @@ pub struct Figure {
 /// One plotting area with its axes.
 ///
 /// An axis label that repeats the panel's neighbour (x: below, y: to the left) is written once.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Panel {
     /// Above the panel; may be empty.
     pub title: String,
@@ -50,7 +53,7 @@ pub struct Panel {
 }
 
 /// A label, a scale and a range.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Axis {
     /// The quantity, with its unit.
     pub label: String,
@@ -79,7 +82,8 @@ impl Axis {
 }
 
 /// How values become lengths.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Scale {
     /// As they are.
     #[default]
@@ -89,7 +93,7 @@ pub enum Scale {
 }
 
 /// Data with what it is and what it is called.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Series {
     /// The entry in the legend; the same label and role in several panels is one entry. Empty: none.
     pub label: String,
@@ -137,7 +141,8 @@ pub enum Role {
 /// The values of a series.
 ///
 /// NaN leaves a gap. An infinite value, as the logarithm of 0, runs off the panel.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Data {
     /// A curve through `(x, y)`.
     Line(Vec<(f64, f64)>),
@@ -150,7 +155,7 @@ pub enum Data {
 }
 
 /// The length of a bar.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Bar {
     /// Where it ends. It starts at 0, and on a log axis at the edge.
     pub value: f64,
@@ -159,7 +164,7 @@ pub struct Bar {
 }
 
 /// A point and how well it is known.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Interval {
     /// Its x, or the number of its category, from 0.
     pub at: f64,

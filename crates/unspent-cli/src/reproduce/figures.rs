@@ -2,8 +2,8 @@
 
 use unspent::residual::against_gaussian;
 use unspent::{
-    Alpha, Composition, Conversion, Curve, Delta, DiscreteGaussian, Epsilon, Magnitude, Rational, Release, Result, Rho,
-    Round, Scope, TradeoffCurve,
+    Alpha, Composition, Conversion, Curve, Delta, DiscreteGaussian, Epsilon, Magnitude, Rational, Release,
+    Result, Rho, Round, Scope, TradeoffCurve,
 };
 
 use super::published::LEVELS;
@@ -68,7 +68,10 @@ fn by_level(
     let figure = Figure {
         title: caption.into(),
         subtitle: subtitle.into(),
-        notes: vec!["2022-08-25 allocation as read by Su, Su and Wang; add-remove neighbours; each level by itself.".into()],
+        notes: vec![
+            "2022-08-25 allocation as read by Su, Su and Wang; add-remove neighbours; each level by itself."
+                .into(),
+        ],
         columns: 4,
         panels: panels.collect::<Result<_>>()?,
     };
@@ -280,7 +283,11 @@ fn probabilities(_: &Study) -> Result<StudyFigure> {
             x: Axis::linear("y"),
             y: Axis::linear("probability"),
             series: vec![
-                Series::line("φ(y/B)/B", Role::Baseline(0), law.iter().map(|(y, _, g)| (*y as f64, *g)).collect()),
+                Series::line(
+                    "φ(y/B)/B",
+                    Role::Baseline(0),
+                    law.iter().map(|(y, _, g)| (*y as f64, *g)).collect(),
+                ),
                 Series::points("P[X₁ + X₂ = y]", Role::Guarantee, law.iter().map(exact).collect()),
             ],
             ..Panel::default()
@@ -399,7 +406,11 @@ fn gains(study: &Study, name: &str, percent: bool) -> Result<Panel> {
         y: Axis::linear(y),
         series: vec![
             Series::line("over Bun–Steinke", Role::Baseline(1), line(|p| p.bun_steinke)),
-            Series::line("over Canonne–Kamath–Steinke", Role::Baseline(0), line(|p| p.canonne_kamath_steinke)),
+            Series::line(
+                "over Canonne–Kamath–Steinke",
+                Role::Baseline(0),
+                line(|p| p.canonne_kamath_steinke),
+            ),
         ],
         ..Panel::default()
     })
@@ -407,7 +418,9 @@ fn gains(study: &Study, name: &str, percent: bool) -> Result<Panel> {
 
 fn gain(study: &Study) -> Result<StudyFigure> {
     let subtitle = "how much smaller the tight ε is";
-    by_level("supplement-5-gain", "Supplement: gain in ε against δ", subtitle, |name| gains(study, name, false))
+    by_level("supplement-5-gain", "Supplement: gain in ε against δ", subtitle, |name| {
+        gains(study, name, false)
+    })
 }
 
 fn gain_percent(study: &Study) -> Result<StudyFigure> {

@@ -53,7 +53,13 @@ pub struct EpsilonAt {
 
 /// Values of ε in the text.
 pub const EPSILONS: [EpsilonAt; 4] = [
-    EpsilonAt { level: "State", delta: "1e-11", bureau: Some("11.07"), tight: Some("10.13"), reduction: Some("8.50") },
+    EpsilonAt {
+        level: "State",
+        delta: "1e-11",
+        bureau: Some("11.07"),
+        tight: Some("10.13"),
+        reduction: Some("8.50"),
+    },
     EpsilonAt { level: "State", delta: "1e-5", bureau: Some("7.79"), tight: Some("6.57"), reduction: None },
     EpsilonAt { level: "US", delta: "1e-11", bureau: Some("2.79"), tight: None, reduction: None },
     EpsilonAt { level: "Block", delta: "1e-11", bureau: None, tight: None, reduction: Some("13.76") },
@@ -90,10 +96,38 @@ pub struct Simulated {
 
 /// The figures in the text.
 pub const SIMULATED: [Simulated; 4] = [
-    Simulated { geography: "state", level: "State", mse: "14.14", mae: "7.39", mse_cut: "14.01", mae_cut: "7.83" },
-    Simulated { geography: "county", level: "County", mse: "17.44", mae: "9.40", mse_cut: "17.31", mae_cut: "8.80" },
-    Simulated { geography: "tract", level: "Tract Subset", mse: "15.45", mae: "8.47", mse_cut: "15.21", mae_cut: "8.40" },
-    Simulated { geography: "block", level: "Block", mse: "24.78", mae: "13.26", mse_cut: "24.65", mae_cut: "13.14" },
+    Simulated {
+        geography: "state",
+        level: "State",
+        mse: "14.14",
+        mae: "7.39",
+        mse_cut: "14.01",
+        mae_cut: "7.83",
+    },
+    Simulated {
+        geography: "county",
+        level: "County",
+        mse: "17.44",
+        mae: "9.40",
+        mse_cut: "17.31",
+        mae_cut: "8.80",
+    },
+    Simulated {
+        geography: "tract",
+        level: "Tract Subset",
+        mse: "15.45",
+        mae: "8.47",
+        mse_cut: "15.21",
+        mae_cut: "8.40",
+    },
+    Simulated {
+        geography: "block",
+        level: "Block",
+        mse: "24.78",
+        mae: "13.26",
+        mse_cut: "24.65",
+        mae_cut: "13.14",
+    },
 ];
 
 /// The overall promise, (ε, δ).

@@ -3,8 +3,8 @@
 use unspent::certificate::Certificate;
 use unspent::residual::{absolute_residual, against_gaussian, largest_difference};
 use unspent::{
-    Allocation, Composition, Conversion, Delta, Epsilon, Magnitude, Promise, Rational, Release, Result, Rho, Round,
-    Scope,
+    Allocation, Composition, Conversion, Delta, Epsilon, Magnitude, Promise, Rational, Release, Result, Rho,
+    Round, Scope,
 };
 
 use super::published::{self, EPSILONS, LEVELS, RESIDUALS, SIMULATED};
@@ -128,7 +128,14 @@ impl Study {
         Ok(Study::level(release, name)?.groups()[0].mechanism.sigma2().clone())
     }
 
-    fn claim(&mut self, what: String, place: &'static str, published: &str, computed: f64, why: &str) -> Verdict {
+    fn claim(
+        &mut self,
+        what: String,
+        place: &'static str,
+        published: &str,
+        computed: f64,
+        why: &str,
+    ) -> Verdict {
         let verdict = Verdict::of(published, computed);
         self.claims.push(Claim {
             what,
@@ -229,7 +236,13 @@ impl Study {
                     ];
                     for (printed, quantity, computed) in numbers {
                         let Some(printed) = printed else { continue };
-                        verdicts.push(self.claim(what(quantity), "sections 1 and 2.1", printed, computed, ""));
+                        verdicts.push(self.claim(
+                            what(quantity),
+                            "sections 1 and 2.1",
+                            printed,
+                            computed,
+                            "",
+                        ));
                     }
                 }
                 let show = |x: Option<&'static str>| x.unwrap_or_default().to_string();
@@ -287,7 +300,8 @@ impl Study {
     fn residuals(&mut self) -> Result<()> {
         let mut rows = vec![];
         for (n, row) in RESIDUALS {
-            for (sigma2, printed) in ["1", "5", "10", "16"].iter().zip(row.into_iter().chain(["≪ 1e-100"])) {
+            for (sigma2, printed) in ["1", "5", "10", "16"].iter().zip(row.into_iter().chain(["≪ 1e-100"]))
+            {
                 let exactly: Rational = sigma2.parse()?;
                 let bound = absolute_residual(&exactly, n)?;
                 let difference = largest_difference(&exactly, n)?;
@@ -374,14 +388,39 @@ impl Study {
         let down = |x: f64| Magnitude::from_f64(x).to_decimal(15, Round::Down);
         let at_configured = configured.epsilon(Conversion::BunSteinke, &delta_exact);
         let rows = vec![
-            row("ε by Bun–Steinke, ρ = 3.65 as the paper reads it", "", up(rho.epsilon(Conversion::BunSteinke, &delta_exact)), String::new()),
-            row("ε by Bun–Steinke, ρ = 235225/64516 as configured", epsilon, up(at_configured), verdict(epsilon, at_configured)),
-            row("ε by Canonne–Kamath–Steinke, ρ = 3.65", "", up(rho.epsilon(Conversion::CanonneKamathSteinke, &delta_exact)), String::new()),
+            row(
+                "ε by Bun–Steinke, ρ = 3.65 as the paper reads it",
+                "",
+                up(rho.epsilon(Conversion::BunSteinke, &delta_exact)),
+                String::new(),
+            ),
+            row(
+                "ε by Bun–Steinke, ρ = 235225/64516 as configured",
+                epsilon,
+                up(at_configured),
+                verdict(epsilon, at_configured),
+            ),
+            row(
+                "ε by Canonne–Kamath–Steinke, ρ = 3.65",
+                "",
+                up(rho.epsilon(Conversion::CanonneKamathSteinke, &delta_exact)),
+                String::new(),
+            ),
             row("ε with the first term of δ alone, as in the paper", "", up(one_term), String::new()),
             row("ε, tight: at most", "", up(tight.upper()), String::new()),
             row("ε, tight: at least", "", down(tight.lower()), String::new()),
-            row("less variance at (21.97, 1e-10), %, first term alone", published::OVERALL_REDUCTION, format!("{:.4}", 100.0 * one), verdict(published::OVERALL_REDUCTION, 100.0 * one)),
-            row("less variance at (21.97, 1e-10), %, both terms", published::OVERALL_REDUCTION, format!("{:.4}", 100.0 * both), verdict(published::OVERALL_REDUCTION, 100.0 * both)),
+            row(
+                "less variance at (21.97, 1e-10), %, first term alone",
+                published::OVERALL_REDUCTION,
+                format!("{:.4}", 100.0 * one),
+                verdict(published::OVERALL_REDUCTION, 100.0 * one),
+            ),
+            row(
+                "less variance at (21.97, 1e-10), %, both terms",
+                published::OVERALL_REDUCTION,
+                format!("{:.4}", 100.0 * both),
+                verdict(published::OVERALL_REDUCTION, 100.0 * both),
+            ),
         ];
         self.tables.push(Table {
             id: "table-4-overall",
@@ -438,7 +477,8 @@ impl Study {
             published: published::SLOPE.into(),
             computed: String::new(),
             verdict: Verdict::NotComputed,
-            why: "The mean of three draws; with many draws, and an interval, it joins with the regression.".into(),
+            why: "The mean of three draws; with many draws, and an interval, it joins with the regression."
+                .into(),
         });
         self.tables.push(Table {
             id: "table-5-error",

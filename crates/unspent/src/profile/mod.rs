@@ -288,7 +288,9 @@ impl Accountant {
         let patient = tolerance < QUICK_TOLERANCE || !matches!(payoff, Payoff::Call | Payoff::Covered);
         let period = if patient { self.thorough_period() } else { self.period() };
         let exact = period.and_then(|(l, sieve)| self.solve_on(l, sieve, payoff, at));
-        let narrow = exact.is_some_and(|bounds| bounds.relative_width() <= SPARSE);
+        // Who asks for less gets by with less.
+        let enough = SPARSE.max(1e-6 * tolerance);
+        let narrow = exact.is_some_and(|bounds| bounds.relative_width() <= enough);
         let enumerated = match self.atoms {
             Some(_) if !narrow => enumeration::solve(&self.spectrum, payoff, at),
             _ => None,
