@@ -1,10 +1,23 @@
 # `make test` is all a fresh machine with a Rust toolchain needs; the rest is for those who change things.
 
-.PHONY: test check bench oracle oracle-reference
+.PHONY: test check bench browser gallery oracle oracle-reference
 
 # Unit, integration, command-line and documentation tests.
 test:
 	cargo test --workspace --locked
+
+# What the test of the report's page needs besides: Debian's Chromium, if there is none and it may be installed, and
+# the driver from npm. Without them that one test is skipped, by name.
+browser:
+	test -x /usr/bin/chromium || { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq chromium > /dev/null; }
+	mkdir -p target/browser
+	cd target/browser && { test -d node_modules/playwright-core || npm install --silent --no-save playwright-core@1.64.1; }
+
+# The README's pictures.
+gallery:
+	cargo run --release --locked -- reproduce --force --no-png --out target/gallery
+	cp target/gallery/figures/figure-1-curves.svg target/gallery/figures/figure-3-tradeoff.svg \
+		target/gallery/figures/figure-6-overall.svg docs/
 
 # Formatting, lints and documentation, warnings denied.
 check:

@@ -41,7 +41,7 @@ pub fn all(study: &Study, progress: &mut dyn FnMut(&str)) -> Result<Vec<StudyFig
         ("probabilities and their approximation", probabilities),
         ("the American Community Survey", survey),
         ("the overall trade-off function", overall_tradeoff),
-        ("the trade-off function of County, near its ends", zoomed_tradeoff),
+        ("the trade-off function of County, near its end", zoomed_tradeoff),
         ("gain in epsilon", gain),
         ("gain in epsilon, in percent", gain_percent),
     ];
@@ -134,8 +134,8 @@ fn epsilons(study: &Study) -> Result<StudyFigure> {
                 rho.epsilon(Conversion::BunSteinke, &delta),
             ];
             for (bars, value) in bars.iter_mut().zip(values) {
-                let label = Magnitude::from_f64(value).to_decimal(if value < 1.0 { 2 } else { 3 }, Round::Up);
-                bars.push(Bar { value, label });
+                // To two decimals, up.
+                bars.push(Bar { value, label: format!("{:.2}", (100.0 * value).ceil() / 100.0) });
             }
         }
         let [tight, cks, bun_steinke] = bars;
@@ -166,13 +166,11 @@ fn epsilons(study: &Study) -> Result<StudyFigure> {
 }
 
 /// Misses against false alarms, tight and by Bun and Steinke's conversion.
-fn tradeoff(release: &Release, scope: &Scope, rates: &[Rational], log: bool) -> Result<[Vec<(f64, f64)>; 2]> {
-    let rates = rates.iter().cloned().map(Alpha::new).collect::<Result<Vec<_>>>()?;
-    let curve = TradeoffCurve::new(release, scope, &rates)?;
-    let scaled = |x: Magnitude, round| if log { x.log10(round) } else { x.to_f64(round) };
+fn tradeoff(release: &Release, scope: &Scope, rates: &[Alpha]) -> Result<[Vec<(f64, f64)>; 2]> {
+    let curve = TradeoffCurve::new(release, scope, rates)?;
     let line = |pick: fn(&unspent::curve::TradeoffPoint) -> Magnitude| {
         let at = |p: &unspent::curve::TradeoffPoint| {
-            (scaled(p.alpha.to_bounds().lower(), Round::Down), scaled(pick(p), Round::Down))
+            (p.alpha.to_bounds().lower().to_f64(Round::Down), pick(p).to_f64(Round::Down))
         };
         curve.points.iter().map(at).collect()
     };
@@ -180,42 +178,34 @@ fn tradeoff(release: &Release, scope: &Scope, rates: &[Rational], log: bool) -> 
 }
 
 /// The three trade-off functions of a figure, and guessing.
-fn tradeoff_panel(
-    same: &Release,
-    reduced: &Release,
-    scope: &Scope,
-    (from, to, log): (&str, &str, bool),
-) -> Result<Panel> {
-    let rates = smooth_rates(&number(from), &number(to))?;
-    let [tight, bun_steinke] = tradeoff(same, scope, &rates, log)?;
-    let [less, _] = tradeoff(reduced, scope, &rates, log)?;
-    let one = Rational::from(1);
-    let scaled = |x: &Rational| if log { x.to_bounds().log10().lower() } else { x.to_f64() };
-    let guess = rates.iter().map(|rate| (scaled(rate), scaled(&(&one - rate)))).collect();
-    let series = vec![
-        Series::line(TIGHT, Role::Guarantee, tight),
-        Series::line(REDUCED, Role::Alternative, less),
-        Series::line(BUN_STEINKE, Role::Baseline(1), bun_steinke),
-        Series::line("guessing", Role::Reference, guess),
-    ];
-    let (x, y) = ("α, rate of false alarms", "rate of misses");
-    Ok(if log {
-        Panel { x: Axis::log10(x), y: Axis::log10(y), series, ..Panel::default() }
-    } else {
-        let axis = |label| Axis::linear(label).between(0.0, 1.0);
-        Panel { x: axis(x), y: axis(y), series, ..Panel::default() }
+fn tradeoff_panel(same: &Release, reduced: &Release, scope: &Scope) -> Result<Panel> {
+    let rates = smooth_rates(&Rational::from(0), &Rational::from(1))?;
+    let rates = rates.into_iter().map(Alpha::new).collect::<Result<Vec<_>>>()?;
+    let [tight, bun_steinke] = tradeoff(same, scope, &rates)?;
+    let [less, _] = tradeoff(reduced, scope, &rates)?;
+    let axis = |label| Axis::linear(label).between(0.0, 1.0);
+    Ok(Panel {
+        x: axis("α, rate of false alarms"),
+        y: axis("rate of misses"),
+        series: vec![
+            Series::line(TIGHT, Role::Guarantee, tight),
+            Series::line(REDUCED, Role::Alternative, less),
+            Series::line(BUN_STEINKE, Role::Baseline(1), bun_steinke),
+            Series::line("guessing", Role::Reference, vec![(0.0, 1.0), (1.0, 0.0)]),
+        ],
+        ..Panel::default()
     })
 }
 
 fn tradeoffs(study: &Study) -> Result<StudyFigure> {
     let subtitle = "how often the best attacker misses; higher is more private";
     by_level("figure-3-tradeoff", "Figure 3: trade-off functions of the eight levels", subtitle, |name| {
-        tradeoff_panel(&study.release, &study.by_level, &level(name), ("0", "1", false))
+        tradeoff_panel(&study.release, &study.by_level, &level(name))
     })
 }
 
 fn reduced_curves(study: &Study) -> Result<StudyFigure> {
-    let subtitle = "with the noise of Table 1, the tight curve meets Bun and Steinke’s at δ = 10⁻¹¹";
+    let subtitle = "with the noise of Table 1, the tight curve meets Bun and Steinke’s at δ = 10⁻¹¹ (around it State’s ripples with its losses)";
     by_level("figure-4-reduced", "Figure 4: (ε, δ)-curves with reduced noise", subtitle, |name| {
         let to = beyond(&study.release, &level(name), "1e-14")?;
         let [reduced, _, _] = lines(&study.by_level, &level(name), &to)?;
@@ -288,7 +278,7 @@ fn probabilities(_: &Study) -> Result<StudyFigure> {
                     Role::Baseline(0),
                     law.iter().map(|(y, _, g)| (*y as f64, *g)).collect(),
                 ),
-                Series::points("P[X₁ + X₂ = y]", Role::Guarantee, law.iter().map(exact).collect()),
+                Series::points("P[X + X′ = y]", Role::Guarantee, law.iter().map(exact).collect()),
             ],
             ..Panel::default()
         })
@@ -355,7 +345,7 @@ fn survey(_: &Study) -> Result<StudyFigure> {
 
 fn overall_tradeoff(study: &Study) -> Result<StudyFigure> {
     let caption = "Supplement: trade-off function of all eight levels together";
-    let panel = tradeoff_panel(&study.release, &study.overall, &Scope::Total, ("0", "1", false))?;
+    let panel = tradeoff_panel(&study.release, &study.overall, &Scope::Total)?;
     let less = 100.0 * study.overall_reductions.0;
     Ok(StudyFigure {
         id: "supplement-3-tradeoff",
@@ -371,16 +361,48 @@ fn overall_tradeoff(study: &Study) -> Result<StudyFigure> {
 }
 
 fn zoomed_tradeoff(study: &Study) -> Result<StudyFigure> {
-    let caption = "Supplement: the trade-off function of County, near its ends";
-    let panel = tradeoff_panel(&study.release, &study.by_level, &level("County"), ("1e-14", "1", true))?;
+    let caption = "Supplement: the trade-off function of County, near its end";
+    let scope = level("County");
+    let rates: Vec<Alpha> = grid::logarithmic(&number("1e-14"), &number("0.01"), 97)
+        .into_iter()
+        .map(Alpha::new)
+        .collect::<Result<_>>()?;
+    // Near the end misses are all but certain: what is left of 1 is what can be seen, and is an upper bound.
+    let power = |release: &Release| {
+        let composition = release.composition(&scope)?;
+        rates
+            .iter()
+            .map(|alpha| {
+                let x = alpha.value().to_bounds().log10().lower();
+                Ok((x, composition.power(alpha)?.upper().log10(Round::Up)))
+            })
+            .collect::<Result<Vec<_>>>()
+    };
+    let curve = TradeoffCurve::new(&study.release, &scope, &rates)?;
+    let bun_steinke = curve.points.iter().map(|p| {
+        let rest = Magnitude::from_f64(1.0 - p.bun_steinke.to_f64(Round::Down));
+        (p.alpha.to_bounds().log10().lower(), rest.log10(Round::Up))
+    });
+    let panel = Panel {
+        x: Axis::log10("α, rate of false alarms"),
+        y: Axis::log10("power: 1 − rate of misses, at most"),
+        series: vec![
+            Series::line(TIGHT, Role::Guarantee, power(&study.release)?),
+            Series::line(REDUCED, Role::Alternative, power(&study.by_level)?),
+            Series::line(BUN_STEINKE, Role::Baseline(1), bun_steinke.collect()),
+        ],
+        ..Panel::default()
+    };
     Ok(StudyFigure {
         id: "supplement-4-zoom",
         caption: caption.into(),
         figure: Figure {
             title: caption.into(),
-            subtitle: "both rates on log axes".into(),
+            subtitle: "what the best attacker gains at tiny rates of false alarms; lower is more private".into(),
             notes: vec![
-                "With reduced noise the function falls below Bun and Steinke’s only where one of the rates is very small. Add-remove neighbours.".into(),
+                "With reduced noise the attacker gains more than Bun and Steinke’s bound allows only where false alarms are rarer than one in some 6·10¹². \
+                 Add-remove neighbours."
+                    .into(),
             ],
             columns: 1,
             panels: vec![panel],

@@ -120,15 +120,17 @@ fn found(body: &mut String, study: &Study) {
         100.0 * one,
         100.0 * both,
     );
+    // One sentence a reason, with all numbers it is the reason for.
+    let mut reasons: Vec<(&str, Vec<String>)> = vec![];
     for claim in study.claims.iter().filter(|claim| claim.verdict == Verdict::Differs) {
-        let _ = writeln!(
-            body,
-            "<li>{}: published {}, computed {}. {}</li>",
-            marked(&claim.what),
-            claim.published,
-            claim.computed,
-            marked(&claim.why)
-        );
+        let numbers = format!("{}: {} published, {} computed", claim.what, claim.published, claim.computed);
+        match reasons.iter_mut().find(|(why, _)| *why == claim.why) {
+            Some((_, list)) => list.push(numbers),
+            None => reasons.push((&claim.why, vec![numbers])),
+        }
+    }
+    for (why, numbers) in reasons {
+        let _ = writeln!(body, "<li>{} <small>({})</small></li>", marked(why), marked(&numbers.join("; ")));
     }
     *body += "</ul>\n</section>\n";
 }
@@ -170,15 +172,13 @@ fn table(body: &mut String, table: &Table) {
 
 fn figure(body: &mut String, figure: &StudyFigure) {
     let data = serde_json::to_string(&figure.figure).expect("numbers and texts").replace('<', "\\u003c");
-    let notes: Vec<String> = figure.figure.notes.iter().map(|note| marked(note)).collect();
     let id = figure.id;
     let _ = write!(
         body,
         "<figure class=\"chart\" id=\"{id}\">\n{}\n<script type=\"application/json\">{data}</script>\n\
-         <figcaption><b>{}.</b> {} <a href=\"figures/{id}.csv\">Data as CSV</a></figcaption>\n</figure>\n",
+         <figcaption><b>{}.</b> <a href=\"figures/{id}.csv\">Data as CSV</a></figcaption>\n</figure>\n",
         plot::svg(&figure.figure),
-        marked(&figure.caption),
-        notes.join(" ")
+        marked(&figure.caption)
     );
 }
 

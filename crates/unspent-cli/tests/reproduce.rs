@@ -1,0 +1,273 @@
+//! `unspent reproduce`: the tables against golden ones, the data behind the figures, and the page in a browser.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::LazyLock;
+
+/// A directory of its own, gone at the end.
+struct Place(PathBuf);
+
+impl Place {
+    fn new(name: &str) -> Place {
+        let path = std::env::temp_dir().join(format!("unspent-reproduce-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Place(path)
+    }
+
+    fn run(&self, arguments: &str) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_unspent"));
+        command.current_dir(&self.0).args(arguments.split_whitespace()).output().unwrap()
+    }
+
+    fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> =
+            fs::read_dir(&self.0).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into()).collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The whole study, computed once for all tests.
+static STUDY: LazyLock<PathBuf> = LazyLock::new(|| {
+    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("reproduce");
+    let output = Command::new(env!("CARGO_BIN_EXE_unspent"))
+        .args(["reproduce", "--force", "--out"])
+        .arg(&place)
+        .output()
+        .unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), errors.as_str()), (Some(0), ""), "quiet in a pipe");
+    place
+});
+
+/// Fields of a CSV, in which quotation marks may stand around commas.
+fn rows(text: &str) -> Vec<Vec<String>> {
+    text.lines()
+        .map(|line| {
+            let mut fields = vec![String::new()];
+            let mut quoted = false;
+            for c in line.chars() {
+                match c {
+                    '"' => quoted = !quoted,
+                    ',' if !quoted => fields.push(String::new()),
+                    c => fields.last_mut().unwrap().push(c),
+                }
+            }
+            fields
+        })
+        .collect()
+}
+
+fn read(file: &str) -> String {
+    fs::read_to_string(STUDY.join(file)).unwrap_or_else(|e| panic!("{file}: {e}"))
+}
+
+#[test]
+fn tables_are_the_golden_ones() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let mut seen = 0;
+    for entry in fs::read_dir(golden).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let (ours, golden) =
+            (rows(&read(&format!("tables/{name}"))), rows(&fs::read_to_string(&path).unwrap()));
+        assert_eq!(ours.len(), golden.len(), "{name}");
+        for (a, b) in ours.iter().flatten().zip(golden.iter().flatten()) {
+            match (a.parse::<f64>(), b.parse::<f64>()) {
+                // The last digits may differ where another version of the same bound is as good.
+                (Ok(a), Ok(b)) => assert!((a - b).abs() <= 1e-6 * b.abs(), "{name}: {a} {b}"),
+                _ => assert_eq!(a, b, "{name}"),
+            }
+        }
+        assert!(read(&format!("tables/{}", name.replace(".csv", ".md"))).contains("| --- |"));
+        seen += 1;
+    }
+    assert_eq!(seen, 6);
+}
+
+#[test]
+fn every_published_number_has_a_verdict_and_every_difference_a_reason() {
+    let table = rows(&read("tables/comparison.csv"));
+    assert_eq!(table[0], ["what", "where", "published", "computed", "verdict", "why"]);
+    let mut verdicts: BTreeMap<&str, usize> = BTreeMap::new();
+    for row in &table[1..] {
+        *verdicts.entry(&row[4]).or_default() += 1;
+        assert_eq!(row[4] == "agrees", row[5].is_empty(), "{row:?}");
+        assert_eq!(row[4] == "not computed", row[3].is_empty(), "{row:?}");
+    }
+    let expected = BTreeMap::from([("agrees", 72), ("differs", 13), ("not computed", 9)]);
+    assert_eq!(verdicts, expected);
+    let row =
+        |what: &str| table.iter().find(|row| row[0].starts_with(what)).unwrap_or_else(|| panic!("{what}"));
+    // The known ones: one term, the slip of the text, and Monte-Carlo values.
+    assert_eq!(row("the same with the first term alone")[4], "agrees");
+    assert!(row("whole release: reduction")[3].starts_with("12.179"));
+    assert!(row("US: reduction of σ², as the text")[5].contains("State"));
+    assert!(row("state: reduction of MSE")[5].contains("Monte-Carlo"));
+}
+
+/// `series → [(x, y)]` of one panel.
+fn series(file: &str, panel: &str) -> BTreeMap<String, Vec<(f64, f64)>> {
+    let mut found: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
+    for row in rows(&read(&format!("figures/{file}.csv"))).into_iter().skip(1).filter(|row| row[0] == panel) {
+        let y = row[3].parse().unwrap_or(f64::NEG_INFINITY);
+        found.entry(row[1].clone()).or_default().push((row[2].parse().unwrap(), y));
+    }
+    assert!(!found.is_empty(), "{file} {panel}");
+    found
+}
+
+fn pick<'s>(series: &'s BTreeMap<String, Vec<(f64, f64)>>, start: &str) -> &'s [(f64, f64)] {
+    series.iter().find(|(name, _)| name.starts_with(start)).map(|(_, points)| points.as_slice()).unwrap()
+}
+
+const LEVELS: [&str; 8] =
+    ["US", "State", "County", "PEPG", "Tract Subset Group", "Tract Subset", "Optimized Block Group", "Block"];
+
+#[test]
+fn what_the_curves_show_is_so() {
+    for level in LEVELS {
+        let curves = series("figure-1-curves", level);
+        let (tight, cks, bun_steinke) =
+            (pick(&curves, "tight"), pick(&curves, "Canonne"), pick(&curves, "Bun"));
+        for ((t, c), b) in tight.iter().zip(cks).zip(bun_steinke) {
+            assert!(t.1 <= c.1 + 1e-12 && c.1 <= b.1 + 1e-12, "{level}: {t:?} {c:?} {b:?}");
+        }
+        assert!(tight.windows(2).all(|pair| pair[1].1 <= pair[0].1), "{level}");
+        // With reduced noise the tight curve is below the Bureau's above 10⁻¹¹ and above it below. Right around it the
+        // steps of the lattice of losses show (State's curve crosses more than once).
+        let curves = series("figure-4-reduced", level);
+        for (r, b) in pick(&curves, "tight, reduced").iter().zip(pick(&curves, "Bun")) {
+            if b.1 > -10.5 {
+                assert!(r.1 <= b.1, "{level}: {r:?} {b:?}");
+            } else if b.1 < -11.5 {
+                assert!(r.1 > b.1, "{level}: {r:?} {b:?}");
+            }
+        }
+        let functions = series("figure-3-tradeoff", level);
+        let (same, reduced) = (pick(&functions, "tight, same"), pick(&functions, "tight, reduced"));
+        for (s, r) in same.iter().zip(reduced) {
+            assert!(r.1 <= s.1 + 1e-9 && s.1 <= 1.0 - s.0 + 1e-12, "{level}: {s:?} {r:?}");
+        }
+        let gains = series("supplement-5-gain", level);
+        assert!(pick(&gains, "over Bun").iter().all(|(_, gain)| *gain > 0.0), "{level}");
+    }
+    let whole = series("figure-6-overall", "");
+    let (tight, one) = (pick(&whole, "tight, same"), pick(&whole, "first term"));
+    assert!(tight.iter().zip(one).all(|(t, o)| t.1 <= o.1 + 1e-12), "a term was dropped, and δ is larger");
+}
+
+#[test]
+fn the_gallery_shows_what_is_drawn() {
+    for name in ["figure-1-curves", "figure-3-tradeoff", "figure-6-overall"] {
+        let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../docs/{name}.svg"));
+        let same = fs::read_to_string(kept).unwrap() == read(&format!("figures/{name}.svg"));
+        assert!(same, "{name}: run `make gallery`");
+    }
+}
+
+#[test]
+fn every_character_drawn_is_in_the_font() {
+    let known = "εδαρσμφ²≤≥−×·–—±≈∞…%’′";
+    for entry in fs::read_dir(STUDY.join("figures")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|e| e == "svg") {
+            let text = fs::read_to_string(&path).unwrap();
+            let strange: String = text.chars().filter(|c| !c.is_ascii() && !known.contains(*c)).collect();
+            // Raised digits are drawn as such; the description keeps them as they were written.
+            let strange: String = strange.chars().filter(|c| !"⁰¹²³⁴⁵⁶⁷⁸⁹⁻\u{a0}".contains(*c)).collect();
+            assert_eq!(strange, "", "{}", path.display());
+        }
+    }
+}
+
+#[test]
+fn a_second_run_overwrites_only_with_force_and_only_its_own() {
+    let place = Place::new("force");
+    fs::create_dir(place.0.join("mine")).unwrap();
+    fs::write(place.0.join("mine/thesis.txt"), "years of work").unwrap();
+    let refused = |arguments: &str, message: &str| {
+        let output = place.run(arguments);
+        assert_eq!(String::from_utf8(output.stderr).unwrap(), message);
+        assert_eq!(output.status.code(), Some(2));
+    };
+    refused(
+        "reproduce --out mine",
+        "error: --out: `mine` exists already\nhint: add --force to replace it, or choose another name\n",
+    );
+    refused(
+        "reproduce --out mine --force",
+        "error: --out: `mine` was not written by this command\n\
+         hint: choose another name; --force replaces earlier reports only\n",
+    );
+    refused(
+        "reproduce --out no/where",
+        "error: --out: the directory of `no/where` does not exist\nhint: make it first, or check the path\n",
+    );
+    assert_eq!(fs::read_to_string(place.0.join("mine/thesis.txt")).unwrap(), "years of work");
+    assert_eq!(place.names(), ["mine"]);
+}
+
+#[test]
+#[cfg(unix)]
+fn an_interrupted_run_leaves_nothing() {
+    let place = Place::new("interrupt");
+    for wait in [50, 2500] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_unspent"))
+            .current_dir(&place.0)
+            .args(["reproduce", "--out", "paper"])
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(wait));
+        let _ = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+        let finished = child.wait().unwrap().success();
+        // Either it was done before, and is whole, or there is nothing at all.
+        let names = place.names();
+        if finished {
+            assert_eq!(names, ["paper"]);
+            assert!(place.0.join("paper/report.html").is_file());
+            fs::remove_dir_all(place.0.join("paper")).unwrap();
+        } else {
+            assert_eq!(names, Vec::<String>::new());
+        }
+    }
+}
+
+/// Needs a Chromium, Node and playwright-core: `make browser` sees to that where it can.
+#[test]
+fn the_page_in_a_browser() {
+    let skip = |why: &str| {
+        let _ = writeln!(std::io::stderr(), "SKIPPED: the report in a browser: {why}");
+    };
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("browser");
+    let chromium = std::env::var("CHROMIUM").unwrap_or("/usr/bin/chromium".into());
+    if !Path::new(&chromium).exists() {
+        return skip("there is no Chromium; `make browser` installs one");
+    }
+    if !target.join("node_modules/playwright-core").exists() {
+        return skip("playwright-core is not installed; `make browser` installs it");
+    }
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/browser.test.mjs");
+    // Node looks for packages beside the script.
+    fs::copy(script, target.join("browser.test.mjs")).unwrap();
+    let output = Command::new("node")
+        .env("CHROMIUM", chromium)
+        .arg(target.join("browser.test.mjs"))
+        .arg(STUDY.join("report.html"))
+        .arg("11")
+        .output();
+    let Ok(output) = output else { return skip("there is no Node") };
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("ok   no errors, no warnings, no requests"), "{said}");
+}
