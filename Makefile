@@ -16,8 +16,8 @@ browser:
 # The README's pictures.
 gallery:
 	cargo run --release --locked -- reproduce --force --no-png --out target/gallery
-	cp target/gallery/figures/figure-1-curves.svg target/gallery/figures/figure-3-tradeoff.svg \
-		target/gallery/figures/figure-6-overall.svg docs/
+	cp target/gallery/figures/curves-by-level.svg target/gallery/figures/tradeoff-by-level.svg \
+		target/gallery/figures/overall-curve.svg docs/
 
 # Formatting, lints and documentation, warnings denied.
 check:

@@ -110,7 +110,7 @@ impl Arguments {
                 Promise::Published(conversion) => format!("the epsilon of {}", conversion.authors()),
             };
             let result = found.allocation.clone().renamed(
-                format!("{}, calibrated", found.name),
+                format!("{}, calibrated", found.name.trim_end_matches(", calibrated")),
                 format!(
                     "unspent {}: the noise of `{}` calibrated to {promised} at delta{}, {}",
                     env!("CARGO_PKG_VERSION"),
@@ -148,7 +148,7 @@ fn printable(text: &str) -> String {
 
 fn document(found: &Recalibration, neighbours: Neighbours, record: &str) -> Document {
     let mut text = Document::default();
-    text.line(format!("{}, calibrated", found.name));
+    text.line(format!("{}, calibrated", found.name.trim_end_matches(", calibrated")));
     text.line(in_words(neighbours, record));
     text.line(format!("delta{}", decimal::equals(&found.delta)));
     text.line("");

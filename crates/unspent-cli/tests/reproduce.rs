@@ -40,8 +40,9 @@ impl Drop for Place {
 /// The whole study, computed once for all tests.
 static STUDY: LazyLock<PathBuf> = LazyLock::new(|| {
     let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("reproduce");
+    let _ = fs::remove_dir_all(&place);
     let output = Command::new(env!("CARGO_BIN_EXE_unspent"))
-        .args(["reproduce", "--force", "--out"])
+        .args(["reproduce", "--out"])
         .arg(&place)
         .output()
         .unwrap();
@@ -49,6 +50,23 @@ static STUDY: LazyLock<PathBuf> = LazyLock::new(|| {
     assert_eq!((output.status.code(), errors.as_str()), (Some(0), ""), "quiet in a pipe");
     place
 });
+
+#[test]
+fn an_earlier_report_is_replaced_whole() {
+    let place = Place::new("replace");
+    let first = place.run("reproduce --no-png --out paper");
+    assert_eq!(first.status.code(), Some(0));
+    let page = fs::read(place.0.join("paper/report.html")).unwrap();
+    fs::write(place.0.join("paper/tables/comparison.csv"), "old").unwrap();
+    assert_eq!(place.run("reproduce --no-png --out paper --force").status.code(), Some(0));
+    assert_eq!(fs::read(place.0.join("paper/report.html")).unwrap(), page, "the same twice");
+    assert_ne!(fs::read_to_string(place.0.join("paper/tables/comparison.csv")).unwrap(), "old");
+    assert_eq!(place.names(), ["paper"]);
+    // What was added to it is not removed.
+    fs::write(place.0.join("paper/notes.txt"), "mine").unwrap();
+    assert_eq!(place.run("reproduce --no-png --out paper --force").status.code(), Some(2));
+    assert!(place.0.join("paper/notes.txt").exists());
+}
 
 /// Fields of a CSV, in which quotation marks may stand around commas.
 fn rows(text: &str) -> Vec<Vec<String>> {
@@ -105,13 +123,13 @@ fn every_published_number_has_a_verdict_and_every_difference_a_reason() {
         assert_eq!(row[4] == "agrees", row[5].is_empty(), "{row:?}");
         assert_eq!(row[4] == "not computed", row[3].is_empty(), "{row:?}");
     }
-    let expected = BTreeMap::from([("agrees", 72), ("differs", 13), ("not computed", 9)]);
+    let expected = BTreeMap::from([("agrees", 64), ("differs", 6), ("not computed", 9), ("simulated", 8)]);
     assert_eq!(verdicts, expected);
     let row =
         |what: &str| table.iter().find(|row| row[0].starts_with(what)).unwrap_or_else(|| panic!("{what}"));
     // The known ones: one term, the slip of the text, and Monte-Carlo values.
-    assert_eq!(row("the same with the first term alone")[4], "agrees");
     assert!(row("whole release: reduction")[3].starts_with("12.179"));
+    assert!(row("whole release: reduction")[5].contains("8.5921 %"));
     assert!(row("US: reduction of σ², as the text")[5].contains("State"));
     assert!(row("state: reduction of MSE")[5].contains("Monte-Carlo"));
 }
@@ -137,7 +155,7 @@ const LEVELS: [&str; 8] =
 #[test]
 fn what_the_curves_show_is_so() {
     for level in LEVELS {
-        let curves = series("figure-1-curves", level);
+        let curves = series("curves-by-level", level);
         let (tight, cks, bun_steinke) =
             (pick(&curves, "tight"), pick(&curves, "Canonne"), pick(&curves, "Bun"));
         for ((t, c), b) in tight.iter().zip(cks).zip(bun_steinke) {
@@ -146,7 +164,7 @@ fn what_the_curves_show_is_so() {
         assert!(tight.windows(2).all(|pair| pair[1].1 <= pair[0].1), "{level}");
         // With reduced noise the tight curve is below the Bureau's above 10⁻¹¹ and above it below. Right around it the
         // steps of the lattice of losses show (State's curve crosses more than once).
-        let curves = series("figure-4-reduced", level);
+        let curves = series("curves-reduced-noise", level);
         for (r, b) in pick(&curves, "tight, reduced").iter().zip(pick(&curves, "Bun")) {
             if b.1 > -10.5 {
                 assert!(r.1 <= b.1, "{level}: {r:?} {b:?}");
@@ -154,22 +172,22 @@ fn what_the_curves_show_is_so() {
                 assert!(r.1 > b.1, "{level}: {r:?} {b:?}");
             }
         }
-        let functions = series("figure-3-tradeoff", level);
+        let functions = series("tradeoff-by-level", level);
         let (same, reduced) = (pick(&functions, "tight, same"), pick(&functions, "tight, reduced"));
         for (s, r) in same.iter().zip(reduced) {
             assert!(r.1 <= s.1 + 1e-9 && s.1 <= 1.0 - s.0 + 1e-12, "{level}: {s:?} {r:?}");
         }
-        let gains = series("supplement-5-gain", level);
+        let gains = series("gain", level);
         assert!(pick(&gains, "over Bun").iter().all(|(_, gain)| *gain > 0.0), "{level}");
     }
-    let whole = series("figure-6-overall", "");
+    let whole = series("overall-curve", "");
     let (tight, one) = (pick(&whole, "tight, same"), pick(&whole, "first term"));
     assert!(tight.iter().zip(one).all(|(t, o)| t.1 <= o.1 + 1e-12), "a term was dropped, and δ is larger");
 }
 
 #[test]
 fn the_gallery_shows_what_is_drawn() {
-    for name in ["figure-1-curves", "figure-3-tradeoff", "figure-6-overall"] {
+    for name in ["curves-by-level", "tradeoff-by-level", "overall-curve"] {
         let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../docs/{name}.svg"));
         let same = fs::read_to_string(kept).unwrap() == read(&format!("figures/{name}.svg"));
         assert!(same, "{name}: run `make gallery`");
@@ -207,9 +225,18 @@ fn a_second_run_overwrites_only_with_force_and_only_its_own() {
     );
     refused(
         "reproduce --out mine --force",
-        "error: --out: `mine` was not written by this command\n\
+        "error: --out: `mine/thesis.txt` was not written by this command\n\
          hint: choose another name; --force replaces earlier reports only\n",
     );
+    // Neither a page of the same name nor what was added to an earlier report is ours to remove.
+    fs::create_dir(place.0.join("theirs")).unwrap();
+    fs::write(place.0.join("theirs/report.html"), "<html>my own</html>").unwrap();
+    refused(
+        "reproduce --out theirs --force",
+        "error: --out: `theirs/report.html` was not written by this command\n\
+         hint: choose another name; --force replaces earlier reports only\n",
+    );
+    fs::remove_dir_all(place.0.join("theirs")).unwrap();
     refused(
         "reproduce --out no/where",
         "error: --out: the directory of `no/where` does not exist\nhint: make it first, or check the path\n",

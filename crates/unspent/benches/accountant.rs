@@ -2,7 +2,7 @@
 //! plain double-precision convolution that a peer would do, on the same machine in the same run.
 
 use divan::{Bencher, black_box};
-use unspent::{Composition, Delta, DiscreteGaussian, Epsilon, Rational};
+use unspent::{Allocation, Certificate, Composition, Delta, DiscreteGaussian, Epsilon, Rational, Release};
 
 fn main() {
     divan::main();
@@ -34,6 +34,17 @@ fn epsilon(text: &str) -> Epsilon {
 fn census_delta(bencher: Bencher) {
     let (release, at) = (census(), epsilon("21.97"));
     bencher.bench(|| release.delta(black_box(&at)));
+}
+
+/// A whole certificate, on as many cores as there are: some twenty compositions, and the noise that could go.
+#[divan::bench(
+    args = ["paper-2022-08-25", "pl94-persons-us-2020", "dhc-persons-us-2020", "dhc-persons-pr-2020"],
+    sample_count = 10,
+    sample_size = 1
+)]
+fn certificate(bencher: Bencher, preset: &str) {
+    let release = Release::from(Allocation::preset(preset).unwrap());
+    bencher.bench(|| Certificate::new(black_box(&release), None, None));
 }
 
 #[divan::bench]

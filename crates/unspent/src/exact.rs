@@ -381,6 +381,24 @@ impl From<u64> for Rational {
     }
 }
 
+/// What wraps an exact number is written and read as that number.
+macro_rules! as_written {
+    ($($quantity:ty),*) => {$(
+        impl std::fmt::Display for $quantity {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(&self.value().to_short())
+            }
+        }
+        impl std::str::FromStr for $quantity {
+            type Err = $crate::Error;
+            fn from_str(text: &str) -> $crate::Result<$quantity> {
+                <$quantity>::parse(text)
+            }
+        }
+    )*};
+}
+as_written!(crate::Alpha, crate::Delta, crate::Epsilon, crate::Rho);
+
 macro_rules! arithmetic {
     ($($trait:ident $method:ident $op:tt),*) => {$(
         impl std::ops::$trait for Rational {
@@ -422,6 +440,16 @@ mod tests {
             assert!(error.to_string().starts_with(&format!("sigma2: `{text}` is not a")), "{error}");
         }
         assert!(Rational::parse("x", &"1".repeat(5000)).is_err());
+    }
+
+    #[test]
+    fn quantities_are_written_as_they_are_read() {
+        use crate::{Alpha, Delta, Epsilon, Rho};
+        assert_eq!("1e-10".parse::<Delta>().unwrap().to_string(), "1e-10");
+        assert_eq!("104/7".parse::<Epsilon>().unwrap().to_string(), "104/7");
+        assert_eq!("0.050".parse::<Alpha>().unwrap().to_string(), "0.05");
+        assert_eq!("293764/114921".parse::<Rho>().unwrap().to_string(), "293764/114921");
+        assert!("2".parse::<Delta>().unwrap_err().to_string().starts_with("delta: `2` is not"));
     }
 
     #[test]

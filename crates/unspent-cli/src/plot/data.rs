@@ -24,22 +24,25 @@ impl Serialize for Role {
 }
 
 impl Figure {
-    /// A line a point: on log axes the values are decimal logarithms, and the columns `x_scale` and `y_scale` say so.
+    /// A line a point. The columns `x_is` and `y_is` say what is given; on log axes that is a decimal logarithm.
     pub fn csv(&self) -> String {
-        let heads = ["panel", "series", "x", "y", "lower", "upper", "x_scale", "y_scale"];
+        let heads = ["panel", "series", "x", "y", "lower", "upper", "x_is", "y_is"];
         let mut rows = vec![];
         for panel in &self.panels {
-            let scale = |axis: &super::Axis| match axis.scale {
-                super::Scale::Linear => "linear",
-                super::Scale::Log10 => "log10",
+            let quantity = |axis: &super::Axis| match axis.scale {
+                super::Scale::Linear => axis.label.clone(),
+                super::Scale::Log10 => format!("log10 of {}", axis.label),
             };
             for series in &panel.series {
                 let mut row = |x: String, y: f64, bounds: Option<(f64, f64)>| {
                     let show = |v: f64| if v.is_finite() { v.to_string() } else { String::new() };
                     let (low, high) = bounds.map_or_else(Default::default, |(l, h)| (show(l), show(h)));
-                    let (x_scale, y_scale) = (scale(&panel.x), scale(&panel.y));
+                    // Bars lie down: their lengths are along the x axis.
+                    let (along, up) = (quantity(&panel.x), quantity(&panel.y));
+                    let (x_is, y_is) =
+                        if panel.categories.is_empty() { (along, up) } else { ("category".into(), along) };
                     rows.push(
-                        [&panel.title, &series.label, &x, &show(y), &low, &high, x_scale, y_scale]
+                        [&panel.title, &series.label, &x, &show(y), &low, &high, &x_is, &y_is]
                             .map(ToString::to_string)
                             .to_vec(),
                     );

@@ -16,8 +16,8 @@ use crate::plot::{Axis, Bar, Figure, Interval, Panel, Role, Series};
 pub struct StudyFigure {
     /// The name of its files.
     pub id: &'static str,
-    /// Which of the paper's it is, and what it shows.
-    pub caption: String,
+    /// Which of the paper's it is.
+    pub number: &'static str,
     /// What is drawn.
     pub figure: Figure,
 }
@@ -53,6 +53,11 @@ pub fn all(study: &Study, progress: &mut dyn FnMut(&str)) -> Result<Vec<StudyFig
         .collect()
 }
 
+/// Percent to three decimals, never more than it is.
+fn floored(percent: f64) -> String {
+    format!("{:.3}", (1e3 * percent).floor() / 1e3)
+}
+
 fn number(text: &str) -> Rational {
     text.parse().expect("a number")
 }
@@ -61,6 +66,7 @@ fn number(text: &str) -> Rational {
 fn by_level(
     id: &'static str,
     caption: &str,
+    number: &'static str,
     subtitle: &str,
     panel: impl Fn(&str) -> Result<Panel>,
 ) -> Result<StudyFigure> {
@@ -75,7 +81,7 @@ fn by_level(
         columns: 4,
         panels: panels.collect::<Result<_>>()?,
     };
-    Ok(StudyFigure { id, caption: caption.into(), figure })
+    Ok(StudyFigure { id, number, figure })
 }
 
 /// `(ε, log₁₀ δ)` of the tight guarantee and of both conversions, from 0 to `to`.
@@ -105,7 +111,7 @@ fn level(name: &str) -> Scope {
 
 fn curves(study: &Study) -> Result<StudyFigure> {
     let subtitle = "δ against ε by level; lower is more private";
-    by_level("figure-1-curves", "Figure 1: (ε, δ)-curves of the eight levels", subtitle, |name| {
+    by_level("curves-by-level", "(ε, δ)-curves of the eight levels", "Figure 2", subtitle, |name| {
         let to = beyond(&study.release, &level(name), "1e-12")?;
         let [tight, cks, bun_steinke] = lines(&study.release, &level(name), &to)?;
         Ok(Panel {
@@ -151,14 +157,14 @@ fn epsilons(study: &Study) -> Result<StudyFigure> {
             ..Panel::default()
         })
     };
-    let caption = "Figure 2: ε by level at two values of δ";
+    let caption = "ε by level at two values of δ";
     Ok(StudyFigure {
-        id: "figure-2-epsilon",
-        caption: caption.into(),
+        id: "epsilon-by-level",
+        number: "Figure 3",
         figure: Figure {
             title: caption.into(),
             subtitle: "shorter is more private".into(),
-            notes: vec!["Each ε is rounded up. Add-remove neighbours; each level by itself.".into()],
+            notes: vec!["Each ε is rounded up, so that 2.80 here is 2.79 in the paper. Add-remove neighbours; each level by itself.".into()],
             columns: 2,
             panels: vec![panel(LEVEL_DELTA, "δ = 10⁻¹¹")?, panel("1e-5", "δ = 10⁻⁵")?],
         },
@@ -186,7 +192,7 @@ fn tradeoff_panel(same: &Release, reduced: &Release, scope: &Scope) -> Result<Pa
     let axis = |label| Axis::linear(label).between(0.0, 1.0);
     Ok(Panel {
         x: axis("α, rate of false alarms"),
-        y: axis("rate of misses"),
+        y: axis("rate of misses, at least"),
         series: vec![
             Series::line(TIGHT, Role::Guarantee, tight),
             Series::line(REDUCED, Role::Alternative, less),
@@ -199,14 +205,14 @@ fn tradeoff_panel(same: &Release, reduced: &Release, scope: &Scope) -> Result<Pa
 
 fn tradeoffs(study: &Study) -> Result<StudyFigure> {
     let subtitle = "how often the best attacker misses; higher is more private";
-    by_level("figure-3-tradeoff", "Figure 3: trade-off functions of the eight levels", subtitle, |name| {
+    by_level("tradeoff-by-level", "Trade-off functions of the eight levels", "Figure 4", subtitle, |name| {
         tradeoff_panel(&study.release, &study.by_level, &level(name))
     })
 }
 
 fn reduced_curves(study: &Study) -> Result<StudyFigure> {
     let subtitle = "with the noise of Table 1, the tight curve meets Bun and Steinke’s at δ = 10⁻¹¹ (around it State’s ripples with its losses)";
-    by_level("figure-4-reduced", "Figure 4: (ε, δ)-curves with reduced noise", subtitle, |name| {
+    by_level("curves-reduced-noise", "(ε, δ)-curves with reduced noise", "Figure 5", subtitle, |name| {
         let to = beyond(&study.release, &level(name), "1e-14")?;
         let [reduced, _, _] = lines(&study.by_level, &level(name), &to)?;
         let [_, _, bun_steinke] = lines(&study.release, &level(name), &to)?;
@@ -235,16 +241,16 @@ fn overall(study: &Study) -> Result<StudyFigure> {
             Ok((x, total.q_tail(&Epsilon::new(epsilon)?)?.upper().log10(Round::Up)))
         })
         .collect::<Result<Vec<_>>>()?;
-    let caption = "Figure 6: all eight levels together";
-    let less = 100.0 * study.overall_reductions.0;
+    let caption = "All eight levels together";
+    let less = floored(100.0 * study.overall_reductions.0);
     Ok(StudyFigure {
-        id: "figure-6-overall",
-        caption: caption.into(),
+        id: "overall-curve",
+        number: "Figure 7",
         figure: Figure {
             title: caption.into(),
             subtitle: "δ against ε for all eighty queries; lower is more private".into(),
             notes: vec![format!(
-                "Reduced noise has {less:.2} % less variance and meets (21.97, 10⁻¹⁰). The first term alone is what the paper could compute. \
+                "Reduced noise has {less} % less variance and meets (21.97, 10⁻¹⁰). The first term alone is what the paper could compute. \
                  Add-remove neighbours."
             )],
             columns: 1,
@@ -283,14 +289,14 @@ fn probabilities(_: &Study) -> Result<StudyFigure> {
             ..Panel::default()
         })
     };
-    let caption = "Supplement: the law of a sum and its approximation";
+    let caption = "The law of a sum and its approximation";
     Ok(StudyFigure {
-        id: "supplement-1-pmf",
-        caption: caption.into(),
+        id: "pmf",
+        number: "supplement",
         figure: Figure {
             title: caption.into(),
             subtitle: "two discrete Gaussians, and the density of a Gaussian of the same variance".into(),
-            notes: vec!["In double precision, to be looked at; Table 3 has bounds of the difference, which is not to be seen.".into()],
+            notes: vec!["In double precision, to be looked at; the table of residuals has bounds of the difference, which is too small to be seen.".into()],
             columns: 2,
             panels: vec![panel("5", 12)?, panel("25", 28)?],
         },
@@ -329,10 +335,10 @@ fn survey(_: &Study) -> Result<StudyFigure> {
             ..Panel::default()
         })
     };
-    let caption = "Supplement: the American Community Survey, n = 1890";
+    let caption = "The American Community Survey, n = 1890";
     Ok(StudyFigure {
-        id: "supplement-2-acs",
-        caption: caption.into(),
+        id: "acs",
+        number: "supplement",
         figure: Figure {
             title: caption.into(),
             subtitle: "1,890 queries with equal noise".into(),
@@ -344,16 +350,16 @@ fn survey(_: &Study) -> Result<StudyFigure> {
 }
 
 fn overall_tradeoff(study: &Study) -> Result<StudyFigure> {
-    let caption = "Supplement: trade-off function of all eight levels together";
+    let caption = "Trade-off function of all eight levels together";
     let panel = tradeoff_panel(&study.release, &study.overall, &Scope::Total)?;
-    let less = 100.0 * study.overall_reductions.0;
+    let less = floored(100.0 * study.overall_reductions.0);
     Ok(StudyFigure {
-        id: "supplement-3-tradeoff",
-        caption: caption.into(),
+        id: "overall-tradeoff",
+        number: "supplement",
         figure: Figure {
             title: caption.into(),
             subtitle: "how often the best attacker misses; higher is more private".into(),
-            notes: vec![format!("Reduced noise has {less:.2} % less variance. Add-remove neighbours.")],
+            notes: vec![format!("Reduced noise has {less} % less variance. Add-remove neighbours.")],
             columns: 1,
             panels: vec![panel],
         },
@@ -361,7 +367,7 @@ fn overall_tradeoff(study: &Study) -> Result<StudyFigure> {
 }
 
 fn zoomed_tradeoff(study: &Study) -> Result<StudyFigure> {
-    let caption = "Supplement: the trade-off function of County, near its end";
+    let caption = "The trade-off function of County, near its end";
     let scope = level("County");
     let rates: Vec<Alpha> = grid::logarithmic(&number("1e-14"), &number("0.01"), 97)
         .into_iter()
@@ -394,8 +400,8 @@ fn zoomed_tradeoff(study: &Study) -> Result<StudyFigure> {
         ..Panel::default()
     };
     Ok(StudyFigure {
-        id: "supplement-4-zoom",
-        caption: caption.into(),
+        id: "county-tradeoff-zoom",
+        number: "supplement",
         figure: Figure {
             title: caption.into(),
             subtitle: "what the best attacker gains at tiny rates of false alarms; lower is more private".into(),
@@ -440,14 +446,12 @@ fn gains(study: &Study, name: &str, percent: bool) -> Result<Panel> {
 
 fn gain(study: &Study) -> Result<StudyFigure> {
     let subtitle = "how much smaller the tight ε is";
-    by_level("supplement-5-gain", "Supplement: gain in ε against δ", subtitle, |name| {
-        gains(study, name, false)
-    })
+    by_level("gain", "Gain in ε against δ", "supplement", subtitle, |name| gains(study, name, false))
 }
 
 fn gain_percent(study: &Study) -> Result<StudyFigure> {
-    let subtitle = "how much smaller the tight ε is, in percent of the published one";
-    by_level("supplement-6-gain-percent", "Supplement: gain in ε against δ, in percent", subtitle, |name| {
+    let subtitle = "how much smaller the tight ε is, in percent of each conversion’s";
+    by_level("gain-percent", "Gain in ε against δ, in percent", "supplement", subtitle, |name| {
         gains(study, name, true)
     })
 }

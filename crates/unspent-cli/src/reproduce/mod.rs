@@ -26,7 +26,7 @@ use crate::output;
 use crate::plot;
 use study::{Study, Verdict};
 
-/// Computes the paper again: every table and figure, beside what was published.
+/// Computes the paper again: its tables and figures, beside what was published.
 ///
 /// Writes a directory with report.html (open it in any browser), tables as CSV and Markdown, and
 /// figures as SVG and PNG with their numbers as CSV. It appears whole or not at all.
@@ -54,8 +54,9 @@ pub struct Arguments {
     no_png: bool,
 }
 
-/// The file that says that a directory was written by this command.
-const MARK: &str = "report.html";
+/// The page, and what it says of where it comes from.
+const PAGE: &str = "report.html";
+const GENERATOR: &str = "<meta name=\"generator\" content=\"unspent reproduce\">";
 
 /// The directory that is being written, to be removed if the run is interrupted.
 static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
@@ -65,61 +66,56 @@ impl Arguments {
     pub fn run(&self) -> Result<(), Failure> {
         let target = PathBuf::from(&self.out);
         self.check(&target)?;
-        let mut progress = Progress::new();
-        progress.step("tables");
-        let study = Study::new()?;
-        let figures = figures::all(&study, &mut |name| progress.step(name))?;
         let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let unfinished = target.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
         on_interrupt();
         *UNFINISHED.lock().expect("not poisoned") = Some(unfinished.clone());
-        let written = self
-            .write(&unfinished, &study, &figures, &mut progress)
-            .and_then(|()| self.finish(&unfinished, &target));
+        // First of all, so that what cannot be written is not computed.
+        let made = fs::create_dir(&unfinished).map_err(|error| failed(&target, &error));
+        let study = made.and_then(|()| self.compute(&unfinished, &target));
         *UNFINISHED.lock().expect("not poisoned") = None;
-        progress.end();
-        if let Err(error) = written {
+        if study.is_err() {
             let _ = fs::remove_dir_all(&unfinished);
-            return Err(Failure::other(
-                format!("{}: could not be written: {error}", target.display()),
-                "check that there is space and permission to write; nothing was changed",
-            ));
         }
-        output::print(&summary(&study, &target))
+        output::print(&summary(&study?, &target))
+    }
+
+    fn compute(&self, unfinished: &Path, target: &Path) -> Result<Study, Failure> {
+        let mut progress = Progress::new();
+        progress.step("tables");
+        let study = Study::new()?;
+        let figures = figures::all(&study, &mut |name| progress.step(name))?;
+        let written = self.write(unfinished, &study, &figures, &mut progress);
+        progress.end();
+        written.map_err(|error| failed(target, &error))?;
+        self.finish(unfinished, target)?;
+        Ok(study)
     }
 
     /// Whether the directory may be written.
     fn check(&self, target: &Path) -> Result<(), Failure> {
         let shown = target.display();
+        let refuse = |cause: &str, hint: &str| Err(Failure::usage(format!("--out: {cause}"), hint));
         if target.file_name().is_none() {
-            return Err(Failure::usage(
-                format!("--out: `{shown}` has no name of its own"),
-                "name a new directory",
-            ));
+            return refuse(&format!("`{shown}` has no name of its own"), "name a new directory");
         }
         let parent = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         if !parent.is_dir() {
-            return Err(Failure::usage(
-                format!("--out: the directory of `{shown}` does not exist"),
-                "make it first, or check the path",
-            ));
+            let cause = format!("the directory of `{shown}` does not exist");
+            return refuse(&cause, "make it first, or check the path");
         }
-        if !target.exists() {
-            return Ok(());
+        let Ok(metadata) = fs::symlink_metadata(target) else { return Ok(()) };
+        if metadata.is_symlink() {
+            return refuse(&format!("`{shown}` is a symbolic link"), "name the directory itself");
         }
         if !self.force {
-            return Err(Failure::usage(
-                format!("--out: `{shown}` exists already"),
-                "add --force to replace it, or choose another name",
-            ));
+            let hint = "add --force to replace it, or choose another name";
+            return refuse(&format!("`{shown}` exists already"), hint);
         }
-        // Replacing means removing: never what somebody else has made.
-        let empty = target.is_dir() && fs::read_dir(target).is_ok_and(|mut entries| entries.next().is_none());
-        if !empty && !target.join(MARK).is_file() {
-            return Err(Failure::usage(
-                format!("--out: `{shown}` was not written by this command"),
-                "choose another name; --force replaces earlier reports only",
-            ));
+        // Replacing means removing: never what somebody else has made, or added.
+        if let Some(foreign) = foreign(target) {
+            let cause = format!("`{}` was not written by this command", foreign.display());
+            return refuse(&cause, "choose another name; --force replaces earlier reports only");
         }
         Ok(())
     }
@@ -132,7 +128,6 @@ impl Arguments {
         progress: &mut Progress,
     ) -> io::Result<()> {
         let (tables, pictures) = (directory.join("tables"), directory.join("figures"));
-        fs::create_dir(directory)?;
         fs::create_dir(&tables)?;
         fs::create_dir(&pictures)?;
         for table in &study.tables {
@@ -157,22 +152,59 @@ impl Arguments {
             }
             fs::write(pictures.join(format!("{}.svg", figure.id)), svg)?;
         }
-        fs::write(directory.join(MARK), page::page(study, figures))
+        fs::write(directory.join(PAGE), page::page(study, figures))
     }
 
     /// Puts the finished directory in its place.
-    fn finish(&self, unfinished: &Path, target: &Path) -> io::Result<()> {
+    fn finish(&self, unfinished: &Path, target: &Path) -> Result<(), Failure> {
+        // Somebody else may have made it in the meantime.
+        self.check(target)?;
+        let moved = |from: &Path, to: &Path| fs::rename(from, to).map_err(|error| failed(target, &error));
         if !target.exists() {
-            return fs::rename(unfinished, target);
-        }
-        if !self.force {
-            return Err(io::ErrorKind::AlreadyExists.into());
+            return moved(unfinished, target);
         }
         let old = unfinished.with_extension("old");
-        fs::rename(target, &old)?;
-        fs::rename(unfinished, target)?;
-        fs::remove_dir_all(old)
+        moved(target, &old)?;
+        if let Err(error) = moved(unfinished, target) {
+            let _ = fs::rename(&old, target);
+            return Err(error);
+        }
+        fs::remove_dir_all(&old).map_err(|error| {
+            Failure::other(
+                format!("{}: the earlier report could not be removed: {error}", old.display()),
+                "the new one is in its place; remove the old one by hand",
+            )
+        })
     }
+}
+
+fn failed(target: &Path, error: &io::Error) -> Failure {
+    Failure::other(
+        format!("{}: could not be written: {error}", target.display()),
+        "check that there is space and permission to write; nothing was changed",
+    )
+}
+
+/// Something in a directory that no run of this command has written.
+fn foreign(directory: &Path) -> Option<PathBuf> {
+    if !directory.is_dir() {
+        return Some(directory.into());
+    }
+    let entries = |path: &Path| -> Vec<PathBuf> {
+        fs::read_dir(path).map_or_else(|_| vec![path.into()], |all| all.flatten().map(|e| e.path()).collect())
+    };
+    let ends = |path: &Path, extensions: &[&str]| {
+        path.is_file() && path.extension().is_some_and(|e| extensions.iter().any(|known| e == *known))
+    };
+    entries(directory).into_iter().find_map(|path| match path.file_name().and_then(|name| name.to_str()) {
+        Some(PAGE) => {
+            let ours = fs::read_to_string(&path).is_ok_and(|page| page.contains(GENERATOR));
+            (!ours).then_some(path)
+        }
+        Some("tables") => entries(&path).into_iter().find(|file| !ends(file, &["csv", "md"])),
+        Some("figures") => entries(&path).into_iter().find(|file| !ends(file, &["csv", "svg", "png"])),
+        _ => Some(path),
+    })
 }
 
 /// An interrupted run leaves nothing behind.
@@ -190,10 +222,11 @@ fn summary(study: &Study, target: &Path) -> String {
     let of = |verdict| study.claims.iter().filter(move |claim| claim.verdict == verdict);
     let mut text = document::Document::default();
     text.line(format!(
-        "{} published numbers: {} agree to every printed digit, {} differ, {} need data that are not here.",
+        "{} published numbers: {} agree, {} differ, {} are simulations of what is computed, {} need data.",
         study.claims.len(),
         of(Verdict::Agrees).count(),
         of(Verdict::Differs).count(),
+        of(Verdict::Simulated).count(),
         of(Verdict::NotComputed).count()
     ));
     text.line("");

@@ -10,49 +10,49 @@ const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("report.css");
 const SCRIPT: &str = include_str!("report.js");
 
-/// What each section is called, what it says, and which tables and figures it shows, by the start of their names.
+/// What each section is called, what it says, and which tables and figures it shows.
 const SECTIONS: [(&str, &str, &str, &[&str]); 6] = [
     (
         "levels",
         "Each level by itself",
         "For each of the eight geographic levels the paper compares its accounting with the Bureau’s, as it reads it: ten queries with equal noise, \
-         add-remove neighbours, and the conversion of Bun and Steinke. Every curve below is certified from above; the bounds \
-         from below lie within a part in 10⁹ and cannot be told apart on the page.",
-        &["table-2", "figure-1", "figure-2", "figure-3"],
+         add-remove neighbours, and the conversion of Bun and Steinke. Every curve below is certified: δ from above, the rate of misses from below. The bounds from the other side lie within a part \
+         in 10⁹ and cannot be told apart on the page.",
+        &["epsilon-by-level", "curves-by-level", "tradeoff-by-level"],
     ),
     (
         "noise",
         "Noise that could go",
         "The promise of each level can be kept with less noise. The table gives the smallest variance for which the promise at δ = 10⁻¹¹ is \
          certified to be kept; right below it, it is certified to be broken.",
-        &["table-1", "figure-4"],
+        &["noise-by-level", "curves-reduced-noise"],
     ),
     (
         "overall",
         "All levels together",
         "Composing eighty queries with seven different variances took the authors 9.5 hours on 96 processors for one point, and one of two terms \
-         had to be dropped. Written as one integral with one sign the same δ takes microseconds, with both terms: the gain is a \
-         third larger than published.",
-        &["table-4", "figure-6", "supplement-3"],
+         had to be dropped. Written as one integral with one sign the same δ takes microseconds, with both terms: the gain is four \
+         tenths larger than published.",
+        &["overall", "overall-curve", "overall-tradeoff"],
     ),
     (
         "error",
         "What it does to counts",
         "Without further processing the expected error of a count depends on the noise alone. With counts cut at zero it depends on the data, and so does \
          the regression of earnings on education: those parts join when tables are given.",
-        &["table-5"],
+        &["expected-error"],
     ),
     (
         "gaussian",
         "How good the Gaussian approximation is",
         "The paper’s method rests on the sum of n discrete Gaussians being nearly a Gaussian. Its table of bounds, and what they bound.",
-        &["table-3", "supplement-1", "supplement-2"],
+        &["residuals", "pmf", "acs"],
     ),
     (
         "more",
         "Further figures",
         "The rest of the supplement.",
-        &["supplement-4", "supplement-5", "supplement-6"],
+        &["county-tradeoff-zoom", "gain", "gain-percent"],
     ),
 ];
 
@@ -63,12 +63,14 @@ pub fn page(study: &Study, figures: &[StudyFigure]) -> String {
     let title = "The 2020 Census is more private than was thought: the numbers again";
     let _ = write!(
         body,
-        "<h1>{title}</h1>\n<p class=\"lead\">Every table and figure of Su, Su and Wang (PNAS 2025), computed again from the exact fractions with certified \
-         bounds. Of {} published numbers, {} come out to every printed digit, {} do not, and {} need data that are not here.</p>\n\
+        "<h1>{title}</h1>\n<p class=\"lead\">The tables and figures of Su, Su and Wang (PNAS 2025), computed again from the exact fractions with certified \
+         bounds. Of {} published numbers compared, {} agree, {} do not, {} are simulations of what is computed here, and {} need data that are not here, as do the \
+         paper’s Figures 6, 8 and 9.</p>\n\
          <p class=\"source\">Computed by unspent {}. Upper bounds of ε and δ are guarantees: they are rounded up, and include every rounding error of the computation.</p>\n</header>\n",
         study.claims.len(),
         count(Verdict::Agrees),
         count(Verdict::Differs),
+        count(Verdict::Simulated),
         count(Verdict::NotComputed),
         env!("CARGO_PKG_VERSION"),
     );
@@ -76,17 +78,17 @@ pub fn page(study: &Study, figures: &[StudyFigure]) -> String {
     for (id, name, _, _) in SECTIONS {
         let _ = writeln!(body, "<li><a href=\"#{id}\">{name}</a></li>");
     }
-    body += "<li><a href=\"#numbers\">Every published number</a></li>\n</ol>\n</nav>\n<main>\n";
+    body += "<li><a href=\"#numbers\">Published numbers compared</a></li>\n</ol>\n</nav>\n<main>\n";
     found(&mut body, study);
     for (id, name, text, parts) in SECTIONS {
         let _ = writeln!(body, "<section id=\"{id}\">\n<h2>{name}</h2>\n<p>{}</p>", marked(text));
         for part in parts {
-            study.tables.iter().filter(|t| t.id.starts_with(part)).for_each(|t| table(&mut body, t));
-            figures.iter().filter(|f| f.id.starts_with(part)).for_each(|f| figure(&mut body, f));
+            study.tables.iter().filter(|t| t.id == *part).for_each(|t| table(&mut body, t));
+            figures.iter().filter(|f| f.id == *part).for_each(|f| figure(&mut body, f));
         }
         body += "</section>\n";
     }
-    body += "<section id=\"numbers\">\n<h2>Every published number</h2>\n";
+    body += "<section id=\"numbers\">\n<h2>Published numbers compared</h2>\n";
     study.tables.iter().filter(|t| t.id == "comparison").for_each(|t| table(&mut body, t));
     body += "</section>\n</main>\n</div>";
     // One pass, so that what is filled in is not searched again.
@@ -108,17 +110,16 @@ pub fn page(study: &Study, figures: &[StudyFigure]) -> String {
 
 /// What was asked, what was found, and what differs and why.
 fn found(body: &mut String, study: &Study) {
-    let (both, one) = study.overall_reductions;
+    let (both, _) = study.overall_reductions;
     let _ = write!(
         body,
         "<section id=\"found\">\n<h2>What was found</h2>\n\
          <p>The question: how private were the noisy measurements behind the 2020 Census really, and how much noise did the promise need? The paper \
          answers it for the allocation of 2022-08-25, read as eight levels of ten equal queries.</p>\n\
-         <ul>\n<li>Its table of noise by level, and its values of ε, are confirmed to every printed digit.</li>\n\
-         <li>Its overall reduction of {:.2} % is what the first of two terms gives. With both terms {:.2} % of the variance could have gone at the same \
-         promise, (21.97, 10<sup>−10</sup>).</li>\n",
-        100.0 * one,
-        100.0 * both,
+         <ul>\n<li>Its table of noise by level, and its values of ε at single δ, are confirmed to every printed digit.</li>\n\
+         <li>With both terms of δ, {:.3} % of the variance could have gone at the promise (21.97, 10<sup>−10</sup>), where the paper finds 8.59 % with one. (That ε \
+         is the Bureau’s for ρ = 235225/64516; the noise is read as ρ = 3.65.)</li>\n",
+        (1e5 * both).floor() / 1e3,
     );
     // One sentence a reason, with all numbers it is the reason for.
     let mut reasons: Vec<(&str, Vec<String>)> = vec![];
@@ -139,8 +140,8 @@ fn table(body: &mut String, table: &Table) {
     let id = table.id;
     let _ = write!(
         body,
-        "<div class=\"wide\" role=\"region\" aria-labelledby=\"{id}-caption\" tabindex=\"0\">\n<table id=\"{id}\">\n\
-         <caption id=\"{id}-caption\"><b>{}.</b> {} <a href=\"tables/{id}.csv\">Data as CSV</a></caption>\n<thead><tr>",
+        "<p class=\"caption\" id=\"table-{id}-caption\"><b>{}.</b> {} <a href=\"tables/{id}.csv\">Data as CSV</a></p>\n\
+         <div class=\"wide\" role=\"region\" aria-labelledby=\"table-{id}-caption\" tabindex=\"0\">\n<table id=\"table-{id}\">\n<thead><tr>",
         marked(&table.title),
         marked(&table.note)
     );
@@ -149,7 +150,7 @@ fn table(body: &mut String, table: &Table) {
         .collect();
     for (head, numeric) in table.heads.iter().zip(&numeric) {
         let class = if *numeric { " class=\"num\"" } else { "" };
-        let _ = write!(body, "<th scope=\"col\"{class}>{}</th>", marked(&head.replace('_', " ")));
+        let _ = write!(body, "<th scope=\"col\"{class}>{}</th>", marked(&heading(head)));
     }
     *body += "</tr></thead>\n<tbody>\n";
     for row in &table.rows {
@@ -170,15 +171,20 @@ fn table(body: &mut String, table: &Table) {
     *body += "</tbody>\n</table>\n</div>\n";
 }
 
+/// A column's name for people.
+fn heading(head: &str) -> String {
+    head.replace("less_percent", "less, %").replace("sigma2", "σ²").replace('_', " ")
+}
+
 fn figure(body: &mut String, figure: &StudyFigure) {
     let data = serde_json::to_string(&figure.figure).expect("numbers and texts").replace('<', "\\u003c");
     let id = figure.id;
     let _ = write!(
         body,
-        "<figure class=\"chart\" id=\"{id}\">\n{}\n<script type=\"application/json\">{data}</script>\n\
-         <figcaption><b>{}.</b> <a href=\"figures/{id}.csv\">Data as CSV</a></figcaption>\n</figure>\n",
+        "<figure class=\"chart\" id=\"figure-{id}\">\n{}\n<script type=\"application/json\">{data}</script>\n\
+         <figcaption>The paper’s {}. <a href=\"figures/{id}.csv\">Data as CSV</a></figcaption>\n</figure>\n",
         plot::svg(&figure.figure),
-        marked(&figure.caption)
+        figure.number
     );
 }
 

@@ -41,6 +41,8 @@ pub const LEVELS: [Level; 8] = [
 pub struct EpsilonAt {
     /// The level.
     pub level: &'static str,
+    /// Where it stands.
+    pub place: &'static str,
     /// δ.
     pub delta: &'static str,
     /// By the Bureau's accounting, if printed.
@@ -52,17 +54,47 @@ pub struct EpsilonAt {
 }
 
 /// Values of ε in the text.
-pub const EPSILONS: [EpsilonAt; 4] = [
+pub const EPSILONS: [EpsilonAt; 5] = [
     EpsilonAt {
         level: "State",
+        place: "Introduction",
         delta: "1e-11",
         bureau: Some("11.07"),
         tight: Some("10.13"),
+        reduction: None,
+    },
+    EpsilonAt {
+        level: "State",
+        place: "Introduction",
+        delta: "1e-5",
+        bureau: Some("7.79"),
+        tight: Some("6.57"),
+        reduction: None,
+    },
+    EpsilonAt {
+        level: "US",
+        place: "Results, accuracy",
+        delta: "1e-11",
+        bureau: Some("2.79"),
+        tight: None,
+        reduction: None,
+    },
+    EpsilonAt {
+        level: "State",
+        place: "Results, levels",
+        delta: "1e-11",
+        bureau: None,
+        tight: None,
         reduction: Some("8.50"),
     },
-    EpsilonAt { level: "State", delta: "1e-5", bureau: Some("7.79"), tight: Some("6.57"), reduction: None },
-    EpsilonAt { level: "US", delta: "1e-11", bureau: Some("2.79"), tight: None, reduction: None },
-    EpsilonAt { level: "Block", delta: "1e-11", bureau: None, tight: None, reduction: Some("13.76") },
+    EpsilonAt {
+        level: "Block",
+        place: "Results, levels",
+        delta: "1e-11",
+        bureau: None,
+        tight: None,
+        reduction: Some("13.76"),
+    },
 ];
 
 /// The table of residuals: n, and the bound at σ² = 1, 5 and 10. At σ² ≥ 16 it says "≪ 10⁻¹⁰⁰".
