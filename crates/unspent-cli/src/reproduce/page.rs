@@ -173,7 +173,21 @@ fn table(body: &mut String, table: &Table) {
 
 /// A column's name for people.
 fn heading(head: &str) -> String {
-    head.replace("less_percent", "less, %").replace("sigma2", "σ²").replace('_', " ")
+    let words = [
+        ("canonne_kamath_steinke", "Canonne–Kamath–Steinke"),
+        ("bun_steinke", "Bun–Steinke"),
+        ("tight_upper", "tight, at most"),
+        ("tight_lower", "tight, at least"),
+        ("less_percent", "less, %"),
+        ("_published", " (published)"),
+        ("sigma2", "σ²"),
+        ("mse", "MSE"),
+        ("mae", "MAE"),
+        ("bureau", "Bureau"),
+        ("delta", "δ"),
+        ("_", " "),
+    ];
+    words.iter().fold(head.to_string(), |text, (from, to)| text.replace(from, to))
 }
 
 fn figure(body: &mut String, figure: &StudyFigure) {

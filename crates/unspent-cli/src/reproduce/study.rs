@@ -94,7 +94,7 @@ const ACCURACY: &str = "Results, accuracy";
 const OVERALL: &str = "Results, overall";
 
 /// Why a residual may differ.
-const RESIDUAL: &str = "The same bound, evaluated as the paper describes, is smaller: its own evaluation seems to have been coarser.";
+const RESIDUAL: &str = "One residual bound comes out smaller, evaluated as the paper describes; its own evaluation seems to have been coarser.";
 
 /// The δ at which levels are calibrated in the paper.
 pub const LEVEL_DELTA: &str = "1e-11";
@@ -216,7 +216,7 @@ impl Study {
         let us_reduction = 100.0 * (1.0 - us.to_f64());
         self.claim("US: reduction of σ², %".into(), INTRODUCTION, "20.88", us_reduction, "");
         let state = Study::sigma2(&self.release, "State")?.to_f64();
-        let cut = "Cut, not rounded.";
+        let cut = "The smallest variance is printed cut rather than rounded.";
         self.claim("smallest σ² of all levels".into(), "appendix", "4.99", state, cut);
         self.claim(
             "US: reduction of σ², as the text beside Table 1 has it, %".into(),
@@ -288,7 +288,7 @@ impl Study {
         self.tables.push(Table {
             id: "epsilon-by-level",
             title: "ε by level at δ = 10⁻¹¹ and 10⁻⁵".into(),
-            note: "The Bureau's accounting in the paper is Bun and Steinke's conversion; its signed certificates used the tighter one of Canonne, \
+            note: "The Bureau's accounting in the paper is Bun and Steinke's conversion; its signed certificates of the redistricting data used the tighter one of Canonne, \
                    Kamath and Steinke, so both are shown. Every ε is rounded up; the last column of the tight ones is rounded down."
                 .into(),
             heads: vec![
