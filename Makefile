@@ -1,6 +1,6 @@
 # `make test` is all a fresh machine with a Rust toolchain needs; the rest is for those who change things.
 
-.PHONY: test check bench browser gallery oracle oracle-reference
+.PHONY: test check bench browser gallery oracle oracle-certificates oracle-reference
 
 # Unit, integration, command-line and documentation tests.
 test:
@@ -45,6 +45,11 @@ oracle: $(ORACLE_VENV)/installed
 	$(ORACLE) random --seed $(SEED) --pairs $(PAIRS) --out target/oracle-$(SEED).json
 	UNSPENT_ORACLE=$(CURDIR)/target/oracle-$(SEED).json \
 		cargo test --release --locked -p unspent --lib more_of_the_oracle -- --nocapture
+
+# Every line of every preset's certificate, by the oracle's own reading of the preset.
+oracle-certificates: $(ORACLE_VENV)/installed
+	cargo build --release --locked
+	$(ORACLE_VENV)/bin/python oracle/certificates.py target/release/unspent crates/unspent/presets
 
 # Regenerates the reference file of the tests.
 oracle-reference: $(ORACLE_VENV)/installed
