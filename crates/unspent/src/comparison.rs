@@ -79,10 +79,9 @@ pub struct Noise {
 }
 
 impl Comparison {
-    /// Of two releases, at `delta` or at the one that A states.
+    /// Of two releases, at `delta` or at the one that A states, or B.
     pub fn new(a: &Release, b: &Release, delta: Option<&Delta>) -> Result<Comparison> {
-        let delta =
-            certificate::stated_delta(a, delta.or(b.delta()).filter(|_| a.delta().is_none()).or(delta))?;
+        let delta = certificate::stated_delta(a, delta.or(a.delta()).or(b.delta()))?;
         let same_neighbours = a.neighbours() == b.neighbours();
         let mut restated = vec![];
         if !same_neighbours {
