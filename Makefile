@@ -9,9 +9,10 @@ test:
 # What the test of the report's page needs besides: Debian's Chromium, if there is none and it may be installed, and
 # the driver from npm. Without them that one test is skipped, by name.
 browser:
-	test -x /usr/bin/chromium || { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq chromium > /dev/null; }
+	test -x /usr/bin/chromium || { [ "$$(id -u)" = 0 ] && timeout 60 apt-get update -qq && \
+		timeout 240 apt-get install -y -qq chromium > /dev/null; }
 	mkdir -p target/browser
-	cd target/browser && { test -d node_modules/playwright-core || npm install --silent --no-save playwright-core@1.64.1; }
+	cd target/browser && { test -d node_modules/playwright-core || timeout 120 npm install --silent --no-save playwright-core@1.64.1; }
 
 # The README's pictures.
 gallery:
