@@ -277,6 +277,29 @@ fn curves_over_delta_and_tradeoffs() {
     assert_eq!(column(&log, "alpha")[4], "0.0001");
 }
 
+/// A guarantee must hold at the number that is read: δ is rounded up, α down, whatever is not a short decimal.
+#[test]
+fn what_is_given_is_rounded_to_the_safe_side() {
+    let place = Place::new("rounding");
+    let csv = place.data("curve paper-2022-08-25 --over delta --from 1/30000000000 --to 1/7 --points 3");
+    assert!(number(column(&csv, "delta")[0]) > number("1/30000000000"));
+    assert!(number(column(&csv, "delta")[2]) > number("1/7"));
+    let csv = place.data("tradeoff paper-2022-08-25 --from 1/3 --to 0.9999999999999999999999 --points 2");
+    assert!(number(column(&csv, "alpha")[0]) < number("1/3"));
+    assert!(number(column(&csv, "alpha")[1]) < number("0.9999999999999999999999"));
+    let csv = place.data("curve paper-2022-08-25 --from 1/3 --to 2 --points 2");
+    assert!(number(column(&csv, "epsilon")[0]) > number("1/3"));
+    // Below the doubles δ is never written as 0.
+    place.data("curve paper-2022-08-25 --over delta --from 1e-400 --to 1/7 --points 2 --out d.parquet");
+    let file = fs::File::open(place.0.join("d.parquet")).unwrap();
+    let rows: Vec<_> = SerializedFileReader::new(file).unwrap().into_iter().map(Result::unwrap).collect();
+    let delta = |i: usize| Rational::from_f64("", rows[i].get_double(0).unwrap()).unwrap();
+    assert!(delta(0) > number("1e-400") && delta(1) >= number("1/7"));
+    let table = place.data("certificate paper-2022-08-25 --delta 1e-10/3");
+    assert!(table.contains("\ndelta = 1/30000000000 ≈ 3.3333334e-11\n"), "{table}");
+    assert!(place.data("certificate pl94-units-us-2020").contains("zCDP rho ≈ 0.074943665\n"));
+}
+
 #[test]
 fn pictures_are_drawn() {
     let place = Place::new("pictures");

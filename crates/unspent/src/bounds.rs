@@ -229,8 +229,12 @@ impl Magnitude {
     }
 
     /// The exact value.
+    ///
+    /// # Panics
+    /// Beyond `2^±67108864`, which would take megabytes to write out: compare magnitudes instead.
     #[must_use]
     pub fn to_rational(self) -> Rational {
+        assert!(self.exponent.abs() <= 1 << 26, "too far from 1 to be written out: 2^{}", self.exponent);
         let m = Rational::integer((self.mantissa * 2f64.powi(52)) as u64);
         let e = self.exponent - 52;
         let power = Rational::integer(num_bigint::BigInt::one() << e.unsigned_abs());

@@ -414,10 +414,11 @@ mod tests {
         let delta = |factor: &Rational| {
             release.with_sigma2(|_, s| s * factor).unwrap().delta(&target.epsilon).unwrap()
         };
-        assert!(delta(&found.satisfying).upper().to_rational() <= *target.delta.value());
+        let (low, high) = target.delta.value().to_magnitude_bounds();
+        assert!(delta(&found.satisfying).upper() <= low);
         if let Some(failing) = &found.failing {
             assert!(failing < &found.satisfying);
-            assert!(delta(failing).lower().to_rational() > *target.delta.value());
+            assert!(delta(failing).lower() > high);
         }
     }
 
@@ -475,6 +476,30 @@ mod tests {
             }
         }
         assert!(seen, "a gap exists for some of these targets");
+    }
+
+    /// Targets at which δ cannot be told from 1, and noise at the ends of what is allowed: whatever is returned
+    /// must have been certified as it is returned, and something must be.
+    #[test]
+    fn nothing_is_returned_that_was_not_certified() {
+        let nearly_one = "0.99999999999999999999";
+        for (sigma2, n, epsilon, delta) in [
+            ("1.7", 1, "0", nearly_one),
+            ("1.7", 1, "1e-9", nearly_one),
+            ("0.0011", 1, "1020", "1e-10"),
+            ("0.001", 1, "1300", "1e-10"),
+            ("3", 1, "1000000", "0.5"),
+            ("7", 1, "1000000", "0.5"),
+            ("5/7", 3, "1e12", "1e-300"),
+        ] {
+            let (release, target) = (release(&[(sigma2, n)]), target(epsilon, delta));
+            for found in [release.scale_meeting(&target), release.smallest_scale(&target)] {
+                match found {
+                    Ok(found) => check(&release, &found, &target),
+                    Err(error) => assert!(!error.is_input(), "{sigma2} {epsilon} {delta}: {error}"),
+                }
+            }
+        }
     }
 
     #[test]
