@@ -82,12 +82,7 @@ impl Target {
         if path.is_dir() {
             return Err(Failure::usage(format!("{flag}: `{shown}` is a directory"), "name a file in it"));
         }
-        if !directory(&path).is_dir() {
-            return Err(Failure::usage(
-                format!("{flag}: the directory of `{shown}` does not exist"),
-                "make it first, or check the path",
-            ));
-        }
+        checked_directory(flag, &path)?;
         if path.exists() && !force {
             return Err(exists(&format!("{flag}: `{shown}`")));
         }
@@ -128,8 +123,20 @@ impl Target {
     }
 }
 
-fn exists(what: &str) -> Failure {
+/// Something is there already, and may stay.
+pub fn exists(what: &str) -> Failure {
     Failure::usage(format!("{what} exists already"), "add --force to replace it, or choose another name")
+}
+
+/// The directory that a path is in, which must exist; `flag` is where the path was given.
+pub fn checked_directory(flag: &str, path: &Path) -> Result<(), Failure> {
+    if directory(path).is_dir() {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        format!("{flag}: the directory of `{}` does not exist", path.display()),
+        "make it first, or check the path",
+    ))
 }
 
 fn directory(path: &Path) -> &Path {

@@ -1,34 +1,33 @@
 //! The commands about allocations, as a user meets them.
 
+mod place;
+
 use std::fs;
-use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::Output;
 
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
+use place::Place;
 use serde_json::Value;
 use unspent::Rational;
 
-/// A directory of its own, gone at the end.
-struct Place(PathBuf);
+/// How the command is met: arguments are split at spaces.
+trait Session {
+    fn say(&self, arguments: &str) -> Output;
+    fn data(&self, arguments: &str) -> String;
+    fn json(&self, arguments: &str) -> Value;
+    fn refuses(&self, arguments: &str, cause: &str, hint: &str);
+    fn files(&self) -> Vec<(String, u64)>;
+}
 
-impl Place {
-    fn new(name: &str) -> Place {
-        let path = std::env::temp_dir().join(format!("unspent-allocations-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Place(path)
-    }
-
-    /// `unspent …`, split at spaces.
-    fn run(&self, arguments: &str) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_unspent"));
-        command.current_dir(&self.0).args(arguments.split_whitespace()).output().unwrap()
+impl Session for Place {
+    fn say(&self, arguments: &str) -> Output {
+        self.run(&arguments.split_whitespace().collect::<Vec<_>>())
     }
 
     #[track_caller]
     fn data(&self, arguments: &str) -> String {
-        let output = self.run(arguments);
+        let output = self.say(arguments);
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!((output.status.code(), stderr.as_str()), (Some(0), ""), "{arguments}");
         String::from_utf8(output.stdout).unwrap()
@@ -41,7 +40,7 @@ impl Place {
     #[track_caller]
     fn refuses(&self, arguments: &str, cause: &str, hint: &str) {
         let before = self.files();
-        let output = self.run(arguments);
+        let output = self.say(arguments);
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!(stderr, format!("error: {cause}\nhint: {hint}\n"), "{arguments}");
         assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
@@ -57,12 +56,6 @@ impl Place {
         let mut files: Vec<_> = fs::read_dir(&self.0).unwrap().map(entry).collect();
         files.sort();
         files
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -218,7 +211,7 @@ fn calibrate_writes_a_file_that_passes_certificate() {
 #[test]
 fn an_unreachable_promise_is_no_answer() {
     let place = Place::new("unreachable");
-    let output = place.run("calibrate pl94-units-us-2020 --epsilon 0 --out x.toml");
+    let output = place.say("calibrate pl94-units-us-2020 --epsilon 0 --out x.toml");
     let message = "error: no variance up to 1e12 meets the target\nhint: ask for a larger epsilon or delta\n";
     assert_eq!(String::from_utf8(output.stderr).unwrap(), message);
     assert_eq!((output.status.code(), place.files().len()), (Some(1), 0));

@@ -1,8 +1,10 @@
 //! Bad allocation files, as a user meets them: the whole message, every time.
 
+mod place;
+
 use std::fs;
-use std::path::PathBuf;
-use std::process::{Command, Output};
+
+use place::Place;
 
 const GOOD: &str = r#"name = "x"
 neighbours = "bounded"
@@ -28,21 +30,14 @@ total = "1/3"
 size = "2/3"
 "#;
 
-/// A directory of its own, gone at the end.
-struct Place(PathBuf);
+/// How a bad file is met.
+trait Refuses {
+    fn refuses(&self, file: &str, content: &[u8], more: &[&str], message: &str);
+    fn spoiled(&self, what: &str, by: &str, message: &str);
+    fn table(&self, content: &str, message: &str);
+}
 
-impl Place {
-    fn new(name: &str) -> Place {
-        let path = std::env::temp_dir().join(format!("unspent-files-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Place(path)
-    }
-
-    fn run(&self, arguments: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_unspent")).current_dir(&self.0).args(arguments).output().unwrap()
-    }
-
+impl Refuses for Place {
     /// `file` with that content is refused with exactly that message.
     #[track_caller]
     fn refuses(&self, file: &str, content: &[u8], more: &[&str], message: &str) {
@@ -63,12 +58,6 @@ impl Place {
     fn table(&self, content: &str, message: &str) {
         let more = ["--neighbours", "bounded", "--delta", "1e-10"];
         self.refuses("table.csv", content.as_bytes(), &more, message);
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

@@ -1,5 +1,7 @@
 //! `unspent reproduce`: the tables against golden ones, the data behind the figures, and the page in a browser.
 
+mod place;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
@@ -7,34 +9,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::LazyLock;
 
-/// A directory of its own, gone at the end.
-struct Place(PathBuf);
+use place::Place;
 
-impl Place {
-    fn new(name: &str) -> Place {
-        let path = std::env::temp_dir().join(format!("unspent-reproduce-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Place(path)
-    }
-
-    fn run(&self, arguments: &str) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_unspent"));
-        command.current_dir(&self.0).args(arguments.split_whitespace()).output().unwrap()
-    }
-
-    fn names(&self) -> Vec<String> {
-        let mut names: Vec<String> =
-            fs::read_dir(&self.0).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into()).collect();
-        names.sort();
-        names
-    }
+fn run(place: &Place, arguments: &str) -> Output {
+    place.run(&arguments.split_whitespace().collect::<Vec<_>>())
 }
 
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+fn names(place: &Place) -> Vec<String> {
+    let mut names: Vec<String> =
+        fs::read_dir(&place.0).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into()).collect();
+    names.sort();
+    names
 }
 
 /// The whole study, computed once for all tests.
@@ -54,17 +39,17 @@ static STUDY: LazyLock<PathBuf> = LazyLock::new(|| {
 #[test]
 fn an_earlier_report_is_replaced_whole() {
     let place = Place::new("replace");
-    let first = place.run("reproduce --no-png --out paper");
+    let first = run(&place, "reproduce --no-png --out paper");
     assert_eq!(first.status.code(), Some(0));
     let page = fs::read(place.0.join("paper/report.html")).unwrap();
     fs::write(place.0.join("paper/tables/comparison.csv"), "old").unwrap();
-    assert_eq!(place.run("reproduce --no-png --out paper --force").status.code(), Some(0));
+    assert_eq!(run(&place, "reproduce --no-png --out paper --force").status.code(), Some(0));
     assert_eq!(fs::read(place.0.join("paper/report.html")).unwrap(), page, "the same twice");
     assert_ne!(fs::read_to_string(place.0.join("paper/tables/comparison.csv")).unwrap(), "old");
-    assert_eq!(place.names(), ["paper"]);
+    assert_eq!(names(&place), ["paper"]);
     // What was added to it is not removed.
     fs::write(place.0.join("paper/notes.txt"), "mine").unwrap();
-    assert_eq!(place.run("reproduce --no-png --out paper --force").status.code(), Some(2));
+    assert_eq!(run(&place, "reproduce --no-png --out paper --force").status.code(), Some(2));
     assert!(place.0.join("paper/notes.txt").exists());
 }
 
@@ -215,7 +200,7 @@ fn a_second_run_overwrites_only_with_force_and_only_its_own() {
     fs::create_dir(place.0.join("mine")).unwrap();
     fs::write(place.0.join("mine/thesis.txt"), "years of work").unwrap();
     let refused = |arguments: &str, message: &str| {
-        let output = place.run(arguments);
+        let output = run(&place, arguments);
         assert_eq!(String::from_utf8(output.stderr).unwrap(), message);
         assert_eq!(output.status.code(), Some(2));
     };
@@ -242,7 +227,7 @@ fn a_second_run_overwrites_only_with_force_and_only_its_own() {
         "error: --out: the directory of `no/where` does not exist\nhint: make it first, or check the path\n",
     );
     assert_eq!(fs::read_to_string(place.0.join("mine/thesis.txt")).unwrap(), "years of work");
-    assert_eq!(place.names(), ["mine"]);
+    assert_eq!(names(&place), ["mine"]);
 }
 
 #[test]
@@ -260,7 +245,7 @@ fn an_interrupted_run_leaves_nothing() {
         let _ = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
         let finished = child.wait().unwrap().success();
         // Either it was done before, and is whole, or there is nothing at all.
-        let names = place.names();
+        let names = names(&place);
         if finished {
             assert_eq!(names, ["paper"]);
             assert!(place.0.join("paper/report.html").is_file());

@@ -108,6 +108,7 @@ impl Composition {
     ) -> Result<Calibration> {
         let sigmas: Vec<f64> = self.groups().iter().map(|g| g.mechanism.sigma2().to_f64()).collect();
         let (least, most) = range(&sigmas);
+        let mu2 = gaussian_mu2(target);
         let search = Search {
             target,
             build: &|factor| self.with_sigma2(|_, sigma2| sigma2 * factor),
@@ -115,8 +116,9 @@ impl Composition {
             most,
             mechanisms: self.groups().iter().map(|g| g.count as f64).sum(),
             smallest_sigma2: &|factor| least_of(&sigmas) * factor,
+            slope: gaussian_slope(target, mu2),
         };
-        find(&search, self.accountant().mu2() / gaussian_mu2(target))
+        find(&search, self.accountant().mu2() / mu2)
     }
 
     /// The smallest σ² of the group of that index, all others as they are, that meets the target.
@@ -140,6 +142,7 @@ impl Composition {
             most: 1e12,
             mechanisms: self.groups().iter().map(|g| g.count as f64).sum(),
             smallest_sigma2: &|value| value.min(least_of(&others)),
+            slope: gaussian_slope(target, gaussian_mu2(target)),
         };
         search.run(chosen.mechanism.sigma2().to_f64())
     }
@@ -178,6 +181,14 @@ fn gaussian_mu2(target: &Target) -> f64 {
     float::exp(low)
 }
 
+/// About how fast ln δ falls with ln σ² at that μ², were the loss Gaussian.
+fn gaussian_slope(target: &Target, mu2: f64) -> f64 {
+    let epsilon = target.epsilon.value().to_f64().max(1e-12);
+    let at = |mu2: f64| log_gaussian_delta(mu2.sqrt(), epsilon).0;
+    let slope = (at(mu2 * 1.001) - at(mu2)) / 0.001;
+    if slope.is_finite() { slope.max(0.1) } else { 0.1 }
+}
+
 fn least_of(sigmas: &[f64]) -> f64 {
     sigmas.iter().copied().fold(f64::INFINITY, f64::min)
 }
@@ -198,6 +209,8 @@ struct Search<'a> {
     most: f64,
     /// The smallest σ² at a value: says when a scan is due.
     smallest_sigma2: &'a dyn Fn(f64) -> f64,
+    /// About how fast ln δ falls with ln value.
+    slope: f64,
     /// How many there are; with few, single losses dominate δ, and it rises as they pass ε.
     mechanisms: f64,
 }
@@ -270,19 +283,10 @@ impl Search<'_> {
                 return Ok((None, high));
             }
             // Half as far again as the Gaussian's slope says, so as to come out on the other side.
-            step = (step * LONGER).max(1.5 * (distance / self.slope()).abs()).min(3.0);
+            step = (step * LONGER).max(1.5 * (distance / self.slope).abs()).min(3.0);
             let next = if high.is_none() { value * (1.0 + step) } else { value / (1.0 + step) };
             value = exact(next.clamp(self.least, self.most)).to_f64();
         }
-    }
-
-    /// About how fast ln δ falls with ln value, were the loss Gaussian.
-    fn slope(&self) -> f64 {
-        let epsilon = self.target.epsilon.value().to_f64().max(1e-12);
-        let at = |mu2: f64| log_gaussian_delta(mu2.sqrt(), epsilon).0;
-        let mu2 = gaussian_mu2(self.target);
-        let slope = (at(mu2 * 1.001) - at(mu2)) / 0.001;
-        if slope.is_finite() { slope.max(0.1) } else { 0.1 }
     }
 
     /// Narrows a bracket by the secant rule on ln δ against ln value, halving where that is slow.
@@ -317,7 +321,7 @@ impl Search<'_> {
     fn around(&self, middle: f64, low: f64, high: f64) -> Result<(f64, f64)> {
         let width = self.delta(middle)?.relative_width();
         let side = |end: f64, verdict: Verdict| -> Result<f64> {
-            let mut step = (1.2 * width / self.slope()).max(GAP);
+            let mut step = (1.2 * width / self.slope).max(GAP);
             loop {
                 let nearer =
                     exact(if end > middle { middle * (1.0 + step) } else { middle / (1.0 + step) }).to_f64();

@@ -32,7 +32,7 @@ pub struct Subject {
 }
 
 impl Subject {
-    fn new(release: &Release, scope: &Scope, rho: &Rho) -> Subject {
+    fn new(release: &Release, scope: &Scope, rho: Figure) -> Subject {
         Subject {
             name: release.name(),
             scope: scope.kind(),
@@ -40,7 +40,7 @@ impl Subject {
             label: release.label(scope),
             neighbours: release.neighbours().name(),
             moves: release.moves(scope),
-            rho: Figure::Exact(rho.value().clone()),
+            rho,
         }
     }
 }
@@ -74,7 +74,7 @@ pub struct Point {
 impl Curve {
     /// δ at each ε.
     pub fn over_epsilon(release: &Release, scope: &Scope, grid: &[Epsilon]) -> Result<Curve> {
-        let (composition, rho) = parts(release, scope)?;
+        let (subject, composition, rho) = parts(release, scope)?;
         let points = parallel::map(grid, |epsilon| {
             let delta = composition.delta(epsilon)?;
             Ok(Point {
@@ -85,15 +85,12 @@ impl Curve {
                 canonne_kamath_steinke: rho.delta_canonne_kamath_steinke(epsilon),
             })
         });
-        Ok(Curve {
-            subject: Subject::new(release, scope, &rho),
-            points: points.into_iter().collect::<Result<_>>()?,
-        })
+        Ok(Curve { subject, points: points.into_iter().collect::<Result<_>>()? })
     }
 
     /// ε at each δ.
     pub fn over_delta(release: &Release, scope: &Scope, grid: &[Delta]) -> Result<Curve> {
-        let (composition, rho) = parts(release, scope)?;
+        let (subject, composition, rho) = parts(release, scope)?;
         let points = parallel::map(grid, |delta| {
             Ok(Point {
                 epsilon: composition.epsilon(delta)?.into(),
@@ -103,10 +100,7 @@ impl Curve {
                 canonne_kamath_steinke: Magnitude::from_f64(rho.epsilon_canonne_kamath_steinke(delta)),
             })
         });
-        Ok(Curve {
-            subject: Subject::new(release, scope, &rho),
-            points: points.into_iter().collect::<Result<_>>()?,
-        })
+        Ok(Curve { subject, points: points.into_iter().collect::<Result<_>>()? })
     }
 }
 
@@ -138,7 +132,7 @@ pub struct TradeoffPoint {
 impl TradeoffCurve {
     /// f(α) at each α.
     pub fn new(release: &Release, scope: &Scope, grid: &[Alpha]) -> Result<TradeoffCurve> {
-        let (composition, rho) = parts(release, scope)?;
+        let (subject, composition, rho) = parts(release, scope)?;
         let [cks, bun_steinke] = Conversion::ALL.map(|conversion| Tradeoff::new(&rho, conversion));
         let points = parallel::map(grid, |alpha| {
             Ok(TradeoffPoint {
@@ -148,15 +142,14 @@ impl TradeoffCurve {
                 canonne_kamath_steinke: cks.at(alpha),
             })
         });
-        Ok(TradeoffCurve {
-            subject: Subject::new(release, scope, &rho),
-            points: points.into_iter().collect::<Result<_>>()?,
-        })
+        Ok(TradeoffCurve { subject, points: points.into_iter().collect::<Result<_>>()? })
     }
 }
 
-fn parts(release: &Release, scope: &Scope) -> Result<(Composition, Rho)> {
+/// What is asked about, its mechanisms, and a ρ that is not below theirs.
+fn parts(release: &Release, scope: &Scope) -> Result<(Subject, Composition, Rho)> {
     let composition = release.composition(scope)?;
-    let rho = Rho::new(report::rho(&composition).upper())?;
-    Ok((composition, rho))
+    let rho = report::rho(&composition);
+    let upper = Rho::new(rho.upper())?;
+    Ok((Subject::new(release, scope, rho), composition, upper))
 }

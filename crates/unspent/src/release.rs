@@ -139,17 +139,23 @@ impl Release {
     #[must_use]
     pub fn scopes(&self) -> Vec<Scope> {
         let mut scopes = vec![Scope::Total];
-        let mut levels: Vec<&str> = vec![];
-        for level in self.allocations.iter().flat_map(Allocation::levels) {
-            if !levels.contains(&level.name.as_str()) {
-                levels.push(&level.name);
-            }
-        }
+        let levels = self.level_names();
         scopes.extend(levels.iter().map(|name| Scope::Level((*name).into())));
         let attributes = self.allocations[0].attributes().iter().cloned().map(Scope::Attribute);
         let places = levels.iter().rev().map(|name| Scope::Within((*name).into()));
         scopes.extend(attributes.chain(places).filter(|scope| self.moved(scope).is_ok()));
         scopes
+    }
+
+    /// The levels of all allocations, each name once.
+    fn level_names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = vec![];
+        for level in self.allocations.iter().flat_map(Allocation::levels) {
+            if !names.contains(&level.name.as_str()) {
+                names.push(&level.name);
+            }
+        }
+        names
     }
 
     /// How the scope is called in a certificate, like `Block-within-County`.
@@ -249,12 +255,7 @@ impl Release {
     fn nothing_moves(&self, scope: &Scope) -> Error {
         match scope {
             Scope::Level(name) => {
-                let mut levels: Vec<&str> = self
-                    .allocations
-                    .iter()
-                    .flat_map(|a| a.levels().iter().map(|l| l.name.as_str()))
-                    .collect();
-                levels.dedup();
+                let levels = self.level_names();
                 let hint =
                     did_you_mean(name, levels.iter().copied(), "names are written as in the allocation");
                 Error::input("level", name, format!("one of {}", levels.join(", ")), hint)

@@ -43,6 +43,14 @@ impl Conversion {
         }
     }
 
+    /// δ at ε, rounded up, for ρ and ε known to within a few units of double-double.
+    fn delta(self, rho: Dd, epsilon: Dd) -> Magnitude {
+        match self {
+            Conversion::BunSteinke => bun_steinke_delta(rho, epsilon),
+            Conversion::CanonneKamathSteinke => canonne_kamath_steinke_delta(rho, epsilon),
+        }
+    }
+
     /// Reads `bun-steinke` or `canonne-kamath-steinke`.
     pub fn parse(text: &str) -> Result<Conversion> {
         Conversion::ALL.into_iter().find(|c| c.name() == text).ok_or_else(|| {
@@ -106,10 +114,7 @@ impl Rho {
     /// δ at ε by one of the conversions, rounded up.
     #[must_use]
     pub fn delta(&self, conversion: Conversion, epsilon: &Epsilon) -> Magnitude {
-        match conversion {
-            Conversion::BunSteinke => self.delta_bun_steinke(epsilon),
-            Conversion::CanonneKamathSteinke => self.delta_canonne_kamath_steinke(epsilon),
-        }
+        conversion.delta(self.0.to_dd(), epsilon.value().to_dd())
     }
 
     /// `ρ + 2√(ρ ln(1/δ))`.
@@ -137,13 +142,13 @@ impl Rho {
     /// `e^{−(ε−ρ)²/4ρ}` for ε > ρ, otherwise 1: Bun and Steinke's δ at ε.
     #[must_use]
     pub fn delta_bun_steinke(&self, epsilon: &Epsilon) -> Magnitude {
-        bun_steinke_delta(self.0.to_dd(), epsilon.value().to_dd())
+        self.delta(Conversion::BunSteinke, epsilon)
     }
 
     /// `inf_{α>1} e^{(α−1)(ρα−ε)}·(1−1/α)^α/(α−1)`, at most 1: Canonne, Kamath and Steinke's δ at ε.
     #[must_use]
     pub fn delta_canonne_kamath_steinke(&self, epsilon: &Epsilon) -> Magnitude {
-        canonne_kamath_steinke_delta(self.0.to_dd(), epsilon.value().to_dd())
+        self.delta(Conversion::CanonneKamathSteinke, epsilon)
     }
 }
 
@@ -183,10 +188,7 @@ impl Tradeoff {
         Promise {
             factor: Magnitude::exp(at, 0.0, Round::Up),
             inverse: Magnitude::exp(at.neg(), 0.0, Round::Down),
-            delta: match self.conversion {
-                Conversion::BunSteinke => bun_steinke_delta(self.rho, at),
-                Conversion::CanonneKamathSteinke => canonne_kamath_steinke_delta(self.rho, at),
-            },
+            delta: self.conversion.delta(self.rho, at),
         }
     }
 

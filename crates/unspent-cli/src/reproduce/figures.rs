@@ -7,7 +7,7 @@ use unspent::{
 };
 
 use super::published::LEVELS;
-use super::study::{LEVEL_DELTA, Study};
+use super::study::{LEVEL_DELTA, Study, rounded_down};
 use crate::curve::smooth_rates;
 use crate::grid;
 use crate::plot::{Axis, Bar, Figure, Interval, Panel, Role, Series};
@@ -53,11 +53,6 @@ pub fn all(study: &Study, progress: &mut dyn FnMut(&str)) -> Result<Vec<StudyFig
         .collect()
 }
 
-/// Percent to three decimals, never more than it is.
-fn floored(percent: f64) -> String {
-    format!("{:.3}", (1e3 * percent).floor() / 1e3)
-}
-
 fn number(text: &str) -> Rational {
     text.parse().expect("a number")
 }
@@ -98,6 +93,16 @@ fn lines(release: &Release, scope: &Scope, to: &Rational) -> Result<[Vec<(f64, f
     ])
 }
 
+/// The same release accounted for three times: tight, and by both conversions.
+fn accountings<T>(series: fn(&'static str, Role, T) -> Series, data: [T; 3]) -> Vec<Series> {
+    let [tight, cks, bun_steinke] = data;
+    vec![
+        series(TIGHT, Role::Guarantee, tight),
+        series(CKS, Role::Baseline(0), cks),
+        series(BUN_STEINKE, Role::Baseline(1), bun_steinke),
+    ]
+}
+
 /// A little beyond the Bureau's ε at a δ.
 fn beyond(release: &Release, scope: &Scope, delta: &str) -> Result<Rational> {
     let rho = Rho::new(release.composition(scope)?.rho())?;
@@ -113,15 +118,11 @@ fn curves(study: &Study) -> Result<StudyFigure> {
     let subtitle = "δ against ε by level; lower is more private";
     by_level("curves-by-level", "(ε, δ)-curves of the eight levels", "Figure 2", subtitle, |name| {
         let to = beyond(&study.release, &level(name), "1e-12")?;
-        let [tight, cks, bun_steinke] = lines(&study.release, &level(name), &to)?;
+        let lines = lines(&study.release, &level(name), &to)?;
         Ok(Panel {
             x: Axis::linear("ε").between(0.0, to.to_f64()),
             y: Axis::log10("δ").between(-12.0, 0.0),
-            series: vec![
-                Series::line(TIGHT, Role::Guarantee, tight),
-                Series::line(CKS, Role::Baseline(0), cks),
-                Series::line(BUN_STEINKE, Role::Baseline(1), bun_steinke),
-            ],
+            series: accountings(Series::line, lines),
             ..Panel::default()
         })
     })
@@ -144,16 +145,11 @@ fn epsilons(study: &Study) -> Result<StudyFigure> {
                 bars.push(Bar { value, label: format!("{:.2}", (100.0 * value).ceil() / 100.0) });
             }
         }
-        let [tight, cks, bun_steinke] = bars;
         Ok::<_, unspent::Error>(Panel {
             title: title.into(),
             x: Axis::linear("ε"),
             categories: LEVELS.iter().map(|level| level.name.into()).collect(),
-            series: vec![
-                Series::bars(TIGHT, Role::Guarantee, tight),
-                Series::bars(CKS, Role::Baseline(0), cks),
-                Series::bars(BUN_STEINKE, Role::Baseline(1), bun_steinke),
-            ],
+            series: accountings(Series::bars, bars),
             ..Panel::default()
         })
     };
@@ -242,7 +238,7 @@ fn overall(study: &Study) -> Result<StudyFigure> {
         })
         .collect::<Result<Vec<_>>>()?;
     let caption = "All eight levels together";
-    let less = floored(100.0 * study.overall_reductions.0);
+    let less = rounded_down(100.0 * study.overall_reductions.0, 3);
     Ok(StudyFigure {
         id: "overall-curve",
         number: "Figure 7",
@@ -309,7 +305,7 @@ fn survey(_: &Study) -> Result<StudyFigure> {
         let rho = Rho::new(composition.rho())?;
         let to = rho.epsilon(Conversion::BunSteinke, &Delta::parse("1e-12")?);
         let to = number(&Magnitude::from_f64(to).to_decimal(2, Round::Up));
-        let mut series: [Vec<(f64, f64)>; 3] = Default::default();
+        let mut lines: [Vec<(f64, f64)>; 3] = Default::default();
         for epsilon in grid::linear(&Rational::from(0), &to, POINTS) {
             let x = epsilon.to_f64();
             let epsilon = Epsilon::new(epsilon)?;
@@ -318,20 +314,15 @@ fn survey(_: &Study) -> Result<StudyFigure> {
                 rho.delta_canonne_kamath_steinke(&epsilon),
                 rho.delta_bun_steinke(&epsilon),
             ];
-            for (line, value) in series.iter_mut().zip(values) {
+            for (line, value) in lines.iter_mut().zip(values) {
                 line.push((x, value.log10(Round::Up)));
             }
         }
-        let [tight, cks, bun_steinke] = series;
         Ok::<_, unspent::Error>(Panel {
             title: format!("σ² = {sigma2}"),
             x: Axis::linear("ε").between(0.0, to.to_f64()),
             y: Axis::log10("δ").between(-12.0, 0.0),
-            series: vec![
-                Series::line(TIGHT, Role::Guarantee, tight),
-                Series::line(CKS, Role::Baseline(0), cks),
-                Series::line(BUN_STEINKE, Role::Baseline(1), bun_steinke),
-            ],
+            series: accountings(Series::line, lines),
             ..Panel::default()
         })
     };
@@ -352,7 +343,7 @@ fn survey(_: &Study) -> Result<StudyFigure> {
 fn overall_tradeoff(study: &Study) -> Result<StudyFigure> {
     let caption = "Trade-off function of all eight levels together";
     let panel = tradeoff_panel(&study.release, &study.overall, &Scope::Total)?;
-    let less = floored(100.0 * study.overall_reductions.0);
+    let less = rounded_down(100.0 * study.overall_reductions.0, 3);
     Ok(StudyFigure {
         id: "overall-tradeoff",
         number: "supplement",

@@ -99,18 +99,13 @@ impl Arguments {
         if target.file_name().is_none() {
             return refuse(&format!("`{shown}` has no name of its own"), "name a new directory");
         }
-        let parent = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        if !parent.is_dir() {
-            let cause = format!("the directory of `{shown}` does not exist");
-            return refuse(&cause, "make it first, or check the path");
-        }
+        output::checked_directory("--out", target)?;
         let Ok(metadata) = fs::symlink_metadata(target) else { return Ok(()) };
         if metadata.is_symlink() {
             return refuse(&format!("`{shown}` is a symbolic link"), "name the directory itself");
         }
         if !self.force {
-            let hint = "add --force to replace it, or choose another name";
-            return refuse(&format!("`{shown}` exists already"), hint);
+            return Err(output::exists(&format!("--out: `{shown}`")));
         }
         // Replacing means removing: never what somebody else has made, or added.
         if let Some(foreign) = foreign(target) {
@@ -142,6 +137,7 @@ impl Arguments {
             text.table(rows);
             fs::write(tables.join(format!("{}.md", table.id)), text.markdown())?;
         }
+        let mut drawn = vec![];
         for figure in figures {
             progress.step(&format!("drawing {}", figure.id));
             let svg = plot::svg(&figure.figure);
@@ -150,9 +146,10 @@ impl Arguments {
                 let png = plot::png(&svg, 2.0).map_err(io::Error::other)?;
                 fs::write(pictures.join(format!("{}.png", figure.id)), png)?;
             }
-            fs::write(pictures.join(format!("{}.svg", figure.id)), svg)?;
+            fs::write(pictures.join(format!("{}.svg", figure.id)), &svg)?;
+            drawn.push((figure, svg));
         }
-        fs::write(directory.join(PAGE), page::page(study, figures))
+        fs::write(directory.join(PAGE), page::page(study, &drawn))
     }
 
     /// Puts the finished directory in its place.

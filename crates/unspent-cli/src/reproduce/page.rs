@@ -3,8 +3,7 @@
 use std::fmt::Write;
 
 use super::figures::StudyFigure;
-use super::study::{Study, Table, Verdict};
-use crate::plot;
+use super::study::{Study, Table, Verdict, rounded_down};
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("report.css");
@@ -23,7 +22,7 @@ const SECTIONS: [(&str, &str, &str, &[&str]); 6] = [
     (
         "noise",
         "Noise that could go",
-        "The promise of each level can be kept with less noise. The table gives the smallest variance for which the promise at δ = 10⁻¹¹ is \
+        "The promise of each level can be kept with less noise. The table gives a variance for which the promise at δ = 10⁻¹¹ is \
          certified to be kept; right below it, it is certified to be broken.",
         &["noise-by-level", "curves-reduced-noise"],
     ),
@@ -57,7 +56,7 @@ const SECTIONS: [(&str, &str, &str, &[&str]); 6] = [
 ];
 
 /// The whole page.
-pub fn page(study: &Study, figures: &[StudyFigure]) -> String {
+pub fn page(study: &Study, figures: &[(&StudyFigure, String)]) -> String {
     let count = |verdict| study.claims.iter().filter(|claim| claim.verdict == verdict).count();
     let mut body = String::from("<div class=\"page\">\n<header>\n");
     let title = "The 2020 Census is more private than was thought: the numbers again";
@@ -84,7 +83,7 @@ pub fn page(study: &Study, figures: &[StudyFigure]) -> String {
         let _ = writeln!(body, "<section id=\"{id}\">\n<h2>{name}</h2>\n<p>{}</p>", marked(text));
         for part in parts {
             study.tables.iter().filter(|t| t.id == *part).for_each(|t| table(&mut body, t));
-            figures.iter().filter(|f| f.id == *part).for_each(|f| figure(&mut body, f));
+            figures.iter().filter(|(f, _)| f.id == *part).for_each(|(f, svg)| figure(&mut body, f, svg));
         }
         body += "</section>\n";
     }
@@ -117,9 +116,9 @@ fn found(body: &mut String, study: &Study) {
          <p>The question: how private were the noisy measurements behind the 2020 Census really, and how much noise did the promise need? The paper \
          answers it for the allocation of 2022-08-25, read as eight levels of ten equal queries.</p>\n\
          <ul>\n<li>Its table of noise by level, and its values of ε at single δ, are confirmed to every printed digit.</li>\n\
-         <li>With both terms of δ, {:.3} % of the variance could have gone at the promise (21.97, 10<sup>−10</sup>), where the paper finds 8.59 % with one. (That ε \
+         <li>With both terms of δ, {} % of the variance could have gone at the promise (21.97, 10<sup>−10</sup>), where the paper finds 8.59 % with one. (That ε \
          is the Bureau’s for ρ = 235225/64516; the noise is read as ρ = 3.65.)</li>\n",
-        (1e5 * both).floor() / 1e3,
+        rounded_down(100.0 * both, 3),
     );
     // One sentence a reason, with all numbers it is the reason for.
     let mut reasons: Vec<(&str, Vec<String>)> = vec![];
@@ -190,15 +189,14 @@ fn heading(head: &str) -> String {
     words.iter().fold(head.to_string(), |text, (from, to)| text.replace(from, to))
 }
 
-fn figure(body: &mut String, figure: &StudyFigure) {
+fn figure(body: &mut String, figure: &StudyFigure, svg: &str) {
     let data = serde_json::to_string(&figure.figure).expect("numbers and texts").replace('<', "\\u003c");
     let id = figure.id;
     let _ = write!(
         body,
         "<figure class=\"chart\" id=\"figure-{id}\">\n{}\n<script type=\"application/json\">{data}</script>\n\
          <figcaption>The paper’s {}. <a href=\"figures/{id}.csv\">Data as CSV</a></figcaption>\n</figure>\n",
-        plot::svg(&figure.figure),
-        figure.number
+        svg, figure.number
     );
 }
 

@@ -194,9 +194,8 @@ impl Study {
         self.tables.push(Table {
             id: "noise-by-level",
             title: "Noise by level, and the noise that would do (the paper’s Table 1)".into(),
-            note: "σ² = n/(2aρ) with n = 10 queries, ρ = 3.65 and share a; add-remove neighbours. The σ² that would do is the \
-                   smallest for which ε at δ = 10⁻¹¹ is certified not to exceed what Bun and Steinke's conversion publishes for the level \
-                   as it is."
+            note: "σ² = n/(2aρ) with n = 10 queries, ρ = 3.65 and share a; add-remove neighbours. With the σ² that would do, ε at δ = 10⁻¹¹ \
+                   is certified not to exceed what Bun and Steinke's conversion publishes for the level as it is; right below, certified to exceed it."
                 .into(),
             heads: vec![
                 "level",
@@ -530,9 +529,14 @@ impl Study {
     }
 }
 
-/// A reduction in percent to four decimals, never more than it is.
+/// A reduction in percent to so many decimals, never more than it is.
+pub fn rounded_down(percent: f64, decimals: usize) -> String {
+    let unit = 10f64.powi(decimals as i32);
+    format!("{:.decimals$}", (unit * percent).floor() / unit)
+}
+
 fn down(percent: f64) -> String {
-    format!("{:.4}", (1e4 * percent).floor() / 1e4)
+    rounded_down(percent, 4)
 }
 
 /// E|X|^k of the noise.
