@@ -27,6 +27,7 @@ mod profile;
 pub mod release;
 pub mod report;
 pub mod residual;
+pub mod sampler;
 pub mod tradeoff;
 mod transform;
 pub mod zcdp;

@@ -10,7 +10,7 @@ use crate::transform::{DiscreteGaussianTransform, GaussianTransform, Transform};
 pub const MAX_COUNT: u64 = 1 << 63;
 const MAX_SHIFT: u64 = 1_000_000;
 
-fn check_sigma2(sigma2: Rational) -> Result<Rational> {
+pub(crate) fn check_sigma2(sigma2: Rational) -> Result<Rational> {
     let range = Rational::power_of_ten(-3)..=Rational::power_of_ten(12);
     sigma2.within("sigma2", &range, "a variance between 1e-3 and 1e12")
 }

@@ -1,0 +1,182 @@
+//! Random words: ChaCha20 under a key of the operating system, addressed and never used twice.
+//!
+//! ```text
+//! key (256 bits) ─▶ stream n, once each ─▶ block b ─▶ 16 words
+//!                   nonce 2n:     the words that almost all draws are made of
+//!                   nonce 2n + 1: block i is draw i's reserve: 8 words, then the key of a stream of its own
+//! ```
+//!
+//! So every draw has words of its own that nothing else uses, as many as it asks for, and is a function of the key,
+//! the stream and its index alone.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use chacha20::ChaCha20LegacyCore;
+use chacha20::cipher::array::Array;
+use chacha20::cipher::consts::U64;
+use chacha20::cipher::{KeyIvInit, StreamCipherCore};
+use zeroize::Zeroize;
+
+use super::level::Words;
+use crate::error::{Error, Result};
+
+/// 16 words of keystream.
+pub(super) type Block = Array<u8, U64>;
+
+/// Word `i` of a block.
+#[inline]
+pub(super) fn word(block: &Block, i: usize) -> u32 {
+    u32::from_le_bytes(block[4 * i..4 * i + 4].try_into().expect("4 bytes"))
+}
+
+/// 256 bits from which noise is made; whoever knows them can take the noise off again.
+///
+/// A key cannot be copied, written or shown, and is wiped when it is dropped. Every stream of noise made with it is
+/// another one.
+///
+/// ```
+/// use unspent::sampler::{Key, Sampler};
+/// let key = Key::from_os()?;
+/// let sampler = Sampler::new(&"5".parse()?)?;
+/// let mut noise = [0; 1_000];
+/// key.noise(&sampler).fill(&mut noise)?;
+/// # assert!(noise.iter().any(|x| *x != 0));
+/// # Ok::<(), unspent::Error>(())
+/// ```
+pub struct Key {
+    bytes: [u8; 32],
+    private: bool,
+    streams: AtomicU64,
+}
+
+impl Key {
+    /// A new key from the operating system.
+    pub fn from_os() -> Result<Key> {
+        Key::from_source(|bytes| getrandom::fill(bytes).map_err(|e| e.to_string()))
+    }
+
+    fn from_source(fill: impl FnOnce(&mut [u8]) -> std::result::Result<(), String>) -> Result<Key> {
+        let mut bytes = [0; 32];
+        fill(&mut bytes).map_err(|error| {
+            Error::unreachable(
+                format!("the operating system gave no random key: {error}"),
+                "without one there is no private noise, and none was made",
+            )
+        })?;
+        Ok(Key { bytes, private: true, streams: AtomicU64::new(0) })
+    }
+
+    /// The same key whenever the seed is the same: for tests and demonstrations only.
+    ///
+    /// Noise from it hides nothing from anyone who can guess the seed.
+    #[must_use]
+    pub fn not_private(seed: u64) -> Key {
+        let mut bytes = *b"unspent: this key is NOT PRIVATE";
+        bytes[..8].copy_from_slice(&seed.to_le_bytes());
+        Key { bytes, private: false, streams: AtomicU64::new(0) }
+    }
+
+    /// Whether the key came from the operating system.
+    #[must_use]
+    pub fn is_private(&self) -> bool {
+        self.private
+    }
+
+    /// The next stream that was not used yet.
+    pub(super) fn stream(&self) -> Stream {
+        let number = self.streams.fetch_add(1, Ordering::Relaxed);
+        assert!(number < 1 << 63, "2^63 streams were used");
+        Stream { key: self.bytes, number, process: std::process::id() }
+    }
+}
+
+impl Drop for Key {
+    fn drop(&mut self) {
+        self.bytes.zeroize();
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Key {{ private: {}, .. }}", self.private)
+    }
+}
+
+/// One stream of a key.
+#[derive(Clone)]
+pub(super) struct Stream {
+    key: [u8; 32],
+    number: u64,
+    process: u32,
+}
+
+impl Stream {
+    /// An error in a copy of the process: both would make the same noise.
+    pub(super) fn check(&self) -> Result<()> {
+        let now = std::process::id();
+        if now == self.process {
+            return Ok(());
+        }
+        Err(Error::unreachable(
+            format!("this noise belongs to process {}, and was asked for in its copy {now}", self.process),
+            "both would publish the same noise: make a key after the fork",
+        ))
+    }
+
+    /// Blocks of words from block `first` on.
+    pub(super) fn blocks(&self, first: u64, blocks: &mut [Block]) {
+        let mut cipher = cipher(&self.key, self.number << 1);
+        cipher.set_block_pos(first);
+        cipher.write_keystream_blocks(blocks);
+    }
+
+    /// The further words of draw `i`.
+    pub(super) fn reserve(&self, i: u64) -> Reserve {
+        let mut cipher = cipher(&self.key, self.number << 1 | 1);
+        cipher.set_block_pos(i);
+        Reserve::new(cipher)
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.key.zeroize();
+    }
+}
+
+fn cipher(key: &[u8; 32], nonce: u64) -> ChaCha20LegacyCore {
+    ChaCha20LegacyCore::new(&Array(*key), &Array(nonce.to_le_bytes()))
+}
+
+/// The further words of one draw, as many as it takes.
+pub(super) struct Reserve {
+    cipher: ChaCha20LegacyCore,
+    block: Block,
+    next: usize,
+    /// How many words of the block are words; the first block keeps eight for a key.
+    words: usize,
+}
+
+impl Reserve {
+    fn new(mut cipher: ChaCha20LegacyCore) -> Reserve {
+        let mut block = Block::default();
+        cipher.write_keystream_block(&mut block);
+        Reserve { cipher, block, next: 0, words: 8 }
+    }
+}
+
+impl Words for Reserve {
+    fn next(&mut self) -> u32 {
+        if self.next == self.words {
+            if self.words == 8 {
+                let key = self.block[32..].try_into().expect("32 bytes");
+                self.cipher = cipher(key, 0);
+            }
+            self.cipher.write_keystream_block(&mut self.block);
+            (self.next, self.words) = (0, 16);
+        }
+        self.next += 1;
+        word(&self.block, self.next - 1)
+    }
+}

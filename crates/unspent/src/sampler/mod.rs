@@ -1,0 +1,294 @@
+//! The noise itself: exact draws from N_ℤ(0, σ²), by the hundred million a second.
+//!
+//! ```text
+//! σ² (exact) ─▶ Sampler ─┐
+//! key (OS)   ─▶ Key ─────┴▶ Noise, a stream of its own ─▶ Draws i..j ─▶ i64, on any thread
+//! ```
+//!
+//! # Guarantee
+//! Given ideal random bits, every draw has exactly the law `P[X = x] ∝ exp(−x²/2σ²)` on all integers: no
+//! floating-point number takes part, nothing is cut off. The bits are ChaCha20's under a key from the operating
+//! system. Draw `i` is a function of the key, the stream and `i`: the same on any number of threads and with any
+//! instruction set.
+//!
+//! Up to σ² = 1024 a draw is one random word, looked up in a table of integers that holds all but some 10⁻⁸ of the
+//! law; what the table does not decide is decided exactly with further words. Beyond, it is a block from such
+//! a table, a place in the block and a rejection. With AVX2 or AVX-512 no branch and no address depends
+//! on the value drawn, but for the draws (about one in 10⁸) that the integers do not decide.
+//! `theory/sampler.md` has the proofs.
+
+mod blocks;
+mod enclosure;
+mod key;
+mod level;
+#[cfg(target_arch = "x86_64")]
+mod vector;
+
+use std::num::NonZeroUsize;
+use std::ops::Range;
+use std::sync::Arc;
+
+use blocks::{Blocks, signed};
+use enclosure::Fraction;
+pub use key::Key;
+use key::{Block, Stream, word};
+use level::{Level, Steps, Words};
+
+use crate::error::Result;
+use crate::exact::Rational;
+use crate::mechanism::check_sigma2;
+
+/// Draws that share their blocks of words.
+const GROUP: usize = 16;
+/// Groups that are drawn at a time.
+const GROUPS: usize = 64;
+/// Draws kept ready for those who want one at a time.
+const READY: usize = 1_024;
+
+/// Exact draws from N_ℤ(0, σ²), made ready for one σ².
+#[derive(Clone, Debug)]
+pub struct Sampler {
+    law: Arc<Law>,
+    path: Path,
+}
+
+#[derive(Debug)]
+enum Law {
+    /// σ² ≤ 1024.
+    Narrow(Level),
+    /// σ² > 1024.
+    Wide(Blocks),
+}
+
+/// The instructions with which draws are made; the draws are the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Path {
+    /// Any machine.
+    Scalar,
+    /// x86-64 with AVX2.
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    /// x86-64 with AVX-512F.
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+impl Path {
+    /// What this machine has, the slowest first.
+    #[must_use]
+    pub fn available() -> Vec<Path> {
+        #[cfg_attr(not(target_arch = "x86_64"), expect(unused_mut))]
+        let mut paths = vec![Path::Scalar];
+        #[cfg(target_arch = "x86_64")]
+        {
+            if std::is_x86_feature_detected!("avx2") {
+                paths.push(Path::Avx2);
+            }
+            if std::is_x86_feature_detected!("avx512f") {
+                paths.push(Path::Avx512);
+            }
+        }
+        paths
+    }
+}
+
+impl Sampler {
+    /// σ² between 10⁻³ and 10¹², taken exactly.
+    pub fn new(sigma2: &Rational) -> Result<Sampler> {
+        let sigma2 = check_sigma2(sigma2.clone())?;
+        let law = Law::new(&sigma2, Steps::WORDS);
+        let path = *Path::available().last().expect("there is always one");
+        Ok(Sampler { law: Arc::new(law), path })
+    }
+
+    /// The same draws with other instructions.
+    ///
+    /// # Panics
+    /// If this machine does not have them.
+    #[must_use]
+    pub fn on(&self, path: Path) -> Sampler {
+        assert!(Path::available().contains(&path), "this machine has no {path:?}");
+        Sampler { law: self.law.clone(), path }
+    }
+}
+
+impl Key {
+    /// A stream of noise that no other use of this key repeats.
+    #[must_use]
+    pub fn noise(&self, sampler: &Sampler) -> Noise {
+        Noise { sampler: sampler.clone(), stream: self.stream(), next: 0, ready: vec![], ready_from: 0 }
+    }
+}
+
+/// A stream of independent draws; each can be taken once.
+pub struct Noise {
+    sampler: Sampler,
+    stream: Stream,
+    /// The draw that was not taken yet.
+    next: u64,
+    /// Draws `ready_from` and following.
+    ready: Vec<i64>,
+    ready_from: u64,
+}
+
+impl Noise {
+    /// Takes one draw. [`Noise::fill`] takes many, faster.
+    pub fn sample(&mut self) -> Result<i64> {
+        self.stream.check()?;
+        let i = self.next;
+        if !(self.ready_from..self.ready_from + self.ready.len() as u64).contains(&i) {
+            self.ready.resize(READY, 0);
+            self.sampler.fill(&self.stream, i, &mut self.ready);
+            self.ready_from = i;
+        }
+        self.next += 1;
+        Ok(self.ready[(i - self.ready_from) as usize])
+    }
+
+    /// Takes as many draws as there are places.
+    pub fn fill(&mut self, places: &mut [i64]) -> Result<()> {
+        self.take(places.len() as u64).fill(places)
+    }
+
+    /// The same, on several threads.
+    pub fn fill_on(&mut self, threads: NonZeroUsize, places: &mut [i64]) -> Result<()> {
+        let part = places.len().div_ceil(threads.get()).next_multiple_of(GROUP * GROUPS).max(1);
+        std::thread::scope(|scope| {
+            let parts: Vec<_> = places
+                .chunks_mut(part)
+                .map(|places| {
+                    let draws = self.take(places.len() as u64);
+                    scope.spawn(|| draws.fill(places))
+                })
+                .collect();
+            parts
+                .into_iter()
+                .try_for_each(|part| part.join().unwrap_or_else(|e| std::panic::resume_unwind(e)))
+        })
+    }
+
+    /// Takes the next `count` draws, to be made later or on another thread.
+    ///
+    /// # Panics
+    /// After 2⁶⁴ draws.
+    #[must_use]
+    pub fn take(&mut self, count: u64) -> Draws {
+        let end = self.next.checked_add(count).expect("a stream has 2^64 draws");
+        let draws = self.next..end;
+        self.next = end;
+        Draws { sampler: self.sampler.clone(), stream: self.stream.clone(), draws }
+    }
+}
+
+/// Draws that were taken and are still to be made.
+#[must_use]
+pub struct Draws {
+    sampler: Sampler,
+    stream: Stream,
+    draws: Range<u64>,
+}
+
+impl Draws {
+    /// Makes them.
+    ///
+    /// # Panics
+    /// If there are not as many places as draws.
+    pub fn fill(self, places: &mut [i64]) -> Result<()> {
+        assert_eq!(places.len() as u64, self.draws.end - self.draws.start, "a place for each draw");
+        self.stream.check()?;
+        self.sampler.fill(&self.stream, self.draws.start, places);
+        Ok(())
+    }
+}
+
+impl Sampler {
+    /// Draws `first` and following.
+    fn fill(&self, stream: &Stream, first: u64, places: &mut [i64]) {
+        let law = &*self.law;
+        let mut words = vec![Block::default(); GROUPS * law.blocks_a_group()];
+        let mut made = [0i64; GROUP * GROUPS];
+        let mut done = 0;
+        while done < places.len() {
+            let i = first + done as u64;
+            let (group, skipped) = (i / GROUP as u64, (i % GROUP as u64) as usize);
+            let count = (places.len() - done).min(made.len() - skipped);
+            let groups = (skipped + count).div_ceil(GROUP);
+            let words = &mut words[..groups * law.blocks_a_group()];
+            stream.blocks(group * law.blocks_a_group() as u64, words);
+            let made = &mut made[..groups * GROUP];
+            law.draw(self.path, words, made, |lane| stream.reserve(group * GROUP as u64 + lane as u64));
+            places[done..done + count].copy_from_slice(&made[skipped..skipped + count]);
+            done += count;
+        }
+    }
+}
+
+impl Law {
+    fn new(sigma2: &Rational, steps: Steps) -> Law {
+        let part = |x: &num_bigint::BigInt| x.magnitude().clone();
+        let sigma2 =
+            Fraction { numerator: part(sigma2.numerator()), denominator: part(sigma2.denominator()) };
+        if sigma2.numerator > &sigma2.denominator << 10u8 {
+            return Law::Wide(Blocks::new(&sigma2, steps));
+        }
+        let rate = Fraction { numerator: sigma2.denominator, denominator: sigma2.numerator << 1u8 };
+        Law::Narrow(Level::new(rate, true, steps))
+    }
+
+    /// How many blocks of words the draws of a group are made of.
+    fn blocks_a_group(&self) -> usize {
+        match self {
+            Law::Narrow(_) => 1,
+            Law::Wide(_) => 3,
+        }
+    }
+
+    /// Makes whole groups of draws from their words; what these do not decide, from the reserve of the draw.
+    fn draw<W: Words>(&self, path: Path, words: &[Block], made: &mut [i64], reserve: impl Fn(usize) -> W) {
+        let mut left = [0u16; GROUPS];
+        let left = &mut left[..made.len() / GROUP];
+        match path {
+            Path::Scalar => self.scalar(words, made, left),
+            #[cfg(target_arch = "x86_64")]
+            Path::Avx2 | Path::Avx512 => vector::draw(path, self, words, made, left),
+        }
+        for (group, left) in left.iter().enumerate().filter(|(_, left)| **left != 0) {
+            let words = &words[group * self.blocks_a_group()..][..self.blocks_a_group()];
+            for lane in (0..GROUP).filter(|lane| left >> lane & 1 == 1) {
+                let i = group * GROUP + lane;
+                made[i] = self.one(words, lane, &mut reserve(i));
+            }
+        }
+    }
+
+    /// What the integers decide; the others are left, as bits by group.
+    fn scalar(&self, words: &[Block], made: &mut [i64], left: &mut [u16]) {
+        let groups = made.chunks_exact_mut(GROUP).zip(words.chunks_exact(self.blocks_a_group()));
+        for ((made, words), left) in groups.zip(left) {
+            for (lane, made) in made.iter_mut().enumerate() {
+                let found = match self {
+                    Law::Narrow(level) => {
+                        let word = word(&words[0], lane);
+                        level.find(word >> 1).map(|m| signed(m.into(), word & 1 == 1))
+                    }
+                    Law::Wide(blocks) => blocks.find([0, 1, 2].map(|b| word(&words[b], lane))),
+                };
+                match found {
+                    Some(x) => *made = x,
+                    None => *left |= 1 << lane,
+                }
+            }
+        }
+    }
+
+    /// One draw, exactly, from its words in its group and its reserve.
+    fn one(&self, words: &[Block], lane: usize, reserve: &mut impl Words) -> i64 {
+        match self {
+            Law::Narrow(level) => {
+                let word = word(&words[0], lane);
+                signed(level.draw(word >> 1, reserve), word & 1 == 1)
+            }
+            Law::Wide(blocks) => blocks.draw([0, 1, 2].map(|b| word(&words[b], lane)), reserve),
+        }
+    }
+}
