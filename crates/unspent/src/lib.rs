@@ -50,6 +50,8 @@ pub mod theory {
     pub mod tradeoff {}
     #[doc = include_str!("../theory/residual.md")]
     pub mod residual {}
+    #[doc = include_str!("../theory/sampler.md")]
+    pub mod sampler {}
 }
 
 pub use allocation::{Allocation, Neighbours, Preset};

@@ -49,7 +49,7 @@ impl Blocks {
         let kappa = u32::try_from(floor(&rate, 41)).expect("kappa is below 2^-9");
         let level = Level::new(rate, false, steps);
         // What the proof of the band needs: a < 0.4 for all blocks of the level.
-        assert!(u64::from(kappa) + 1 <= (2 << 41) / 5 / (2 * level.sums().len() as u64));
+        assert!(u64::from(kappa) < (2 << 41) / 5 / (2 * level.sums().len() as u64));
         Blocks { level, shift, kappa, sigma2: sigma2.clone() }
     }
 

@@ -171,7 +171,6 @@ impl Noise {
     ///
     /// # Panics
     /// After 2⁶⁴ draws.
-    #[must_use]
     pub fn take(&mut self, count: u64) -> Draws {
         let end = self.next.checked_add(count).expect("a stream has 2^64 draws");
         let draws = self.next..end;
