@@ -116,7 +116,19 @@ pub fn heading(scope: &str) -> Option<&'static str> {
     }
 }
 
-fn document(certificate: &Certificate) -> Document {
+/// The whole of it in one line.
+pub fn in_short(certificate: &Certificate) -> String {
+    let total = &certificate.lines[0];
+    format!(
+        "Tight epsilon ≤ {} at delta{}, for {} neighbours; certificate.md has the rest.",
+        total.tight.at_most(READABLE),
+        decimal::equals(certificate.delta.value()),
+        certificate.neighbours
+    )
+}
+
+/// The certificate for people.
+pub fn document(certificate: &Certificate) -> Document {
     let mut text = Document::default();
     for product in &certificate.products {
         text.line(&product.name);

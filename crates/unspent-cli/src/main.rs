@@ -14,15 +14,21 @@ mod certificate;
 mod compare;
 mod curve;
 mod decimal;
+mod directory;
 mod document;
 mod grid;
+mod measure;
+mod measurements;
 mod output;
 mod plot;
 mod presets;
+mod progress;
 mod render;
 mod report;
 mod reproduce;
+mod sample;
 mod source;
+mod table;
 mod usage;
 
 use std::io::{self, Write};
@@ -57,6 +63,8 @@ enum Command {
     Curve(curve::Arguments),
     Tradeoff(curve::TradeoffArguments),
     Compare(compare::Arguments),
+    Measure(measure::Arguments),
+    Sample(sample::Arguments),
     Reproduce(reproduce::Arguments),
     Account(account::Arguments),
 }
@@ -73,6 +81,12 @@ impl Failure {
     /// Arguments that say too little or make no sense together.
     fn usage(cause: impl Into<String>, hint: impl Into<String>) -> Failure {
         Failure { cause: cause.into(), excerpt: String::new(), hint: hint.into(), code: 2 }
+    }
+
+    /// The same failure with the name of its place put in front.
+    fn at(mut self, place: impl std::fmt::Display) -> Failure {
+        self.cause = format!("{place}: {}", self.cause);
+        self
     }
 
     /// Anything that is not the arguments' fault.
@@ -125,6 +139,8 @@ fn run() -> Result<(), Failure> {
         Command::Curve(arguments) => arguments.run(),
         Command::Tradeoff(arguments) => arguments.run(),
         Command::Compare(arguments) => arguments.run(),
+        Command::Measure(arguments) => arguments.run(),
+        Command::Sample(arguments) => arguments.run(),
         Command::Reproduce(arguments) => arguments.run(),
         Command::Account(arguments) => {
             let json = arguments.json;

@@ -1,12 +1,13 @@
 //! Where answers go: to stdout, or into files that appear whole or not at all.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use crate::Failure;
+use crate::directory;
 
 /// How a report is written to stdout.
 #[derive(Args)]
@@ -94,15 +95,21 @@ impl Target {
         self.path.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default()
     }
 
-    /// Writes all of it under another name first, so that the file is there whole or not at all.
+    /// Writes the file.
     pub fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
+        self.write_with(|file| file.write_all(bytes))
+    }
+
+    /// Writes all of it under another name first, so that the file is there whole or not at all.
+    pub fn write_with(&self, write: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), Failure> {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         let temporary = directory(&self.path).join(format!(".{name}.{}.tmp", std::process::id()));
+        directory::writing(Some(&temporary));
         let written = OpenOptions::new()
             .write(true)
             .create_new(true)
             .open(&temporary)
-            .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
+            .and_then(|mut file| write(&mut file).and_then(|()| file.sync_all()))
             .and_then(|()| {
                 // Somebody else may have made the file in the meantime.
                 if self.path.exists() && !self.force {
@@ -110,7 +117,7 @@ impl Target {
                 }
                 fs::rename(&temporary, &self.path)
             });
-        written.map_err(|error| {
+        let written = written.map_err(|error| {
             let _ = fs::remove_file(&temporary);
             if error.kind() == io::ErrorKind::AlreadyExists {
                 return exists(&self.path.display().to_string());
@@ -119,7 +126,9 @@ impl Target {
                 format!("{}: could not be written: {error}", self.path.display()),
                 "check that there is space and permission to write; nothing was changed",
             )
-        })
+        });
+        directory::writing(None);
+        written
     }
 }
 

@@ -21,6 +21,7 @@ pub mod comparison;
 pub mod composition;
 pub mod curve;
 pub mod exact;
+pub mod measure;
 pub mod mechanism;
 mod parallel;
 mod profile;

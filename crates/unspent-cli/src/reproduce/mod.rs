@@ -14,16 +14,17 @@ mod published;
 mod study;
 
 use std::fs;
-use std::io::{self, IsTerminal, Write};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
 use clap::Args;
 
 use crate::Failure;
+use crate::directory::{self, Unfinished};
 use crate::document;
 use crate::output;
 use crate::plot;
+use crate::progress::Progress;
 use study::{Study, Verdict};
 
 /// Computes the paper again: its tables and figures, beside what was published.
@@ -58,26 +59,17 @@ pub struct Arguments {
 const PAGE: &str = "report.html";
 const GENERATOR: &str = "<meta name=\"generator\" content=\"unspent reproduce\">";
 
-/// The directory that is being written, to be removed if the run is interrupted.
-static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
-
 impl Arguments {
     /// Checks, computes and writes.
     pub fn run(&self) -> Result<(), Failure> {
         let target = PathBuf::from(&self.out);
         self.check(&target)?;
-        let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let unfinished = target.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
-        on_interrupt();
-        *UNFINISHED.lock().expect("not poisoned") = Some(unfinished.clone());
-        // First of all, so that what cannot be written is not computed.
-        let made = fs::create_dir(&unfinished).map_err(|error| failed(&target, &error));
-        let study = made.and_then(|()| self.compute(&unfinished, &target));
-        *UNFINISHED.lock().expect("not poisoned") = None;
-        if study.is_err() {
-            let _ = fs::remove_dir_all(&unfinished);
-        }
-        output::print(&summary(&study?, &target))
+        let unfinished = Unfinished::create(&target)?;
+        let study = self.compute(unfinished.path(), &target)?;
+        // Somebody else may have made it in the meantime.
+        self.check(&target)?;
+        unfinished.replace()?;
+        output::print(&summary(&study, &target))
     }
 
     fn compute(&self, unfinished: &Path, target: &Path) -> Result<Study, Failure> {
@@ -86,31 +78,24 @@ impl Arguments {
         let study = Study::new()?;
         let figures = figures::all(&study, &mut |name| progress.step(name))?;
         let written = self.write(unfinished, &study, &figures, &mut progress);
-        progress.end();
-        written.map_err(|error| failed(target, &error))?;
-        self.finish(unfinished, target)?;
+        written.map_err(|error| directory::failed(target, &error))?;
         Ok(study)
     }
 
     /// Whether the directory may be written.
     fn check(&self, target: &Path) -> Result<(), Failure> {
-        let shown = target.display();
-        let refuse = |cause: &str, hint: &str| Err(Failure::usage(format!("--out: {cause}"), hint));
-        if target.file_name().is_none() {
-            return refuse(&format!("`{shown}` has no name of its own"), "name a new directory");
-        }
-        output::checked_directory("--out", target)?;
-        let Ok(metadata) = fs::symlink_metadata(target) else { return Ok(()) };
-        if metadata.is_symlink() {
-            return refuse(&format!("`{shown}` is a symbolic link"), "name the directory itself");
+        if !directory::check("--out", target)? {
+            return Ok(());
         }
         if !self.force {
-            return Err(output::exists(&format!("--out: `{shown}`")));
+            return Err(output::exists(&format!("--out: `{}`", target.display())));
         }
         // Replacing means removing: never what somebody else has made, or added.
         if let Some(foreign) = foreign(target) {
-            let cause = format!("`{}` was not written by this command", foreign.display());
-            return refuse(&cause, "choose another name; --force replaces earlier reports only");
+            return Err(Failure::usage(
+                format!("--out: `{}` was not written by this command", foreign.display()),
+                "choose another name; --force replaces earlier reports only",
+            ));
         }
         Ok(())
     }
@@ -151,35 +136,6 @@ impl Arguments {
         }
         fs::write(directory.join(PAGE), page::page(study, &drawn))
     }
-
-    /// Puts the finished directory in its place.
-    fn finish(&self, unfinished: &Path, target: &Path) -> Result<(), Failure> {
-        // Somebody else may have made it in the meantime.
-        self.check(target)?;
-        let moved = |from: &Path, to: &Path| fs::rename(from, to).map_err(|error| failed(target, &error));
-        if !target.exists() {
-            return moved(unfinished, target);
-        }
-        let old = unfinished.with_extension("old");
-        moved(target, &old)?;
-        if let Err(error) = moved(unfinished, target) {
-            let _ = fs::rename(&old, target);
-            return Err(error);
-        }
-        fs::remove_dir_all(&old).map_err(|error| {
-            Failure::other(
-                format!("{}: the earlier report could not be removed: {error}", old.display()),
-                "the new one is in its place; remove the old one by hand",
-            )
-        })
-    }
-}
-
-fn failed(target: &Path, error: &io::Error) -> Failure {
-    Failure::other(
-        format!("{}: could not be written: {error}", target.display()),
-        "check that there is space and permission to write; nothing was changed",
-    )
 }
 
 /// Something in a directory that no run of this command has written.
@@ -204,17 +160,6 @@ fn foreign(directory: &Path) -> Option<PathBuf> {
     })
 }
 
-/// An interrupted run leaves nothing behind.
-fn on_interrupt() {
-    // A second handler is refused: there is one already then.
-    let _ = ctrlc::set_handler(|| {
-        if let Some(unfinished) = UNFINISHED.lock().ok().and_then(|mut path| path.take()) {
-            let _ = fs::remove_dir_all(unfinished);
-        }
-        std::process::exit(130);
-    });
-}
-
 fn summary(study: &Study, target: &Path) -> String {
     let of = |verdict| study.claims.iter().filter(move |claim| claim.verdict == verdict);
     let mut text = document::Document::default();
@@ -235,27 +180,4 @@ fn summary(study: &Study, target: &Path) -> String {
     text.line("");
     text.line(format!("Written to {}; report.html says why.", target.display()));
     text.terminal()
-}
-
-/// A line that is written over, on a terminal; nothing in a pipe.
-struct Progress {
-    shown: bool,
-}
-
-impl Progress {
-    fn new() -> Progress {
-        Progress { shown: io::stderr().is_terminal() }
-    }
-
-    fn step(&mut self, name: &str) {
-        if self.shown {
-            let _ = write!(io::stderr(), "\r\x1b[K{name} …");
-        }
-    }
-
-    fn end(&mut self) {
-        if self.shown {
-            let _ = write!(io::stderr(), "\r\x1b[K");
-        }
-    }
 }

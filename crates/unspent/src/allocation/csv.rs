@@ -83,6 +83,7 @@ impl Allocation {
             attributes: table.attributes,
             queries: table.queries,
             levels: table.levels,
+            table: None,
         })
     }
 }

@@ -17,7 +17,9 @@ impl Allocation {
     /// it, so it must not.
     pub fn read(path: &Path, neighbours: Option<Neighbours>) -> Result<Allocation> {
         let origin = path.display().to_string();
-        let text = read_text(path).map_err(|e| e.at(&origin))?;
+        let hint = "an allocation file is a short text; `unspent preset NAME` prints one";
+        let text = read_text(path, hint, "check the path; `unspent presets` lists what needs no file")
+            .map_err(|e| e.at(&origin))?;
         let is_table = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("csv"));
         match (is_table, neighbours) {
             (true, Some(neighbours)) => Allocation::parse_csv(&origin, &text, neighbours),
@@ -34,13 +36,12 @@ impl Allocation {
     }
 }
 
-fn read_text(path: &Path) -> Result<String> {
-    let refuse = |what: String| {
-        Error::stated(what, "an allocation file is a short text; `unspent preset NAME` prints one")
-    };
+/// A short text; `hint` is what to say if it is none, `missing` if there is no such file.
+pub(super) fn read_text(path: &Path, hint: &str, missing: &str) -> Result<String> {
+    let refuse = |what: String| Error::stated(what, hint);
     let failed = |error: io::Error| {
         let hint = match error.kind() {
-            io::ErrorKind::NotFound => "check the path; `unspent presets` lists what needs no file",
+            io::ErrorKind::NotFound => missing,
             io::ErrorKind::PermissionDenied => "check that you may read it",
             _ => "check that it is a file that can be read",
         };

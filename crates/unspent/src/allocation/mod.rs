@@ -15,6 +15,8 @@
 mod csv;
 mod file;
 mod preset;
+mod reader;
+mod schema;
 mod toml;
 mod write;
 
@@ -22,6 +24,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 pub use preset::Preset;
+pub use schema::{Attribute, Cell, Code, Schema, UnitLevel};
 
 use crate::bounds::Round;
 use crate::composition::{Delta, Epsilon};
@@ -134,6 +137,7 @@ pub struct Allocation {
     attributes: Vec<String>,
     queries: Vec<Query>,
     levels: Vec<Level>,
+    table: Option<Schema>,
 }
 
 impl Allocation {
@@ -202,6 +206,19 @@ impl Allocation {
     #[must_use]
     pub fn levels(&self) -> &[Level] {
         &self.levels
+    }
+
+    /// How a table of counts is to be read, if the file says so.
+    #[must_use]
+    pub fn table(&self) -> Option<&Schema> {
+        self.table.as_ref()
+    }
+
+    /// The same allocation, for a table that is read so.
+    #[must_use]
+    pub fn with_table(mut self, table: Schema) -> Allocation {
+        self.table = Some(table);
+        self
     }
 
     /// Every query at every level.

@@ -10,9 +10,9 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::reader::{Reader, Table, Value, in_order, is_table};
 use super::{
-    Allocation, Level, Measurement, NEIGHBOURS_HINT, Neighbours, Query, check_length, check_text, noise,
-    spelled_alike, spent,
+    Allocation, Level, Measurement, NEIGHBOURS_HINT, Neighbours, Query, noise, spelled_alike, spent,
 };
 use crate::composition::{Delta, Epsilon};
 use crate::error::{Error, Result, did_you_mean};
@@ -34,47 +34,17 @@ const KEYS: &[&str] = &[
     "attributes",
     "queries",
     "levels",
+    "table",
 ];
 const LEVEL_KEYS: &[&str] = &["name", "share", "shares", "rho", "sigma2"];
 const QUERY_KEYS: &[&str] = &["attributes", "shift"];
-const FORMAT_HINT: &str = "`unspent preset NAME` prints a file to start from";
 
 impl Allocation {
     /// Reads the text of an allocation file; errors call it `origin`.
     pub fn parse(origin: &str, text: &str) -> Result<Allocation> {
-        let reader = Reader { origin, text };
-        match DeTable::parse(text) {
-            Ok(table) => reader.allocation(&table),
-            Err(error) => {
-                let span = error.span().unwrap_or(0..0);
-                let found = match (error.message(), text.get(span.clone())) {
-                    ("duplicate key", Some(key)) => {
-                        Error::stated(format!("`{key}` is given twice"), "give each name and each key once")
-                    }
-                    (message, _) => {
-                        let line = text[..span.start].rfind('\n').map_or(0, |at| at + 1);
-                        let line = text[line..].lines().next().unwrap_or_default();
-                        Error::stated(format!("not TOML: {message}"), hint_for(line))
-                    }
-                };
-                Err(reader.at(span, found))
-            }
-        }
+        let reader = Reader { origin, text, hint: "`unspent preset NAME` prints a file to start from" };
+        reader.read(|root| reader.allocation(root))
     }
-}
-
-type Value<'t> = Spanned<DeValue<'t>>;
-
-struct Reader<'t> {
-    origin: &'t str,
-    text: &'t str,
-}
-
-/// A table whose keys are all known, and the place of its head.
-struct Table<'r, 't> {
-    reader: &'r Reader<'t>,
-    table: &'r DeTable<'t>,
-    head: Range<usize>,
 }
 
 /// What the queries and attributes of a file are, while its levels are read.
@@ -88,34 +58,8 @@ struct Context {
 }
 
 impl<'t> Reader<'t> {
-    fn at(&self, span: Range<usize>, error: Error) -> Error {
-        error.found_in(self.origin, self.text, span)
-    }
-
-    fn refuse<T>(&self, span: Range<usize>, cause: impl Into<String>, hint: impl Into<String>) -> Result<T> {
-        Err(self.at(span, Error::stated(cause, hint)))
-    }
-
-    fn table<'r>(
-        &'r self,
-        table: &'r DeTable<'t>,
-        head: Range<usize>,
-        known: &[&str],
-    ) -> Result<Table<'r, 't>> {
-        for (key, _) in in_order(table) {
-            if !known.contains(&&**key.get_ref()) {
-                let allowed = format!("one of the keys {}", known.join(", "));
-                let hint = did_you_mean(key.get_ref(), known.iter().copied(), FORMAT_HINT);
-                return Err(self.at(key.span(), Error::input("unknown key", key.get_ref(), allowed, hint)));
-            }
-        }
-        Ok(Table { reader: self, table, head })
-    }
-
     fn allocation(&self, root: &Spanned<DeTable<'t>>) -> Result<Allocation> {
-        // A missing key is missing from the first line on.
-        let first = self.text.find('\n').unwrap_or(self.text.len());
-        let root = self.table(root.get_ref(), 0..first, KEYS)?;
+        let root = self.root(root, KEYS)?;
         let name = self.string("name", root.needs("name", "a line such as name = \"my release\"")?)?;
         let neighbours = root.needs("neighbours", NEIGHBOURS_HINT)?;
         let neighbours = self.parsed("neighbours", neighbours, Neighbours::parse)?;
@@ -171,6 +115,7 @@ impl<'t> Reader<'t> {
             attributes: attributes.into_iter().map(|a| a.into_inner()).collect(),
             queries: context.queries,
             levels,
+            table: root.get("table").map(|v| self.schema(v)).transpose()?,
         })
     }
 
@@ -416,83 +361,8 @@ impl<'t> Reader<'t> {
         self.refuse(span, format!("{what} sum to {}, not to 1", brief(&sum)), hint)
     }
 
-    fn as_table<'r>(&self, field: &str, value: &'r Value<'t>) -> Result<&'r DeTable<'t>> {
-        match value.get_ref() {
-            DeValue::Table(table) => Ok(table),
-            other => {
-                self.refuse(value.span(), format!("{field}: {} is not a table", kind(other)), FORMAT_HINT)
-            }
-        }
-    }
-
-    fn string(&self, field: &str, value: &Value<'t>) -> Result<String> {
-        match value.get_ref() {
-            DeValue::String(text) => {
-                self.nonempty(field, &value.span(), text)?;
-                Ok(text.to_string())
-            }
-            other => {
-                let hint = "put it in quotation marks";
-                self.refuse(value.span(), format!("{field}: {} is not a text", kind(other)), hint)
-            }
-        }
-    }
-
-    fn nonempty(&self, field: &str, span: &Range<usize>, text: &str) -> Result<()> {
-        check_text(field, text).map_err(|e| self.at(span.clone(), e))
-    }
-
-    fn names(&self, field: &str, value: &Value<'t>) -> Result<Vec<Spanned<String>>> {
-        let DeValue::Array(list) = value.get_ref() else {
-            let hint = format!("write a list, like {field} = [\"age\", \"sex\"]");
-            return self.refuse(
-                value.span(),
-                format!("{field}: {} is not a list", kind(value.get_ref())),
-                hint,
-            );
-        };
-        let mut names: Vec<Spanned<String>> = vec![];
-        let mut seen = HashSet::new();
-        for value in list {
-            let name = self.string(field, value)?;
-            if !seen.insert(name.clone()) {
-                return self.refuse(
-                    value.span(),
-                    format!("{field}: `{name}` is in the list twice"),
-                    "once is enough",
-                );
-            }
-            names.push(Spanned::new(value.span(), name));
-        }
-        Ok(names)
-    }
-
-    /// A number, written bare or in quotation marks.
-    fn number<T>(&self, field: &str, value: &Value<'t>, read: impl Fn(Rational) -> Result<T>) -> Result<T> {
-        self.parsed(field, value, |text| {
-            check_length(field, text)?;
-            read(Rational::parse(field, text)?).map_err(|e| e.quoting(text))
-        })
-    }
-
     fn rho(&self, value: &Value<'t>) -> Result<Rational> {
         self.number("rho", value, |rho| Rho::new(rho).map(|rho| rho.value().clone()))
-    }
-
-    fn parsed<T>(&self, field: &str, value: &Value<'t>, read: impl Fn(&str) -> Result<T>) -> Result<T> {
-        let text = match value.get_ref() {
-            DeValue::String(text) => &**text,
-            DeValue::Integer(number) if number.radix() == 10 => number.as_str(),
-            DeValue::Float(number) => number.as_str(),
-            DeValue::Array(_) | DeValue::Table(_) => {
-                let hint = "write a decimal or a fraction, like 3.65 or \"104/4099\"";
-                let cause = format!("{field}: {} is not a number", kind(value.get_ref()));
-                return self.refuse(value.span(), cause, hint);
-            }
-            // As it is written: what is not a decimal is about to be refused as such.
-            _ => self.text.get(value.span()).unwrap_or_default(),
-        };
-        read(text).map_err(|e| self.at(value.span(), e))
     }
 }
 
@@ -502,26 +372,6 @@ enum Budget {
     Shares(Rational),
     Rho,
     Sigma2,
-}
-
-impl<'r, 't> Table<'r, 't> {
-    fn get(&self, key: &str) -> Option<&'r Value<'t>> {
-        self.table.get(key)
-    }
-
-    fn needs(&self, key: &str, hint: &str) -> Result<&'r Value<'t>> {
-        match self.get(key) {
-            Some(value) => Ok(value),
-            None => self.reader.refuse(self.head.clone(), format!("`{key}` is missing"), hint),
-        }
-    }
-}
-
-/// A table in the order of the file.
-fn in_order<'r, 't>(table: &'r DeTable<'t>) -> Vec<(&'r Spanned<toml::de::DeString<'t>>, &'r Value<'t>)> {
-    let mut entries: Vec<_> = table.iter().collect();
-    entries.sort_by_key(|(key, _)| key.span().start);
-    entries
 }
 
 fn a_share(field: &str, share: Rational) -> Result<Rational> {
@@ -534,38 +384,6 @@ fn a_share(field: &str, share: Rational) -> Result<Rational> {
         "a share is a part of 1, like 104/4099 or 0.25"
     };
     Err(Error::input(field, share, "a number above 0 and at most 1", hint))
-}
-
-fn is_table(value: &Value<'_>) -> bool {
-    matches!(value.get_ref(), DeValue::Table(_))
-}
-
-fn kind(value: &DeValue<'_>) -> &'static str {
-    match value {
-        DeValue::String(_) => "a text",
-        DeValue::Integer(_) | DeValue::Float(_) => "a number",
-        DeValue::Boolean(_) => "true or false",
-        DeValue::Datetime(_) => "a date",
-        DeValue::Array(_) => "a list",
-        DeValue::Table(_) => "a table",
-    }
-}
-
-/// What a line that is not TOML was probably meant to be.
-fn hint_for(line: &str) -> &'static str {
-    let value = line.split_once('=').map_or("", |(_, value)| value.trim());
-    let starts_as_number = value.starts_with(|c: char| c.is_ascii_digit() || c == '.');
-    if line.contains(['“', '”', '„']) {
-        "use straight quotation marks, \"…\""
-    } else if starts_as_number && value.contains('%') {
-        "a share is a part of 1: 50 % is 0.5"
-    } else if starts_as_number && value.contains(',') {
-        "write a decimal point, as in 2.5"
-    } else if starts_as_number && value.contains('/') {
-        "fractions need quotation marks, as in \"2/3\""
-    } else {
-        FORMAT_HINT
-    }
 }
 
 /// A fraction if it is short, digits otherwise.

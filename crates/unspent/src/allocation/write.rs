@@ -47,6 +47,9 @@ impl Allocation {
         for level in &self.levels {
             self.level(&mut text, level);
         }
+        if let Some(table) = &self.table {
+            table.write(&mut text);
+        }
         text
     }
 
@@ -74,17 +77,17 @@ impl Allocation {
 /// Characters up to which a fraction is still to be read.
 const SHORT: usize = 80;
 
-fn list(names: &[String]) -> String {
+pub(super) fn list(names: &[String]) -> String {
     format!("[{}]", names.iter().map(|n| quoted(n)).collect::<Vec<_>>().join(", "))
 }
 
-fn key(name: &str) -> String {
+pub(super) fn key(name: &str) -> String {
     let bare = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
     if bare { name.into() } else { quoted(name) }
 }
 
 /// A basic string.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     let escaped = text.chars().map(|c| match c {
         '\\' | '"' => format!("\\{c}"),
         c if c.is_control() => format!("\\u{:04X}", u32::from(c)),

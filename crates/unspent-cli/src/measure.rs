@@ -1,0 +1,467 @@
+//! `unspent measure`: a table of counts becomes noisy measurements.
+//!
+//! ```text
+//! table ─▶ Tabulation ─▶ Batch + Draws ─▶ noise, Parquet part ─▶ directory, with manifest
+//! (one thread reads)     (in order)       (any thread)           (appears at the end)
+//! ```
+
+use std::fs;
+use std::io::{self, Write};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use clap::Args;
+use serde::Serialize;
+use unspent::allocation::Schema;
+use unspent::measure::{Batch, Noises, Plan, Tabulation};
+use unspent::sampler::{Draws, Key};
+use unspent::{Allocation, Certificate, Delta, Error, Release};
+
+use crate::Failure;
+use crate::certificate;
+use crate::directory::{self, Unfinished};
+use crate::document::{Document, Table as Lines};
+use crate::measurements::Writer;
+use crate::output;
+use crate::progress::Progress;
+use crate::source;
+use crate::table::{Table, Wanted};
+
+/// Adds exact discrete Gaussian noise to a table of counts, as an allocation says.
+///
+/// Every query of the allocation is tabulated at each of its levels and gets its noise. Writes a directory with one
+/// folder of Parquet files for each level (geocode, query_name, query_shape, value, variance, plb), manifest.json,
+/// the allocation, and the certificate of what was released. It appears whole or not at all.
+///
+/// The noise is from a key of the operating system that is used once and forgotten. Measuring the same records again
+/// spends the same budget again.
+#[derive(Args)]
+#[command(
+    verbatim_doc_comment,
+    after_long_help = "\
+The table has one row for each smallest unit, sorted by its code. The table [table] of the allocation file, or of --schema,
+says which columns make which cells and how codes nest; examples/blocks.toml explains it.
+
+Examples:
+  unspent measure blocks.csv --allocation examples/blocks.toml --out noisy
+  unspent measure persons.parquet --allocation pl94-persons-us-2020 --schema persons.toml --out noisy
+  generate | unspent measure - --allocation budget.toml --out noisy"
+)]
+pub struct Arguments {
+    /// The table: CSV, or Parquet (.parquet); - reads CSV from stdin
+    #[arg(value_name = "TABLE")]
+    table: String,
+
+    /// A preset or an allocation file
+    #[arg(long, value_name = "PRESET|FILE")]
+    allocation: String,
+
+    /// A file whose [table] says how the table is read; the allocation's own unless given
+    #[arg(long, value_name = "FILE.toml")]
+    schema: Option<String>,
+
+    /// The directory to write
+    #[arg(long, value_name = "DIR")]
+    out: String,
+
+    /// The delta of the certificate; that of the allocation unless given
+    #[arg(long, value_name = "D", allow_hyphen_values = true)]
+    delta: Option<String>,
+
+    #[command(flatten)]
+    noise: NoiseArguments,
+}
+
+/// Where noise comes from.
+#[derive(Args)]
+pub struct NoiseArguments {
+    /// How many threads; as many as there are cores unless given
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    threads: Option<String>,
+
+    /// Noise that anyone can repeat who knows the seed: for tests and demonstrations only
+    #[arg(long, value_name = "SEED", allow_hyphen_values = true)]
+    not_private_seed: Option<String>,
+}
+
+impl NoiseArguments {
+    /// How many threads.
+    pub fn threads(&self) -> Result<NonZeroUsize, Failure> {
+        let Some(text) = &self.threads else {
+            return Ok(thread::available_parallelism().unwrap_or(NonZeroUsize::MIN));
+        };
+        let threads = text.parse().ok().filter(|n: &NonZeroUsize| n.get() <= 1_024);
+        threads.ok_or_else(|| {
+            Error::input("--threads", text, "a whole number between 1 and 1024", "leave it out for all cores")
+                .into()
+        })
+    }
+
+    /// The key, and what to say of it if it is not private.
+    pub fn key(&self) -> Result<(Key, Option<String>), Failure> {
+        let Some(text) = &self.not_private_seed else { return Ok((Key::from_os()?, None)) };
+        let seed: u64 = text.parse().map_err(|_| {
+            let hint = "leave it out for private noise";
+            Error::input("--not-private-seed", text, "a whole number between 0 and 2^64 − 1", hint)
+        })?;
+        let warning =
+            format!("NOT PRIVATE: the noise was made from the fixed seed {seed}, and can be taken off again");
+        let _ = writeln!(io::stderr(), "warning: {warning}");
+        Ok((Key::not_private(seed), Some(warning)))
+    }
+}
+
+/// What was released, for programs.
+#[derive(Serialize)]
+struct Manifest<'m> {
+    program: &'static str,
+    version: &'static str,
+    /// The name of the allocation, which is beside as `allocation.toml`.
+    allocation: &'m str,
+    /// The table's name, without its path.
+    table: String,
+    rows: u64,
+    private: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warning: Option<&'m String>,
+    started: String,
+    finished: String,
+    levels: Vec<LevelEntry<'m>>,
+    certificate: &'m Certificate,
+}
+
+#[derive(Serialize)]
+struct LevelEntry<'m> {
+    level: &'m str,
+    folder: &'m str,
+    units: u64,
+    queries: Vec<QueryEntry<'m>>,
+    files: Vec<FileEntry>,
+}
+
+#[derive(Serialize)]
+struct QueryEntry<'m> {
+    query_name: &'m str,
+    query_shape: &'m [u32],
+    /// Exactly.
+    sigma2: String,
+    /// What the files have: the variance of the noise, rounded to a double.
+    variance: f64,
+    /// Exactly.
+    rho: String,
+    /// What the files have: rho, rounded to a double.
+    plb: f64,
+    measurements: u64,
+}
+
+#[derive(Clone, Serialize)]
+struct FileEntry {
+    file: String,
+    rows: u64,
+    units: u64,
+}
+
+impl Arguments {
+    /// Checks, measures and writes.
+    pub fn run(&self) -> Result<(), Failure> {
+        let threads = self.noise.threads()?;
+        let delta = self.delta.as_deref().map(Delta::parse).transpose()?;
+        let target = PathBuf::from(&self.out);
+        if directory::check("--out", &target)? {
+            return Err(Failure::usage(
+                format!("--out: `{}` exists already", target.display()),
+                "choose another name; what was released stays released, and measuring again spends the budget again",
+            ));
+        }
+        let mut allocation = source::allocation(&self.allocation, None)?;
+        if let Some(schema) = &self.schema {
+            allocation = allocation.with_table(Schema::read(Path::new(schema))?);
+        }
+        let plan = Plan::new(&allocation)?;
+        let certificate = Certificate::new(&Release::new(vec![allocation.clone()])?, delta.as_ref(), None)?;
+        let table =
+            Table::open(&self.table, &Wanted { codes: plan.code_columns(), counts: plan.count_columns() })?;
+        let unfinished = Unfinished::create(&target)?;
+        let (key, warning) = self.noise.key()?;
+        let started = now();
+        let run = Run::new(&plan, &target, unfinished.path(), &allocation, warning.as_deref())?;
+        let rows = run.measure(table, Noises::new(&plan, &key)?, threads)?;
+        let name = Path::new(&self.table)
+            .file_name()
+            .map_or_else(|| "stdin".into(), |n| n.to_string_lossy().into_owned());
+        let manifest = Manifest {
+            program: "unspent",
+            version: env!("CARGO_PKG_VERSION"),
+            allocation: allocation.name(),
+            table: if self.table == "-" { "stdin".into() } else { name },
+            rows,
+            private: key.is_private(),
+            warning: warning.as_ref(),
+            started,
+            finished: now(),
+            levels: run.entries(),
+            certificate: &certificate,
+        };
+        let write = |name: &str, text: &str| {
+            fs::write(unfinished.path().join(name), text).map_err(|e| directory::failed(&target, &e))
+        };
+        write("allocation.toml", &allocation.to_toml())?;
+        write("certificate.md", &certificate::document(&certificate).markdown())?;
+        let json = serde_json::to_string_pretty(&manifest).expect("strings, numbers and lists");
+        write("manifest.json", &(json + "\n"))?;
+        if let Some(warning) = &warning {
+            write("NOT-PRIVATE.txt", &format!("{warning}.\n"))?;
+        }
+        unfinished.finish()?;
+        output::print(&summary(&manifest, &target).terminal())
+    }
+}
+
+/// A batch that is to be noised and written.
+struct Job {
+    batch: Batch,
+    draws: Vec<Draws>,
+    /// The number of its file.
+    part: usize,
+}
+
+/// A run in progress, shared by its threads.
+struct Run<'r> {
+    plan: &'r Plan,
+    target: &'r Path,
+    directory: &'r Path,
+    /// One for each level.
+    folders: Vec<String>,
+    writer: Writer,
+    /// The files of each level that are written, by their numbers.
+    files: Vec<Mutex<Vec<Option<FileEntry>>>>,
+    /// The first thing that went wrong while writing.
+    failure: Mutex<Option<Failure>>,
+}
+
+impl<'r> Run<'r> {
+    fn new(
+        plan: &'r Plan,
+        target: &'r Path,
+        directory: &'r Path,
+        allocation: &Allocation,
+        warning: Option<&str>,
+    ) -> Result<Run<'r>, Failure> {
+        let mut folders: Vec<String> = vec![];
+        for level in plan.levels() {
+            let name = folder(&level.name);
+            let taken = folders.iter().filter(|f| **f == name || f.starts_with(&format!("{name}-"))).count();
+            folders.push(if folders.contains(&name) { format!("{name}-{}", taken + 1) } else { name });
+        }
+        for folder in &folders {
+            fs::create_dir(directory.join(folder)).map_err(|e| directory::failed(target, &e))?;
+        }
+        let mut notes = vec![
+            ("unspent.version", env!("CARGO_PKG_VERSION").into()),
+            ("unspent.allocation", allocation.name().into()),
+            ("unspent.private", warning.is_none().to_string()),
+        ];
+        notes.extend(warning.map(|warning| ("unspent.warning", warning.into())));
+        Ok(Run {
+            plan,
+            target,
+            directory,
+            files: folders.iter().map(|_| Mutex::default()).collect(),
+            folders,
+            writer: Writer::new(&notes),
+            failure: Mutex::new(None),
+        })
+    }
+
+    /// Reads the table and writes all parts; returns the number of rows.
+    fn measure(&self, table: Table, mut noises: Noises, threads: NonZeroUsize) -> Result<u64, Failure> {
+        let workers = threads.get() - 1;
+        let (sender, receiver) = sync_channel::<Job>(workers);
+        let receiver = Mutex::new(receiver);
+        thread::scope(|scope| {
+            for _ in 0..workers {
+                scope.spawn(|| self.work(&receiver));
+            }
+            let mut parts = vec![0; self.folders.len()];
+            let mut full = |batch: Batch| {
+                let part = parts[batch.level()];
+                parts[batch.level()] += 1;
+                let job = Job { draws: noises.take(&batch), batch, part };
+                if workers == 0 {
+                    self.keep(self.write(job));
+                } else if sender.send(job).is_err() {
+                    unreachable!("workers go on until there are no more jobs");
+                }
+                // Whatever is read from now on would be in vain.
+                if self.failed() { Err(Failure::other("writing failed", "")) } else { Ok(()) }
+            };
+            let mut progress = Progress::new();
+            let mut tabulation = Tabulation::new(self.plan);
+            let read = table
+                .rows(&mut progress, |codes, counts| tabulation.row(codes, counts, &mut full))
+                .and_then(|()| tabulation.finish(&mut full));
+            drop(sender);
+            read
+        })
+        .and_then(|rows| self.failure().map_or(Ok(rows), Err))
+        .map_err(|failure| self.failure().unwrap_or(failure))
+    }
+
+    fn work(&self, jobs: &Mutex<Receiver<Job>>) {
+        loop {
+            let job = jobs.lock().expect("not poisoned").recv();
+            let Ok(job) = job else { return };
+            if !self.failed() {
+                self.keep(self.write(job));
+            }
+        }
+    }
+
+    /// Adds the noise and writes the file.
+    fn write(&self, job: Job) -> Result<(), Failure> {
+        let level = job.batch.level();
+        let batch = job.batch.with_noise(job.draws)?;
+        let file = format!("{}/part-{:05}.parquet", self.folders[level], job.part);
+        let rows = self.writer.write(&self.directory.join(&file), self.plan, &batch).map_err(|error| {
+            let cause = format!("{}: could not be written: {}", self.target.display(), inner(&error));
+            Failure::other(cause, "check that there is space and permission to write; nothing was changed")
+        })?;
+        let entry = FileEntry { file, rows, units: batch.codes.len() as u64 };
+        let mut files = self.files[level].lock().expect("not poisoned");
+        if files.len() <= job.part {
+            files.resize(job.part + 1, None);
+        }
+        files[job.part] = Some(entry);
+        Ok(())
+    }
+
+    fn keep(&self, written: Result<(), Failure>) {
+        if let Err(failure) = written {
+            self.failure.lock().expect("not poisoned").get_or_insert(failure);
+        }
+    }
+
+    fn failed(&self) -> bool {
+        self.failure.lock().expect("not poisoned").is_some()
+    }
+
+    fn failure(&self) -> Option<Failure> {
+        self.failure.lock().expect("not poisoned").take()
+    }
+
+    fn entries(&self) -> Vec<LevelEntry<'_>> {
+        let mut entries = vec![];
+        for (i, level) in self.plan.levels().iter().enumerate() {
+            let files: Vec<FileEntry> =
+                self.files[i].lock().expect("not poisoned").iter().flatten().cloned().collect();
+            let units = files.iter().map(|f| f.units).sum();
+            let queries = level.queries.iter().map(|query| QueryEntry {
+                query_name: &query.name,
+                query_shape: &query.shape,
+                sigma2: query.sigma2.to_decimal_or_fraction(),
+                variance: query.variance,
+                rho: query.rho.to_decimal_or_fraction(),
+                plb: query.rho.to_f64(),
+                measurements: units * query.length() as u64,
+            });
+            let queries = queries.collect();
+            entries.push(LevelEntry { level: &level.name, folder: &self.folders[i], units, queries, files });
+        }
+        entries
+    }
+}
+
+/// What the system says, without the library's words around it.
+fn inner(error: &parquet::errors::ParquetError) -> String {
+    match error {
+        parquet::errors::ParquetError::External(inner) => inner.to_string(),
+        other => other.to_string(),
+    }
+}
+
+/// `block-group` for `Block group`.
+fn folder(level: &str) -> String {
+    let letters = level.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' });
+    let name: String = letters.collect();
+    let name = name.trim_matches('-');
+    if name.is_empty() { "level".into() } else { name.into() }
+}
+
+/// Now, as in `2020-04-01T12:00:00Z`.
+fn now() -> String {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
+    timestamp(seconds)
+}
+
+fn timestamp(seconds: u64) -> String {
+    let (mut days, time) = (seconds / 86_400, seconds % 86_400);
+    let leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let mut year = 1970;
+    while days >= 365 + u64::from(leap(year)) {
+        days -= 365 + u64::from(leap(year));
+        year += 1;
+    }
+    let lengths = [31, 28 + u64::from(leap(year)), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let mut month = 0;
+    while days >= lengths[month] {
+        days -= lengths[month];
+        month += 1;
+    }
+    let (hour, minute, second) = (time / 3_600, time / 60 % 60, time % 60);
+    format!("{year:04}-{:02}-{:02}T{hour:02}:{minute:02}:{second:02}Z", month + 1, days + 1)
+}
+
+fn summary(manifest: &Manifest<'_>, target: &Path) -> Document {
+    let mut text = Document::default();
+    text.line(manifest.allocation);
+    if let Some(warning) = manifest.warning {
+        text.line(format!("WARNING: {warning}."));
+    }
+    text.line("");
+    let mut table = Lines::new(&["level", "units", "query", "values", "sigma2", "measurements"]);
+    for level in &manifest.levels {
+        for (i, query) in level.queries.iter().enumerate() {
+            let first = |text: String| if i == 0 { text } else { String::new() };
+            table.row(vec![
+                first(level.level.into()),
+                first(level.units.to_string()),
+                query.query_name.into(),
+                query.query_shape.iter().map(u32::to_string).collect::<Vec<_>>().join(" × "),
+                query.sigma2.clone(),
+                query.measurements.to_string(),
+            ]);
+        }
+    }
+    text.table(table);
+    text.line("");
+    text.line(certificate::in_short(manifest.certificate));
+    text.line("Measuring the same records again spends the same budget again.");
+    text.line(format!("Written to {}.", target.display()));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timestamp_is_the_civil_date() {
+        assert_eq!(timestamp(0), "1970-01-01T00:00:00Z");
+        assert_eq!(timestamp(951_782_400), "2000-02-29T00:00:00Z");
+        assert_eq!(timestamp(1_585_742_400 + 3_661), "2020-04-01T13:01:01Z");
+        assert_eq!(timestamp(4_107_542_399), "2100-02-28T23:59:59Z");
+        assert_eq!(timestamp(4_107_542_400), "2100-03-01T00:00:00Z");
+    }
+
+    #[test]
+    fn folders_are_plain_words() {
+        assert_eq!(folder("Block group"), "block-group");
+        assert_eq!(folder("../etc"), "etc");
+        assert_eq!(folder("État"), "tat");
+        assert_eq!(folder("…"), "level");
+    }
+}

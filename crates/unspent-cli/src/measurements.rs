@@ -1,0 +1,145 @@
+//! Noisy measurements as Parquet, with the field names of the Census Bureau's noisy measurement files.
+//!
+//! One row for each unit and query; `value` lists the query's noisy counts, the last attribute changing fastest.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as PhysicalType};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
+use parquet::errors::Result;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{WriterProperties, WriterPropertiesPtr};
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::{ColumnPath, Type, TypePtr};
+use unspent::measure::{NoisyBatch, Plan};
+
+/// How files of measurements are written.
+pub struct Writer {
+    schema: TypePtr,
+    properties: WriterPropertiesPtr,
+}
+
+impl Writer {
+    /// With `notes` in the metadata of every file.
+    pub fn new(notes: &[(&str, String)]) -> Writer {
+        let notes = notes.iter().map(|(key, value)| KeyValue::new((*key).into(), value.clone())).collect();
+        let value = ColumnPath::from(["value", "list", "element"].map(String::from).to_vec());
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_key_value_metadata(Some(notes))
+            // Noisy counts are small and repeat little: differences in a few bits each.
+            .set_column_dictionary_enabled(value.clone(), false)
+            .set_column_encoding(value, Encoding::DELTA_BINARY_PACKED);
+        Writer {
+            schema: Arc::new(schema().expect("a schema that is known")),
+            properties: Arc::new(properties.build()),
+        }
+    }
+
+    /// Writes a batch as a file of its own; returns its number of rows.
+    pub fn write(&self, path: &Path, plan: &Plan, batch: &NoisyBatch) -> Result<u64> {
+        let queries = &plan.levels()[batch.level].queries;
+        let rows = || {
+            batch
+                .codes
+                .iter()
+                .enumerate()
+                .flat_map(|(unit, _)| queries.iter().zip(&batch.values).map(move |q| (unit, q)))
+        };
+        let mut writer =
+            SerializedFileWriter::new(File::create_new(path)?, self.schema.clone(), self.properties.clone())?;
+        let mut group = writer.next_row_group()?;
+
+        let codes: Vec<ByteArray> = batch.codes.iter().map(|code| code.as_str().into()).collect();
+        column::<ByteArrayType>(
+            &mut group,
+            &rows().map(|(unit, _)| codes[unit].clone()).collect::<Vec<_>>(),
+        )?;
+        let names: Vec<ByteArray> = queries.iter().map(|query| query.name.as_str().into()).collect();
+        let names: Vec<ByteArray> = batch.codes.iter().flat_map(|_| names.iter().cloned()).collect();
+        column::<ByteArrayType>(&mut group, &names)?;
+        let mut shapes = Lists::default();
+        rows().for_each(|(_, (query, _))| shapes.push(query.shape.iter().map(|n| n.cast_signed())));
+        shapes.write::<Int32Type>(&mut group)?;
+        let mut values = Lists::default();
+        rows().for_each(|(unit, (query, values_of))| {
+            let length = query.length();
+            values.push(values_of[unit * length..][..length].iter().copied());
+        });
+        values.write::<Int64Type>(&mut group)?;
+        column::<DoubleType>(&mut group, &rows().map(|(_, (query, _))| query.variance).collect::<Vec<_>>())?;
+        column::<DoubleType>(
+            &mut group,
+            &rows().map(|(_, (query, _))| query.rho.to_f64()).collect::<Vec<_>>(),
+        )?;
+        group.close()?;
+        writer.close()?;
+        Ok((batch.codes.len() * queries.len()) as u64)
+    }
+}
+
+fn schema() -> Result<Type> {
+    let field = |name: &str, physical| {
+        let logical = (physical == PhysicalType::BYTE_ARRAY).then_some(LogicalType::String);
+        let field = Type::primitive_type_builder(name, physical).with_repetition(Repetition::REQUIRED);
+        field.with_logical_type(logical).build().map(Arc::new)
+    };
+    let list = |name: &str, physical| {
+        let items = Type::group_type_builder("list")
+            .with_repetition(Repetition::REPEATED)
+            .with_fields(vec![field("element", physical)?])
+            .build()?;
+        Type::group_type_builder(name)
+            .with_repetition(Repetition::REQUIRED)
+            .with_logical_type(Some(LogicalType::List))
+            .with_fields(vec![Arc::new(items)])
+            .build()
+            .map(Arc::new)
+    };
+    let fields = vec![
+        field("geocode", PhysicalType::BYTE_ARRAY)?,
+        field("query_name", PhysicalType::BYTE_ARRAY)?,
+        list("query_shape", PhysicalType::INT32)?,
+        list("value", PhysicalType::INT64)?,
+        field("variance", PhysicalType::DOUBLE)?,
+        field("plb", PhysicalType::DOUBLE)?,
+    ];
+    Type::group_type_builder("measurement").with_fields(fields).build()
+}
+
+fn column<T: DataType>(group: &mut SerializedRowGroupWriter<'_, File>, values: &[T::T]) -> Result<()> {
+    let mut column = group.next_column()?.expect("as many columns as the schema has");
+    column.typed::<T>().write_batch(values, None, None)?;
+    column.close()
+}
+
+/// Lists that are not empty, as Parquet has them: all items, and where a list begins.
+struct Lists<T> {
+    items: Vec<T>,
+    /// 0 for the first item of a list, 1 for the others.
+    repetitions: Vec<i16>,
+}
+
+impl<T> Default for Lists<T> {
+    fn default() -> Lists<T> {
+        Lists { items: vec![], repetitions: vec![] }
+    }
+}
+
+impl<T> Lists<T> {
+    fn push(&mut self, items: impl Iterator<Item = T>) {
+        let start = self.items.len();
+        self.items.extend(items);
+        self.repetitions.resize(self.items.len(), 1);
+        self.repetitions[start] = 0;
+    }
+
+    fn write<P: DataType<T = T>>(self, group: &mut SerializedRowGroupWriter<'_, File>) -> Result<()> {
+        let mut column = group.next_column()?.expect("as many columns as the schema has");
+        let present = vec![1; self.items.len()];
+        column.typed::<P>().write_batch(&self.items, Some(&present), Some(&self.repetitions))?;
+        column.close()
+    }
+}

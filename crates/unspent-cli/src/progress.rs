@@ -1,0 +1,87 @@
+//! How far a long run is: a line that is written over, on a terminal; nothing in a pipe.
+
+use std::io::{self, IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+/// A line on stderr.
+pub struct Progress {
+    shown: bool,
+    started: Instant,
+    last: Option<Instant>,
+}
+
+impl Progress {
+    /// Nothing is shown yet.
+    pub fn new() -> Progress {
+        Progress { shown: io::stderr().is_terminal(), started: Instant::now(), last: None }
+    }
+
+    /// What is being done.
+    pub fn step(&mut self, name: &str) {
+        self.line(&format!("{name} …"));
+    }
+
+    /// How many rows were read, and how much of all there is to read, if that is known; a few times a second.
+    pub fn rows(&mut self, rows: u64, part: Option<f64>) {
+        if !self.shown || self.last.is_some_and(|last| last.elapsed() < Duration::from_millis(100)) {
+            return;
+        }
+        self.last = Some(Instant::now());
+        let elapsed = self.started.elapsed().as_secs_f64().max(1e-3);
+        self.line(&bar(rows, elapsed, part));
+    }
+
+    fn line(&self, text: &str) {
+        if self.shown {
+            let _ = write!(io::stderr(), "\r\x1b[K{text}");
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.line("");
+    }
+}
+
+fn bar(rows: u64, elapsed: f64, part: Option<f64>) -> String {
+    let rate = format!("{} rows, {} a second", short(rows as f64), short(rows as f64 / elapsed));
+    match part {
+        Some(part) => {
+            let part = part.clamp(0.0, 1.0);
+            let full = (part * 24.0).round() as usize;
+            let left = if part > 0.0 { elapsed * (1.0 - part) / part } else { 0.0 };
+            format!(
+                "[{}{}] {:3.0} %  {rate}, {left:.0} s left",
+                "█".repeat(full),
+                "·".repeat(24 - full),
+                100.0 * part
+            )
+        }
+        None => rate,
+    }
+}
+
+/// `12`, `3.4 k`, `1.2 M`.
+fn short(x: f64) -> String {
+    match x {
+        x if x < 1e3 => format!("{x:.0}"),
+        x if x < 1e6 => format!("{:.1} k", x / 1e3),
+        x if x < 1e9 => format!("{:.1} M", x / 1e6),
+        x => format!("{:.1} G", x / 1e9),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_says_how_far_how_fast_and_how_long() {
+        assert_eq!(
+            bar(1_500_000, 3.0, Some(0.25)),
+            "[██████··················]  25 %  1.5 M rows, 500.0 k a second, 9 s left"
+        );
+        assert_eq!(bar(10, 1.0, None), "10 rows, 10 a second");
+    }
+}

@@ -1,0 +1,371 @@
+//! Tables of counts, row by row: CSV or Parquet, as large as they like.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use csv::{ByteRecord, ReaderBuilder};
+use parquet::basic::{ConvertedType, Type as PhysicalType};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::{ByteArrayType, DataType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+use unspent::measure::parse_count;
+
+use crate::Failure;
+use crate::progress::Progress;
+
+/// Rows that are read from Parquet at a time.
+const BATCH: usize = 8_192;
+
+/// Which columns are wanted.
+pub struct Wanted<'w> {
+    /// Texts.
+    pub codes: &'w [String],
+    /// Integers.
+    pub counts: &'w [String],
+}
+
+/// A table that was opened and has all the columns that are wanted.
+pub struct Table {
+    name: String,
+    kind: Kind,
+}
+
+enum Kind {
+    Csv { reader: csv::Reader<Box<dyn Read>>, columns: Columns, bytes: Option<u64> },
+    Parquet { reader: SerializedFileReader<File>, columns: Columns },
+}
+
+/// Where the columns that are wanted are.
+struct Columns {
+    codes: Vec<usize>,
+    counts: Vec<usize>,
+    names: Vec<String>,
+}
+
+impl Table {
+    /// Opens a table: CSV from stdin for `-`, Parquet if the name ends so, CSV otherwise.
+    pub fn open(path: &str, wanted: &Wanted<'_>) -> Result<Table, Failure> {
+        if path == "-" {
+            return Table::csv("stdin".into(), Box::new(io::stdin()), None, wanted);
+        }
+        let failed = |error: &io::Error| {
+            let hint = match error.kind() {
+                io::ErrorKind::NotFound => "check the path",
+                io::ErrorKind::PermissionDenied => "check that you may read it",
+                _ => "check that it is a file that can be read",
+            };
+            Failure::usage(format!("{path}: cannot be read: {error}"), hint)
+        };
+        let file = File::open(path).map_err(|e| failed(&e))?;
+        let metadata = file.metadata().map_err(|e| failed(&e))?;
+        if metadata.is_dir() {
+            return Err(Failure::usage(format!("{path}: is a directory"), "name a table: CSV or Parquet"));
+        }
+        if Path::new(path).extension().is_some_and(|e| e.eq_ignore_ascii_case("parquet")) {
+            return Table::parquet(path.into(), file, wanted);
+        }
+        let bytes = metadata.is_file().then_some(metadata.len());
+        Table::csv(path.into(), Box::new(file), bytes, wanted)
+    }
+
+    fn csv(
+        name: String,
+        source: Box<dyn Read>,
+        bytes: Option<u64>,
+        wanted: &Wanted<'_>,
+    ) -> Result<Table, Failure> {
+        let mut reader = ReaderBuilder::new().buffer_capacity(1 << 20).from_reader(source);
+        let heads = reader.byte_headers().map_err(|e| broken(&name, &e))?.clone();
+        let mut names = vec![];
+        for head in &heads {
+            let head = std::str::from_utf8(head).map_err(|_| {
+                Failure::usage(
+                    format!("{name}:1: is not a text"),
+                    "a table is CSV in UTF-8, or Parquet (.parquet)",
+                )
+            })?;
+            names.push(head.trim_start_matches('\u{feff}').trim().to_string());
+        }
+        if let [one] = &names[..]
+            && one.contains([';', '\t'])
+        {
+            let cause = format!("{name}:1: `{one}` is one column");
+            return Err(Failure::usage(cause, "separate columns with commas"));
+        }
+        let columns = Columns::find(&name, names, wanted)?;
+        Ok(Table { name, kind: Kind::Csv { reader, columns, bytes } })
+    }
+
+    fn parquet(name: String, file: File, wanted: &Wanted<'_>) -> Result<Table, Failure> {
+        let reader = SerializedFileReader::new(file).map_err(|e| no_parquet(&name, &e))?;
+        let schema = reader.metadata().file_metadata().schema_descr();
+        let names = schema.columns().iter().map(|c| c.path().string()).collect();
+        let columns = Columns::find(&name, names, wanted)?;
+        let check = |at: usize, allowed: &[PhysicalType], what: &str| {
+            let column = schema.column(at);
+            let unsigned = column.converted_type() == ConvertedType::UINT_64;
+            if column.max_rep_level() == 0 && allowed.contains(&column.physical_type()) && !unsigned {
+                return Ok(());
+            }
+            let of =
+                if unsigned { "unsigned 64-bit integers".into() } else { column.physical_type().to_string() };
+            let cause = format!("{name}: column `{}` is of {of}, not of {what}", columns.names[at]);
+            Err(Failure::usage(cause, "counts are columns of integers; codes are texts or integers"))
+        };
+        use PhysicalType::{BYTE_ARRAY, INT32, INT64};
+        columns.counts.iter().try_for_each(|at| check(*at, &[INT32, INT64], "integers"))?;
+        columns
+            .codes
+            .iter()
+            .try_for_each(|at| check(*at, &[INT32, INT64, BYTE_ARRAY], "texts or integers"))?;
+        Ok(Table { name, kind: Kind::Parquet { reader, columns } })
+    }
+
+    /// Gives every row's codes and counts to `row`, whose objections get the row's place.
+    pub fn rows(
+        self,
+        progress: &mut Progress,
+        mut row: impl FnMut(&[&str], &[i64]) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        match self.kind {
+            Kind::Csv { reader, columns, bytes } => {
+                csv_rows(&self.name, reader, &columns, bytes, progress, &mut row)
+            }
+            Kind::Parquet { reader, columns } => {
+                parquet_rows(&self.name, &reader, &columns, progress, &mut row)
+            }
+        }
+    }
+}
+
+impl Columns {
+    fn find(table: &str, names: Vec<String>, wanted: &Wanted<'_>) -> Result<Columns, Failure> {
+        let find = |name: &String| {
+            let mut places = names.iter().enumerate().filter(|(_, n)| *n == name).map(|(at, _)| at);
+            match (places.next(), places.next()) {
+                (Some(at), None) => Ok(at),
+                (Some(_), Some(_)) => Err(Failure::usage(
+                    format!("{table}: there are two columns `{name}`"),
+                    "give every column a name of its own",
+                )),
+                (None, _) => {
+                    let shown: Vec<&str> = names.iter().take(40).map(String::as_str).collect();
+                    let more = if names.len() > 40 { ", …" } else { "" };
+                    Err(Failure::usage(
+                        format!("{table}: there is no column `{name}`"),
+                        format!("the table has {}{more}; [table] says which are read", shown.join(", ")),
+                    ))
+                }
+            }
+        };
+        let codes = wanted.codes.iter().map(find).collect::<Result<_, _>>()?;
+        let counts = wanted.counts.iter().map(find).collect::<Result<_, _>>()?;
+        Ok(Columns { codes, counts, names })
+    }
+}
+
+fn csv_rows(
+    name: &str,
+    mut reader: csv::Reader<Box<dyn Read>>,
+    columns: &Columns,
+    bytes: Option<u64>,
+    progress: &mut Progress,
+    row: &mut impl FnMut(&[&str], &[i64]) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut record = ByteRecord::new();
+    let mut counts = vec![0; columns.counts.len()];
+    let mut rows = 0u64;
+    while reader.read_byte_record(&mut record).map_err(|e| broken(name, &e))? {
+        let line = record.position().map_or(0, csv::Position::line);
+        let place = |failure: Failure| failure.at(format!("{name}:{line}"));
+        for (count, column) in counts.iter_mut().zip(&columns.counts) {
+            let text = &record[*column];
+            *count = match digits(text) {
+                Some(count) => count,
+                None => parse_count(&columns.names[*column], &String::from_utf8_lossy(text))
+                    .map_err(|e| place(e.into()))?,
+            };
+        }
+        let codes = columns.codes.iter().map(|column| {
+            std::str::from_utf8(&record[*column]).map(str::trim).map_err(|_| {
+                let cause = format!("{}: is not a text", columns.names[*column]);
+                place(Failure::usage(cause, "a table is a text in UTF-8"))
+            })
+        });
+        let codes: Vec<&str> = codes.collect::<Result<_, _>>()?;
+        row(&codes, &counts).map_err(place)?;
+        rows += 1;
+        if rows.is_multiple_of(1_024) {
+            let read = reader.position().byte();
+            progress.rows(rows, bytes.map(|all| read as f64 / all.max(1) as f64));
+        }
+    }
+    Ok(())
+}
+
+/// A short count without anything around it: nearly all of a table.
+fn digits(text: &[u8]) -> Option<i64> {
+    if text.is_empty() || text.len() > 18 {
+        return None;
+    }
+    text.iter().try_fold(0, |n, b| b.is_ascii_digit().then(|| 10 * n + i64::from(b - b'0')))
+}
+
+fn parquet_rows(
+    name: &str,
+    reader: &SerializedFileReader<File>,
+    columns: &Columns,
+    progress: &mut Progress,
+    row: &mut impl FnMut(&[&str], &[i64]) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let all = reader.metadata().file_metadata().num_rows().max(1);
+    let mut rows = 0u64;
+    for group in 0..reader.num_row_groups() {
+        let group = reader.get_row_group(group).map_err(|e| no_parquet(name, &e))?;
+        let open = |at: &usize, text| Column::open(name, &columns.names[*at], group.as_ref(), *at, text);
+        let codes = columns.codes.iter().map(|at| open(at, true));
+        let mut codes: Vec<Column> = codes.collect::<Result<_, _>>()?;
+        let counts = columns.counts.iter().map(|at| open(at, false));
+        let mut counts: Vec<Column> = counts.collect::<Result<_, _>>()?;
+        let mut left = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
+        while left > 0 {
+            let some = left.min(BATCH);
+            for column in codes.iter_mut().chain(&mut counts) {
+                column.read(name, rows, some)?;
+            }
+            let mut texts: Vec<&str> = vec![""; codes.len()];
+            let mut numbers = vec![0; counts.len()];
+            for i in 0..some {
+                let place = |failure: Failure| failure.at(format!("{name}: row {}", rows + i as u64 + 1));
+                for (text, column) in texts.iter_mut().zip(&codes) {
+                    *text = &column.texts[i];
+                }
+                for (number, column) in numbers.iter_mut().zip(&counts) {
+                    *number = column.numbers[i];
+                    if *number < 0 {
+                        let text = number.to_string();
+                        parse_count(&column.name, &text).map_err(|e| place(e.into()))?;
+                    }
+                }
+                row(&texts, &numbers).map_err(place)?;
+            }
+            rows += some as u64;
+            left -= some;
+            progress.rows(rows, Some(rows as f64 / all as f64));
+        }
+    }
+    Ok(())
+}
+
+/// A column of a row group, and the rows that were read last.
+struct Column {
+    name: String,
+    reader: ColumnReader,
+    /// The level that a value has and a null has not.
+    present: i16,
+    /// Whether texts are wanted, and not numbers.
+    text: bool,
+    numbers: Vec<i64>,
+    texts: Vec<String>,
+}
+
+impl Column {
+    fn open(
+        table: &str,
+        name: &str,
+        group: &dyn RowGroupReader,
+        at: usize,
+        text: bool,
+    ) -> Result<Column, Failure> {
+        let reader = group.get_column_reader(at).map_err(|e| no_parquet(table, &e))?;
+        let present = group.metadata().schema_descr().column(at).max_def_level();
+        Ok(Column { name: name.into(), reader, present, text, numbers: vec![], texts: vec![] })
+    }
+
+    fn read(&mut self, table: &str, before: u64, count: usize) -> Result<(), Failure> {
+        let mut levels = vec![];
+        let mut bytes = vec![];
+        self.numbers.clear();
+        let read = match &mut self.reader {
+            ColumnReader::Int32ColumnReader(reader) => {
+                let mut short = vec![];
+                let read = values::<Int32Type>(reader, count, &mut levels, &mut short);
+                self.numbers.extend(short.into_iter().map(i64::from));
+                read
+            }
+            ColumnReader::Int64ColumnReader(reader) => {
+                values::<Int64Type>(reader, count, &mut levels, &mut self.numbers)
+            }
+            ColumnReader::ByteArrayColumnReader(reader) => {
+                values::<ByteArrayType>(reader, count, &mut levels, &mut bytes)
+            }
+            _ => unreachable!("other types were refused"),
+        };
+        let missing = |at: usize| {
+            let row = before + at as u64 + 1;
+            let cause = format!("{table}: row {row}: {}: is missing", self.name);
+            Failure::usage(cause, "every row has all codes and counts; write 0 if there is nobody")
+        };
+        let rows = read.map_err(|e| no_parquet(table, &e))?;
+        if let Some(at) = levels.iter().position(|level| *level < self.present) {
+            return Err(missing(at));
+        }
+        if rows < count {
+            return Err(missing(rows));
+        }
+        if self.text {
+            self.texts = if bytes.is_empty() {
+                self.numbers.iter().map(i64::to_string).collect()
+            } else {
+                bytes.iter().map(|b| String::from_utf8_lossy(b.data()).trim().to_string()).collect()
+            };
+        }
+        Ok(())
+    }
+}
+
+/// Reads rows until there are `count` or no more.
+fn values<T: DataType>(
+    reader: &mut ColumnReaderImpl<T>,
+    count: usize,
+    levels: &mut Vec<i16>,
+    values: &mut Vec<T::T>,
+) -> Result<usize, ParquetError> {
+    let mut rows = 0;
+    while rows < count {
+        let (read, _, _) = reader.read_records(count - rows, Some(levels), None, values)?;
+        if read == 0 {
+            break;
+        }
+        rows += read;
+    }
+    Ok(rows)
+}
+
+fn broken(name: &str, error: &csv::Error) -> Failure {
+    let line = error.position().map_or_else(String::new, |p| format!(":{}", p.line()));
+    match error.kind() {
+        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => Failure::usage(
+            format!("{name}{line}: has {len} columns; the first line has {expected_len}"),
+            "every line has all columns; quote what contains a comma",
+        ),
+        csv::ErrorKind::Io(error) => Failure::other(
+            format!("{name}: cannot be read: {error}"),
+            "check that it is a file that can be read",
+        ),
+        _ => {
+            Failure::usage(format!("{name}{line}: {error}"), "a table is CSV in UTF-8, or Parquet (.parquet)")
+        }
+    }
+}
+
+fn no_parquet(name: &str, error: &ParquetError) -> Failure {
+    let hint = if error.to_string().contains("feature") {
+        "write it with the compression snappy, or without"
+    } else {
+        "check that it is a whole Parquet file"
+    };
+    Failure::usage(format!("{name}: cannot be read: {error}"), hint)
+}

@@ -1,0 +1,211 @@
+//! What is to be tabulated: an allocation, read against the table it is for.
+
+use crate::allocation::{Allocation, Attribute, Code, Schema};
+use crate::error::{Error, Result, did_you_mean};
+use crate::exact::Rational;
+use crate::mechanism::DiscreteGaussian;
+
+/// Every level and query of an allocation, as sums of the cells of a table.
+#[derive(Debug)]
+pub struct Plan {
+    schema: Schema,
+    code_columns: Vec<String>,
+    count_columns: Vec<String>,
+    codes: Vec<CodeSource>,
+    cells: Vec<CellSource>,
+    levels: Vec<PlannedLevel>,
+}
+
+/// Where the code of a level's unit is, by indices into the columns with codes.
+#[derive(Debug)]
+pub(super) enum CodeSource {
+    /// The first characters of one column.
+    Prefix { column: usize, length: usize },
+    /// Whole columns.
+    Columns(Vec<usize>),
+}
+
+/// A cell, by indices into the columns with counts.
+#[derive(Debug)]
+pub(super) struct CellSource {
+    pub(super) column: usize,
+    pub(super) minus: Vec<usize>,
+}
+
+/// A level and what is asked there.
+#[derive(Debug)]
+pub struct PlannedLevel {
+    /// Its name.
+    pub name: String,
+    /// Index into the levels of the table.
+    pub(super) depth: usize,
+    /// At least one.
+    pub queries: Vec<PlannedQuery>,
+}
+
+/// A query at a level.
+#[derive(Debug)]
+pub struct PlannedQuery {
+    /// Its name.
+    pub name: String,
+    /// How many values each of its attributes has; `[1]` for a total.
+    pub shape: Vec<u32>,
+    /// What it spends.
+    pub rho: Rational,
+    /// The σ² of its noise.
+    pub sigma2: Rational,
+    /// The variance of its noise, to the nearest double or so.
+    pub variance: f64,
+    /// Which of its values each cell adds to.
+    pub(super) value_of: Vec<u32>,
+}
+
+impl PlannedQuery {
+    /// How many values it has.
+    #[must_use]
+    pub fn length(&self) -> usize {
+        self.shape.iter().map(|n| *n as usize).product()
+    }
+}
+
+impl Plan {
+    /// Fails if the allocation says nothing of a table, or asks for a level or an attribute that it lacks.
+    pub fn new(allocation: &Allocation) -> Result<Plan> {
+        let Some(schema) = allocation.table() else {
+            return Err(Error::stated(
+                format!("`{}` does not say how a table is read", allocation.name()),
+                "add a [table] to the allocation file, or name a file that has one; examples/blocks.toml is an example",
+            ));
+        };
+        let mut plan = Plan {
+            schema: schema.clone(),
+            code_columns: vec![],
+            count_columns: vec![],
+            codes: vec![],
+            cells: vec![],
+            levels: vec![],
+        };
+        for level in schema.levels() {
+            let mut column = |name: &str| index_of(&mut plan.code_columns, name);
+            plan.codes.push(match &level.code {
+                Code::Prefix(length) => {
+                    let code = schema.code().expect("a schema with prefixes has a code");
+                    CodeSource::Prefix { column: column(code), length: *length }
+                }
+                Code::Columns(names) => CodeSource::Columns(names.iter().map(|n| column(n)).collect()),
+            });
+        }
+        for cell in schema.cells() {
+            let mut column = |name: &str| index_of(&mut plan.count_columns, name);
+            let minus = cell.minus.iter().map(|n| column(n)).collect();
+            plan.cells.push(CellSource { column: column(&cell.column), minus });
+        }
+        for level in allocation.levels() {
+            let Some(depth) = schema.levels().iter().position(|l| l.name == level.name) else {
+                let known: Vec<&str> = schema.levels().iter().map(|l| l.name.as_str()).collect();
+                let allowed = format!("one of the levels of the table, {}", known.join(", "));
+                let hint = did_you_mean(&level.name, known, "add it to [table.levels]");
+                return Err(Error::input("level", &level.name, allowed, hint));
+            };
+            let queries = level.measurements.iter().map(|measurement| {
+                let query = &allocation.queries()[measurement.query];
+                planned(schema, &query.name, &query.attributes, &measurement.noise, &measurement.rho)
+            });
+            plan.levels.push(PlannedLevel {
+                name: level.name.clone(),
+                depth,
+                queries: queries.collect::<Result<_>>()?,
+            });
+        }
+        // Units are closed from the smallest to the largest.
+        plan.levels.sort_by_key(|level| level.depth);
+        Ok(plan)
+    }
+
+    /// How the table is read.
+    #[must_use]
+    pub fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    /// The columns with codes, in the order in which a row gives them.
+    #[must_use]
+    pub fn code_columns(&self) -> &[String] {
+        &self.code_columns
+    }
+
+    /// The columns with counts, in the order in which a row gives them.
+    #[must_use]
+    pub fn count_columns(&self) -> &[String] {
+        &self.count_columns
+    }
+
+    /// From the largest areas to the smallest.
+    #[must_use]
+    pub fn levels(&self) -> &[PlannedLevel] {
+        &self.levels
+    }
+
+    pub(super) fn codes(&self) -> &[CodeSource] {
+        &self.codes
+    }
+
+    pub(super) fn cells(&self) -> &[CellSource] {
+        &self.cells
+    }
+}
+
+fn index_of(names: &mut Vec<String>, name: &str) -> usize {
+    names.iter().position(|known| known == name).unwrap_or_else(|| {
+        names.push(name.into());
+        names.len() - 1
+    })
+}
+
+fn planned(
+    schema: &Schema,
+    name: &str,
+    attributes: &[String],
+    noise: &DiscreteGaussian,
+    rho: &Rational,
+) -> Result<PlannedQuery> {
+    if noise.shift() != 1 {
+        return Err(Error::stated(
+            format!("query `{name}`: one record moves it by {}, so it is no count", noise.shift()),
+            "only counts, of shift 1, are tabulated",
+        ));
+    }
+    // The attributes that are asked for, each with the number of cells from one of its values to the next.
+    let mut asked: Vec<(&Attribute, usize)> = vec![];
+    for attribute in attributes {
+        let Some(at) = schema.attributes().iter().position(|a| a.name == *attribute) else {
+            let known: Vec<&str> = schema.attributes().iter().map(|a| a.name.as_str()).collect();
+            let allowed = if known.is_empty() {
+                "an attribute of the table, which has none".into()
+            } else {
+                format!("one of the attributes of the table, {}", known.join(", "))
+            };
+            let hint = did_you_mean(attribute, known, "add it to [table.attributes], or leave the query out");
+            return Err(Error::input(format!("query `{name}`: attribute"), attribute, allowed, hint));
+        };
+        let step = schema.attributes()[at + 1..].iter().map(|a| a.values.len()).product();
+        asked.push((&schema.attributes()[at], step));
+    }
+    let value_of = (0..schema.cells().len()).map(|cell| {
+        asked.iter().fold(0, |value, (attribute, step)| {
+            value * attribute.values.len() as u32 + (cell / step % attribute.values.len()) as u32
+        })
+    });
+    let shape = match &asked[..] {
+        [] => vec![1],
+        asked => asked.iter().map(|(a, _)| a.values.len() as u32).collect(),
+    };
+    Ok(PlannedQuery {
+        name: name.into(),
+        shape,
+        rho: rho.clone(),
+        sigma2: noise.sigma2().clone(),
+        variance: noise.variance(),
+        value_of: value_of.collect(),
+    })
+}

@@ -1,0 +1,330 @@
+//! Rows in, units out, as soon as they are complete.
+
+use super::plan::{CodeSource, Plan};
+use crate::error::{Error, Result};
+use crate::sampler::Draws;
+
+/// Values at which a batch is cut.
+const BATCH: usize = 1 << 21;
+
+/// The units that are being added up.
+pub struct Tabulation<'p> {
+    plan: &'p Plan,
+    /// The last row's code at each level of the table.
+    codes: Vec<LastCode>,
+    /// The open unit of each level of the plan.
+    open: Vec<Vec<i64>>,
+    batches: Vec<Batch>,
+    /// The cells of the row.
+    cells: Vec<i64>,
+    /// A code that is put together from several columns.
+    joined: String,
+    rows: u64,
+}
+
+/// A code, and the orders in which all codes of its level have come so far.
+#[derive(Default)]
+struct LastCode {
+    code: String,
+    by_letters: bool,
+    by_length: bool,
+}
+
+/// Complete units of a level, with exact counts: not to be published, and not to be read outside.
+pub struct Batch {
+    level: usize,
+    codes: Vec<String>,
+    /// For each query, the values of all units one after the other.
+    values: Vec<Vec<i64>>,
+    /// All values of all queries.
+    size: usize,
+}
+
+/// Complete units of a level, with noise on every value.
+pub struct NoisyBatch {
+    /// Index into [`Plan::levels`].
+    pub level: usize,
+    /// The codes of the units.
+    pub codes: Vec<String>,
+    /// For each query, the values of all units one after the other.
+    pub values: Vec<Vec<i64>>,
+}
+
+impl<'p> Tabulation<'p> {
+    /// Nothing was read yet.
+    #[must_use]
+    pub fn new(plan: &'p Plan) -> Tabulation<'p> {
+        let last = |_| LastCode { code: String::new(), by_letters: true, by_length: true };
+        Tabulation {
+            plan,
+            codes: (0..plan.codes().len()).map(last).collect(),
+            open: plan.levels().iter().map(|_| vec![0; plan.cells().len()]).collect(),
+            batches: (0..plan.levels().len()).map(|level| Batch::new(plan, level)).collect(),
+            cells: vec![0; plan.cells().len()],
+            joined: String::new(),
+            rows: 0,
+        }
+    }
+
+    /// How many rows there were.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Adds a row: its codes and counts, in the order of the plan's columns. Batches that are full go to `full`.
+    pub fn row<E: From<Error>>(
+        &mut self,
+        codes: &[&str],
+        counts: &[i64],
+        full: &mut impl FnMut(Batch) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        self.check_counts(counts)?;
+        let changed = self.check_codes(codes)?;
+        if self.rows > 0 {
+            self.close(changed, full)?;
+        }
+        for (last, source) in self.codes.iter_mut().zip(self.plan.codes()).skip(changed) {
+            let code = code(source, codes, &mut self.joined)?;
+            last.code.clear();
+            last.code.push_str(code);
+        }
+        if let Some(smallest) = self.open.last_mut() {
+            add(smallest, &self.cells).ok_or_else(|| overflow("a unit"))?;
+        }
+        self.rows += 1;
+        Ok(())
+    }
+
+    /// No more rows: hands over what is left.
+    pub fn finish<E: From<Error>>(
+        mut self,
+        full: &mut impl FnMut(Batch) -> std::result::Result<(), E>,
+    ) -> std::result::Result<u64, E> {
+        if self.rows == 0 {
+            let hint = "a table has a line of names and then one line for each unit";
+            return Err(Error::stated("the table has no rows", hint).into());
+        }
+        self.close(0, full)?;
+        for batch in std::mem::take(&mut self.batches) {
+            if !batch.codes.is_empty() {
+                full(batch)?;
+            }
+        }
+        Ok(self.rows)
+    }
+
+    /// The cells of the row, none of them negative.
+    fn check_counts(&mut self, counts: &[i64]) -> Result<()> {
+        for (i, (cell, source)) in self.cells.iter_mut().zip(self.plan.cells()).enumerate() {
+            let mut count = counts[source.column];
+            for less in &source.minus {
+                // Neither is negative, so that the difference is in range unless it is negative many times over.
+                count = count.saturating_sub(counts[*less]);
+            }
+            if count < 0 {
+                let cell = &self.plan.schema().cells()[i];
+                let cause = format!("{} less {} is {count}", cell.column, cell.minus.join(" less "));
+                return Err(Error::stated(
+                    cause,
+                    "a cell is never negative: check the columns of the schema",
+                ));
+            }
+            *cell = count;
+        }
+        Ok(())
+    }
+
+    /// The first level of the table at which the unit is a new one.
+    fn check_codes(&mut self, codes: &[&str]) -> Result<usize> {
+        let levels = self.plan.schema().levels();
+        let mut changed: Option<usize> = None;
+        for (depth, source) in self.plan.codes().iter().enumerate() {
+            let code =
+                code(source, codes, &mut self.joined).map_err(|e| e.at(level_named(&levels[depth].name)))?;
+            let last = &mut self.codes[depth];
+            let same = self.rows > 0 && last.code == code;
+            if same {
+                if let Some(above) = changed {
+                    let name: &str = &levels[above].name;
+                    return Err(Error::stated(
+                        format!(
+                            "unit `{code}` of level `{}` lies in two units of level `{name}`",
+                            levels[depth].name
+                        ),
+                        "levels must nest; if other units have the same code, name several columns, as in [\"county\", \"tract\"]",
+                    ));
+                }
+                continue;
+            }
+            changed.get_or_insert(depth);
+            if self.rows > 0 {
+                last.by_letters &= *last.code < *code;
+                last.by_length &= (last.code.len(), last.code.as_str()) < (code.len(), code);
+                if !last.by_letters && !last.by_length {
+                    return Err(Error::stated(
+                        format!(
+                            "code `{code}` of level `{}` comes after `{}`",
+                            levels[depth].name, last.code
+                        ),
+                        "sort the table by its codes, so that a unit is complete when the next one begins",
+                    ));
+                }
+            }
+        }
+        if let CodeSource::Prefix { column, length } = self.plan.codes()[levels.len() - 1] {
+            if codes[column].chars().count() != length {
+                let allowed = format!("a code of {length} characters");
+                let hint = "a row is a unit of the last level, and its code as long as [table.levels] says";
+                return Err(Error::input(&self.plan.code_columns()[column], codes[column], allowed, hint));
+            }
+        }
+        changed.ok_or_else(|| {
+            let level = &levels[levels.len() - 1].name;
+            let code = &self.codes[levels.len() - 1].code;
+            Error::stated(
+                format!("there are two rows for unit `{code}` of level `{level}`"),
+                "there is one row for each unit of the last level",
+            )
+        })
+    }
+
+    /// Hands over the open units of the levels from `changed` down.
+    fn close<E: From<Error>>(
+        &mut self,
+        changed: usize,
+        full: &mut impl FnMut(Batch) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        for (i, level) in self.plan.levels().iter().enumerate().rev() {
+            if level.depth < changed {
+                break;
+            }
+            let (above, here) = self.open.split_at_mut(i);
+            let unit = &mut here[0];
+            if let Some(above) = above.last_mut() {
+                let name = &self.plan.levels()[i - 1].name;
+                add(above, unit).ok_or_else(|| overflow(&level_named(name)))?;
+            }
+            let batch = &mut self.batches[i];
+            batch
+                .push(self.plan, &self.codes[level.depth].code, unit)
+                .ok_or_else(|| overflow(&level_named(&level.name)))?;
+            unit.fill(0);
+            if batch.size >= BATCH {
+                full(std::mem::replace(batch, Batch::new(self.plan, i)))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn level_named(name: &str) -> String {
+    format!("level `{name}`")
+}
+
+fn overflow(what: &str) -> Error {
+    Error::stated(format!("{what}: a sum exceeds 2^63 − 1"), "check the counts of the table")
+}
+
+/// Adds counts that are not negative; nothing if a sum is too large.
+fn add(sums: &mut [i64], counts: &[i64]) -> Option<()> {
+    let mut all = 0;
+    for (sum, count) in sums.iter_mut().zip(counts) {
+        // The sum of two such numbers is negative if and only if it is too large.
+        *sum = sum.wrapping_add(*count);
+        all |= *sum;
+    }
+    (all >= 0).then_some(())
+}
+
+/// The code of a level's unit.
+fn code<'c>(source: &CodeSource, codes: &[&'c str], joined: &'c mut String) -> Result<&'c str> {
+    let code = match source {
+        CodeSource::Prefix { length: 0, .. } => return Ok(""),
+        CodeSource::Prefix { column, length } => {
+            let code = codes[*column];
+            let end = if code.is_ascii() {
+                Some(*length).filter(|n| *n <= code.len())
+            } else {
+                code.char_indices().map(|(at, _)| at).chain([code.len()]).nth(*length)
+            };
+            let Some(end) = end else {
+                let allowed = format!("a code of at least {length} characters");
+                let hint = "codes nest by their first characters; leading zeros may have been lost";
+                return Err(Error::input("code", code, allowed, hint));
+            };
+            &code[..end]
+        }
+        CodeSource::Columns(columns) => match &columns[..] {
+            [one] => codes[*one],
+            several => {
+                joined.clear();
+                for (i, column) in several.iter().enumerate() {
+                    if i > 0 {
+                        joined.push('-');
+                    }
+                    joined.push_str(codes[*column]);
+                }
+                joined
+            }
+        },
+    };
+    if code.is_empty() || code.chars().any(char::is_control) {
+        return Err(Error::input("code", code, "a code", "every row has one"));
+    }
+    Ok(code)
+}
+
+impl Batch {
+    fn new(plan: &Plan, level: usize) -> Batch {
+        let values = plan.levels()[level].queries.iter().map(|_| vec![]).collect();
+        Batch { level, codes: vec![], values, size: 0 }
+    }
+
+    /// Adds a unit: the sums that its queries ask for.
+    fn push(&mut self, plan: &Plan, code: &str, cells: &[i64]) -> Option<()> {
+        self.codes.push(code.into());
+        for (values, query) in self.values.iter_mut().zip(&plan.levels()[self.level].queries) {
+            let start = values.len();
+            values.resize(start + query.length(), 0);
+            self.size += query.length();
+            let unit = &mut values[start..];
+            let mut all = 0;
+            for (cell, value) in cells.iter().zip(&query.value_of) {
+                let sum = &mut unit[*value as usize];
+                *sum = sum.wrapping_add(*cell);
+                all |= *sum;
+            }
+            if all < 0 {
+                return None;
+            }
+        }
+        Some(())
+    }
+
+    /// Index into [`Plan::levels`].
+    #[must_use]
+    pub fn level(&self) -> usize {
+        self.level
+    }
+
+    /// How many values each query has.
+    pub(super) fn lengths(&self) -> impl Iterator<Item = usize> {
+        self.values.iter().map(Vec::len)
+    }
+
+    /// Adds the draws that were taken for it.
+    pub fn with_noise(self, draws: Vec<Draws>) -> Result<NoisyBatch> {
+        assert_eq!(draws.len(), self.values.len(), "draws for each query");
+        let mut values = self.values;
+        let mut noise = vec![];
+        for (values, draws) in values.iter_mut().zip(draws) {
+            noise.resize(values.len(), 0);
+            draws.fill(&mut noise)?;
+            for (value, noise) in values.iter_mut().zip(&noise) {
+                *value = value.checked_add(*noise).ok_or_else(|| overflow("a count with its noise"))?;
+            }
+        }
+        Ok(NoisyBatch { level: self.level, codes: self.codes, values })
+    }
+}
