@@ -365,7 +365,7 @@ impl<'r> Run<'r> {
                 sigma2: query.sigma2.to_decimal_or_fraction(),
                 variance: query.variance,
                 rho: query.rho.to_decimal_or_fraction(),
-                plb: query.rho.to_f64(),
+                plb: query.plb,
                 measurements: units * query.length() as u64,
             });
             let queries = queries.collect();

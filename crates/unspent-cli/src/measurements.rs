@@ -10,7 +10,7 @@ use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Phy
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::Result;
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::{WriterProperties, WriterPropertiesPtr};
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesPtr};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{ColumnPath, Type, TypePtr};
 use unspent::measure::{NoisyBatch, Plan};
@@ -29,9 +29,13 @@ impl Writer {
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
             .set_key_value_metadata(Some(notes))
+            .set_statistics_enabled(EnabledStatistics::Chunk)
             // Noisy counts are small and repeat little: differences in a few bits each.
             .set_column_dictionary_enabled(value.clone(), false)
-            .set_column_encoding(value, Encoding::DELTA_BINARY_PACKED);
+            .set_column_encoding(value, Encoding::DELTA_BINARY_PACKED)
+            // Codes begin like the code before.
+            .set_column_dictionary_enabled("geocode".into(), false)
+            .set_column_encoding("geocode".into(), Encoding::DELTA_BYTE_ARRAY);
         Writer {
             schema: Arc::new(schema().expect("a schema that is known")),
             properties: Arc::new(properties.build()),
@@ -70,10 +74,7 @@ impl Writer {
         });
         values.write::<Int64Type>(&mut group)?;
         column::<DoubleType>(&mut group, &rows().map(|(_, (query, _))| query.variance).collect::<Vec<_>>())?;
-        column::<DoubleType>(
-            &mut group,
-            &rows().map(|(_, (query, _))| query.rho.to_f64()).collect::<Vec<_>>(),
-        )?;
+        column::<DoubleType>(&mut group, &rows().map(|(_, (query, _))| query.plb).collect::<Vec<_>>())?;
         group.close()?;
         writer.close()?;
         Ok((batch.codes.len() * queries.len()) as u64)

@@ -64,8 +64,8 @@ const MAX: u64 = 1_000_000_000_000;
 impl Arguments {
     /// Checks, draws and writes.
     pub fn run(&self) -> Result<(), Failure> {
-        let sigma2 = Rational::parse("--sigma2", &self.sigma2)?;
-        let sampler = Sampler::new(&sigma2).map_err(|e| e.at("--sigma2"))?;
+        let sigma2 = Rational::parse("sigma2", &self.sigma2)?;
+        let sampler = Sampler::new(&sigma2)?;
         let count = self.count.parse().ok().filter(|n| (1..=MAX).contains(n)).ok_or_else(|| {
             let allowed = format!("a whole number between 1 and {MAX}");
             Error::input("--count", &self.count, allowed, "write digits only")

@@ -88,11 +88,14 @@ impl Table {
             })?;
             names.push(head.trim_start_matches('\u{feff}').trim().to_string());
         }
+        if names.is_empty() {
+            let hint = "a table has a line of names and then one line for each unit";
+            return Err(Failure::usage(format!("{name}: is empty"), hint));
+        }
         if let [one] = &names[..]
             && one.contains([';', '\t'])
         {
-            let cause = format!("{name}:1: `{one}` is one column");
-            return Err(Failure::usage(cause, "separate columns with commas"));
+            return Err(Failure::usage(format!("{name}:1: is one column"), "separate columns with commas"));
         }
         let columns = Columns::find(&name, names, wanted)?;
         Ok(Table { name, kind: Kind::Csv { reader, columns, bytes } })
@@ -178,7 +181,7 @@ fn csv_rows(
     let mut counts = vec![0; columns.counts.len()];
     let mut rows = 0u64;
     while reader.read_byte_record(&mut record).map_err(|e| broken(name, &e))? {
-        let line = record.position().map_or(0, csv::Position::line);
+        let line = line(record.position());
         let place = |failure: Failure| failure.at(format!("{name}:{line}"));
         for (count, column) in counts.iter_mut().zip(&columns.counts) {
             let text = &record[*column];
@@ -203,6 +206,11 @@ fn csv_rows(
         }
     }
     Ok(())
+}
+
+/// The number of a record's line. The reader counts the lines that were ended before it, from 1.
+fn line(position: Option<&csv::Position>) -> u64 {
+    position.map_or(0, |position| position.line() + 1)
 }
 
 /// A short count without anything around it: nearly all of a table.
@@ -345,7 +353,7 @@ fn values<T: DataType>(
 }
 
 fn broken(name: &str, error: &csv::Error) -> Failure {
-    let line = error.position().map_or_else(String::new, |p| format!(":{}", p.line()));
+    let line = error.position().map_or_else(String::new, |p| format!(":{}", line(Some(p))));
     match error.kind() {
         csv::ErrorKind::UnequalLengths { expected_len, len, .. } => Failure::usage(
             format!("{name}{line}: has {len} columns; the first line has {expected_len}"),

@@ -81,11 +81,11 @@ pub struct Cell {
 }
 
 impl Schema {
-    /// Reads the text of a schema file, which has the table `[table]` and nothing else.
+    /// Reads the table `[table]` of a file: of its own, or of an allocation whose other parts are left alone.
     pub fn parse(origin: &str, text: &str) -> Result<Schema> {
         let reader = Reader { origin, text, hint: HINT };
         reader.read(|root| {
-            let root = reader.root(root, &["table"])?;
+            let root = reader.root(root, super::toml::KEYS)?;
             reader.schema(root.needs("table", HINT)?)
         })
     }

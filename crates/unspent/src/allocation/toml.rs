@@ -20,7 +20,7 @@ use crate::exact::Rational;
 use crate::mechanism::{DiscreteGaussian, parse_shift};
 use crate::zcdp::{Conversion, Rho};
 
-const KEYS: &[&str] = &[
+pub(super) const KEYS: &[&str] = &[
     "name",
     "source",
     "record",

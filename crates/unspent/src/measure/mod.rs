@@ -12,6 +12,9 @@
 mod plan;
 mod tabulation;
 
+#[cfg(test)]
+mod tests;
+
 pub use plan::{Plan, PlannedLevel, PlannedQuery};
 pub use tabulation::{Batch, NoisyBatch, Tabulation};
 

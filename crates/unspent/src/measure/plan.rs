@@ -52,6 +52,8 @@ pub struct PlannedQuery {
     pub shape: Vec<u32>,
     /// What it spends.
     pub rho: Rational,
+    /// What it spends, to the nearest double or so.
+    pub plb: f64,
     /// The σ² of its noise.
     pub sigma2: Rational,
     /// The variance of its noise, to the nearest double or so.
@@ -204,6 +206,7 @@ fn planned(
         name: name.into(),
         shape,
         rho: rho.clone(),
+        plb: rho.to_f64(),
         sigma2: noise.sigma2().clone(),
         variance: noise.variance(),
         value_of: value_of.collect(),

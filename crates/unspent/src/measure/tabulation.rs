@@ -4,7 +4,7 @@ use super::plan::{CodeSource, Plan};
 use crate::error::{Error, Result};
 use crate::sampler::Draws;
 
-/// Values at which a batch is cut.
+/// Values at which a batch is cut: some 16 megabytes.
 const BATCH: usize = 1 << 21;
 
 /// The units that are being added up.
@@ -20,6 +20,8 @@ pub struct Tabulation<'p> {
     /// A code that is put together from several columns.
     joined: String,
     rows: u64,
+    /// Values at which a batch is cut.
+    pub(super) limit: usize,
 }
 
 /// A code, and the orders in which all codes of its level have come so far.
@@ -33,9 +35,9 @@ struct LastCode {
 /// Complete units of a level, with exact counts: not to be published, and not to be read outside.
 pub struct Batch {
     level: usize,
-    codes: Vec<String>,
+    pub(super) codes: Vec<String>,
     /// For each query, the values of all units one after the other.
-    values: Vec<Vec<i64>>,
+    pub(super) values: Vec<Vec<i64>>,
     /// All values of all queries.
     size: usize,
 }
@@ -63,6 +65,7 @@ impl<'p> Tabulation<'p> {
             cells: vec![0; plan.cells().len()],
             joined: String::new(),
             rows: 0,
+            limit: BATCH,
         }
     }
 
@@ -90,7 +93,8 @@ impl<'p> Tabulation<'p> {
             last.code.push_str(code);
         }
         if let Some(smallest) = self.open.last_mut() {
-            add(smallest, &self.cells).ok_or_else(|| overflow("a unit"))?;
+            add(smallest, &self.cells)
+                .ok_or_else(|| overflow(&unit(self.plan, &self.codes, self.plan.levels().len() - 1)))?;
         }
         self.rows += 1;
         Ok(())
@@ -160,14 +164,14 @@ impl<'p> Tabulation<'p> {
             changed.get_or_insert(depth);
             if self.rows > 0 {
                 last.by_letters &= *last.code < *code;
-                last.by_length &= (last.code.len(), last.code.as_str()) < (code.len(), code);
+                last.by_length &= parts(&last.code).lt(parts(code));
                 if !last.by_letters && !last.by_length {
                     return Err(Error::stated(
                         format!(
                             "code `{code}` of level `{}` comes after `{}`",
                             levels[depth].name, last.code
                         ),
-                        "sort the table by its codes, so that a unit is complete when the next one begins",
+                        "sort the table by its codes; if a code means several units, name more columns, as in [\"county\", \"tract\"]",
                     ));
                 }
             }
@@ -200,22 +204,31 @@ impl<'p> Tabulation<'p> {
                 break;
             }
             let (above, here) = self.open.split_at_mut(i);
-            let unit = &mut here[0];
+            let here = &mut here[0];
             if let Some(above) = above.last_mut() {
-                let name = &self.plan.levels()[i - 1].name;
-                add(above, unit).ok_or_else(|| overflow(&level_named(name)))?;
+                add(above, here).ok_or_else(|| overflow(&unit(self.plan, &self.codes, i - 1)))?;
             }
-            let batch = &mut self.batches[i];
-            batch
-                .push(self.plan, &self.codes[level.depth].code, unit)
-                .ok_or_else(|| overflow(&level_named(&level.name)))?;
-            unit.fill(0);
-            if batch.size >= BATCH {
+            let (batch, code) = (&mut self.batches[i], &self.codes[level.depth].code);
+            let pushed = batch.push(self.plan, code, here);
+            pushed.ok_or_else(|| overflow(&unit(self.plan, &self.codes, i)))?;
+            here.fill(0);
+            if batch.size >= self.limit {
                 full(std::mem::replace(batch, Batch::new(self.plan, i)))?;
             }
         }
         Ok(())
     }
+}
+
+/// What the open unit of a level of the plan is called.
+fn unit(plan: &Plan, codes: &[LastCode], level: usize) -> String {
+    let level = &plan.levels()[level];
+    format!("unit `{}` of level `{}`", codes[level.depth].code, level.name)
+}
+
+/// The parts of a code, to be compared as numbers without leading zeros are.
+fn parts(code: &str) -> impl Iterator<Item = (usize, &str)> {
+    code.split('-').map(|part| (part.len(), part))
 }
 
 fn level_named(name: &str) -> String {
