@@ -2,9 +2,12 @@
 
 .PHONY: test check bench browser gallery oracle oracle-certificates oracle-reference
 
+# Everything but the bench that compiles OpenDP to measure against.
+WORKSPACE = --workspace --exclude unspent-bench-noise
+
 # Unit, integration, command-line and documentation tests.
 test:
-	cargo test --workspace --locked
+	cargo test $(WORKSPACE) --locked
 
 # What the test of the report's page needs besides: Debian's Chromium, if there is none and it may be installed, and
 # the driver from npm. Without them that one test is skipped, by name.
@@ -23,12 +26,14 @@ gallery:
 # Formatting, lints and documentation, warnings denied.
 check:
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --locked
+	cargo clippy $(WORKSPACE) --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc $(WORKSPACE) --no-deps --document-private-items --locked
 
-# Speed, one thread, next to an uncertified convolution in the same run.
+# Speed, one thread, next to an uncertified convolution in the same run; and draws of noise per second, next to
+# a textbook sampler and OpenDP's (alone: cargo bench -p unspent-bench-noise).
 bench:
 	cargo bench -p unspent --bench accountant
+	cargo bench -p unspent-bench-noise
 
 # The long search: fresh random compositions from the high-precision oracle against the bounds.
 # SEED and PAIRS may be given. Takes some fifteen minutes.

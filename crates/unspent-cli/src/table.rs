@@ -208,9 +208,9 @@ fn csv_rows(
     Ok(())
 }
 
-/// The number of a record's line. The reader counts the lines that were ended before it, from 1.
+/// The number of a record's line; the reader gives the first record that of the names.
 fn line(position: Option<&csv::Position>) -> u64 {
-    position.map_or(0, |position| position.line() + 1)
+    position.map_or(0, |position| position.line().max(2))
 }
 
 /// A short count without anything around it: nearly all of a table.

@@ -1,0 +1,713 @@
+//! `unspent measure` and `unspent sample`: what they write, what they refuse, and what a run that fails leaves behind.
+
+mod place;
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::{Field, Row, RowAccessor};
+use place::Place;
+
+const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/blocks.toml");
+const RACES: [&str; 8] = ["white", "black", "hisp", "aian", "asian", "nhpi", "other", "two"];
+
+/// Blocks with some people in them: two counties, three tracts each, and so on.
+fn table(blocks: usize) -> String {
+    let mut text = String::from("geoid");
+    for kind in ["pop", "vap"] {
+        RACES.iter().for_each(|race| text += &format!(",{kind}_{race}"));
+    }
+    text.push('\n');
+    for i in 0..blocks {
+        let (block, group, tract) = (i % 20 + 1, i / 20 % 4 + 1, i / 80 % 100 + 1);
+        text += &format!("44{:03}{tract:06}{group}{block:03}", i / 8_000 + 1);
+        let pop: Vec<usize> = (0..8).map(|race| (i * 7 + race * 13) % (40 / (race + 1))).collect();
+        pop.iter().for_each(|n| text += &format!(",{n}"));
+        pop.iter().for_each(|n| text += &format!(",{}", n * 3 / 4));
+        text.push('\n');
+    }
+    text
+}
+
+/// A row of a noisy measurement file.
+#[derive(Debug, PartialEq)]
+struct Measured {
+    geocode: String,
+    query: String,
+    shape: Vec<i64>,
+    value: Vec<i64>,
+    variance: f64,
+    plb: f64,
+}
+
+fn list(row: &Row, at: usize) -> Vec<i64> {
+    let list = row.get_list(at).unwrap();
+    let number = |field: &Field| match field {
+        Field::Int(n) => i64::from(*n),
+        Field::Long(n) => *n,
+        other => panic!("{other}"),
+    };
+    list.elements().iter().map(number).collect()
+}
+
+/// All rows of a level, in the order of its files, and the notes of the last one.
+fn level(directory: &Path, folder: &str) -> (Vec<Measured>, BTreeMap<String, String>) {
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(directory.join(folder)).unwrap().map(|e| e.unwrap().path()).collect();
+    files.sort();
+    let (mut rows, mut notes) = (vec![], BTreeMap::new());
+    for file in files {
+        let reader = SerializedFileReader::new(File::open(file).unwrap()).unwrap();
+        for note in reader.metadata().file_metadata().key_value_metadata().unwrap() {
+            notes.insert(note.key.clone(), note.value.clone().unwrap());
+        }
+        let columns: Vec<String> = reader
+            .metadata()
+            .file_metadata()
+            .schema()
+            .get_fields()
+            .iter()
+            .map(|field| field.name().to_string())
+            .collect();
+        assert_eq!(columns, ["geocode", "query_name", "query_shape", "value", "variance", "plb"]);
+        rows.extend(reader.get_row_iter(None).unwrap().map(|row| {
+            let row = row.unwrap();
+            Measured {
+                geocode: row.get_string(0).unwrap().clone(),
+                query: row.get_string(1).unwrap().clone(),
+                shape: list(&row, 2),
+                value: list(&row, 3),
+                variance: row.get_double(4).unwrap(),
+                plb: row.get_double(5).unwrap(),
+            }
+        }));
+    }
+    (rows, notes)
+}
+
+fn json(path: &Path) -> serde_json::Value {
+    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+}
+
+#[track_caller]
+fn succeeds(output: &Output) -> String {
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "", "quiet in a pipe");
+    assert_eq!(output.status.code(), Some(0));
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+/// Everything in a directory but the tables that were put there.
+fn left_behind(place: &Place) -> Vec<String> {
+    let names =
+        fs::read_dir(&place.0).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned());
+    let mut names: Vec<String> = names.filter(|n| !n.ends_with(".csv") && !n.ends_with(".toml")).collect();
+    names.sort();
+    names
+}
+
+fn measure<'a>(out: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    [&["measure", "blocks.csv", "--allocation", EXAMPLE, "--out", out], more].concat()
+}
+
+fn with_blocks(name: &str, blocks: usize) -> Place {
+    let place = Place::new(name);
+    fs::write(place.0.join("blocks.csv"), table(blocks)).unwrap();
+    place
+}
+
+/// Exact answers of a query, from the cells of a unit: under 18 by race, then 18 and over by race.
+fn exact(query: &str, cells: &[i64]) -> Vec<i64> {
+    match query {
+        "total" => vec![cells.iter().sum()],
+        "voting age" => vec![cells[..8].iter().sum(), cells[8..].iter().sum()],
+        "race" => (0..8).map(|i| cells[i] + cells[i + 8]).collect(),
+        _ => cells.to_vec(),
+    }
+}
+
+/// The cells of every unit of a level, from the CSV.
+fn cells(csv: &str, length: usize) -> BTreeMap<String, Vec<i64>> {
+    let mut lines = csv.lines();
+    let heads: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let at = |name: String| heads.iter().position(|h| *h == name).unwrap();
+    let (pop, vap): (Vec<usize>, Vec<usize>) =
+        RACES.iter().map(|race| (at(format!("pop_{race}")), at(format!("vap_{race}")))).unzip();
+    let mut units: BTreeMap<String, Vec<i64>> = BTreeMap::new();
+    for line in lines {
+        let fields: Vec<&str> = line.split(',').collect();
+        let n = |i: usize| fields[i].parse::<i64>().unwrap();
+        let under = pop.iter().zip(&vap).map(|(p, v)| n(*p) - n(*v));
+        let row: Vec<i64> = under.chain(vap.iter().map(|v| n(*v))).collect();
+        let sums = units.entry(fields[at("geoid".into())][..length].into()).or_insert_with(|| vec![0; 16]);
+        sums.iter_mut().zip(row).for_each(|(sum, cell)| *sum += cell);
+    }
+    units
+}
+
+const LEVELS: [(&str, usize); 5] =
+    [("state", 2), ("county", 5), ("tract", 11), ("block-group", 12), ("block", 15)];
+const QUERIES: [(&str, &[i64]); 4] =
+    [("total", &[1]), ("voting age", &[2]), ("race", &[8]), ("voting age * race", &[2, 8])];
+
+/// Every unit and query is there once, in order, and the noise has mean 0 and the variance that the file says.
+///
+/// Each of the forty sums is within six standard errors of its expectation; noise that is what it should be fails with a
+/// probability below 40 · 2e-9 by the central limit, where there are enough values for it.
+fn check_measurements(directory: &Path, csv: &str) {
+    for (folder, length) in LEVELS {
+        let (rows, _) = level(directory, folder);
+        let units = cells(csv, length);
+        let mut expected =
+            units.iter().flat_map(|(code, cells)| QUERIES.map(|(name, shape)| (code, cells, name, shape)));
+        let mut errors: BTreeMap<&str, (Vec<i64>, f64)> = BTreeMap::new();
+        for row in &rows {
+            let (code, cells, name, shape) = expected.next().expect("no more rows than that");
+            assert_eq!((&row.geocode, row.query.as_str(), &row.shape[..]), (code, name, shape));
+            let exact = exact(name, cells);
+            assert_eq!(row.value.len(), exact.len());
+            let of_query = errors.entry(name).or_insert((vec![], row.variance));
+            assert_eq!(of_query.1, row.variance);
+            of_query.0.extend(row.value.iter().zip(exact).map(|(noisy, exact)| noisy - exact));
+            // Bounded neighbours: two moves.
+            assert!((row.plb * row.variance - 1.0).abs() < 1e-9);
+        }
+        assert!(expected.next().is_none(), "all rows are there");
+        for (query, (errors, variance)) in errors {
+            let n = errors.len() as f64;
+            let sum = errors.iter().sum::<i64>() as f64;
+            let squares: f64 = errors.iter().map(|e| (e * e) as f64).sum();
+            assert!(sum.abs() < 6.0 * (n * variance).sqrt(), "{folder} {query}: mean {}", sum / n);
+            if n >= 1_000.0 {
+                let off = (squares - n * variance).abs();
+                assert!(
+                    off < 6.0 * (2.0 * n).sqrt() * variance,
+                    "{folder} {query}: variance {}",
+                    squares / n
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_table_becomes_noisy_measurements_at_every_level() {
+    let place = with_blocks("levels", 3_000);
+    let text = succeeds(&place.run(&measure("noisy", &["--not-private-seed", "7"])).quiet());
+    assert!(text.contains("WARNING: NOT PRIVATE"), "{text}");
+    check_measurements(&place.0.join("noisy"), &table(3_000));
+    assert_eq!(left_behind(&place), ["noisy"]);
+}
+
+/// Drops the warning that a fixed seed gives on stderr, after checking that it is there.
+trait Quiet {
+    fn quiet(self) -> Output;
+}
+
+impl Quiet for Output {
+    fn quiet(mut self) -> Output {
+        let warned = String::from_utf8_lossy(&self.stderr).into_owned();
+        assert!(warned.starts_with("warning: NOT PRIVATE") && warned.lines().count() == 1, "{warned}");
+        self.stderr.clear();
+        self
+    }
+}
+
+#[test]
+fn the_manifest_says_what_was_released() {
+    let place = with_blocks("manifest", 500);
+    let text = succeeds(&place.run(&measure("noisy", &[])));
+    assert!(!text.contains("NOT PRIVATE"));
+    let noisy = place.0.join("noisy");
+    let manifest = json(&noisy.join("manifest.json"));
+    assert_eq!(manifest["private"], true);
+    assert_eq!((&manifest["rows"], &manifest["table"]), (&500.into(), &"blocks.csv".into()));
+    assert_eq!(manifest["version"], env!("CARGO_PKG_VERSION"));
+    assert!(manifest.get("warning").is_none() && !noisy.join("NOT-PRIVATE.txt").exists());
+    let block = &manifest["levels"][4];
+    assert_eq!((&block["level"], &block["units"]), (&"Block".into(), &500.into()));
+    let cross = &block["queries"][3];
+    assert_eq!((&cross["query_shape"], &cross["sigma2"]), (&serde_json::json!([2, 8]), &"32/15".into()));
+    assert_eq!(cross["measurements"], 8_000);
+    assert_eq!(
+        block["files"],
+        serde_json::json!([{"file": "block/part-00000.parquet", "rows": 2_000, "units": 500}])
+    );
+    // No trace of the key: nothing in the manifest but what is listed.
+    let keys: Vec<&String> = manifest.as_object().unwrap().keys().collect();
+    let known = [
+        "program",
+        "version",
+        "allocation",
+        "table",
+        "rows",
+        "private",
+        "started",
+        "finished",
+        "levels",
+        "certificate",
+    ];
+    assert!(keys.len() == known.len() && known.iter().all(|k| manifest.get(k).is_some()), "{keys:?}");
+
+    // The certificate is that of the allocation that was used, and of the one that was written.
+    for allocation in [EXAMPLE, "noisy/allocation.toml"] {
+        let certificate = succeeds(&place.run(&["certificate", allocation, "--json"]));
+        let certificate: serde_json::Value = serde_json::from_str(&certificate).unwrap();
+        assert_eq!(manifest["certificate"], certificate);
+    }
+    let markdown = succeeds(&place.run(&["certificate", EXAMPLE, "--markdown"]));
+    assert_eq!(fs::read_to_string(noisy.join("certificate.md")).unwrap(), markdown);
+}
+
+#[test]
+fn a_fixed_seed_is_marked_wherever_its_noise_goes() {
+    let place = with_blocks("seed", 100);
+    place.run(&measure("noisy", &["--not-private-seed", "7"])).quiet();
+    let noisy = place.0.join("noisy");
+    let manifest = json(&noisy.join("manifest.json"));
+    assert_eq!(manifest["private"], false);
+    assert!(manifest["warning"].as_str().unwrap().starts_with("NOT PRIVATE"));
+    assert!(fs::read_to_string(noisy.join("NOT-PRIVATE.txt")).unwrap().starts_with("NOT PRIVATE"));
+    for (folder, _) in LEVELS {
+        let (_, notes) = level(&noisy, folder);
+        assert_eq!(notes["unspent.private"], "false");
+        assert!(notes["unspent.warning"].starts_with("NOT PRIVATE"));
+    }
+    let sample = |more: &[&str]| {
+        let all = [&["sample", "--sigma2", "5", "--count", "3", "--not-private-seed", "7"], more].concat();
+        String::from_utf8(place.run(&all).quiet().stdout).unwrap()
+    };
+    assert!(sample(&[]).starts_with("# NOT PRIVATE"));
+    assert!(sample(&["--csv"]).starts_with("noise_NOT_PRIVATE\n"));
+    sample(&["--out", "noise.parquet"]);
+    let reader = SerializedFileReader::new(File::open(place.0.join("noise.parquet")).unwrap()).unwrap();
+    assert_eq!(reader.metadata().file_metadata().schema().get_fields()[0].name(), "noise_NOT_PRIVATE");
+}
+
+#[test]
+fn threads_do_not_change_what_is_written() {
+    // More than one file at the lowest level: a file has some two million values.
+    let place = with_blocks("threads", 100_000);
+    for threads in ["1", "2", "5"] {
+        place.run(&measure(threads, &["--not-private-seed", "7", "--threads", threads])).quiet();
+    }
+    for (folder, _) in LEVELS {
+        let files: Vec<_> =
+            fs::read_dir(place.0.join("1").join(folder)).unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert_eq!(files.len(), if folder == "block" { 2 } else { 1 });
+        for file in files {
+            let read = |run: &str| fs::read(place.0.join(run).join(folder).join(&file)).unwrap();
+            assert_eq!(read("1"), read("2"), "{folder}");
+            assert_eq!(read("1"), read("5"), "{folder}");
+        }
+    }
+}
+
+#[test]
+fn a_second_run_has_other_noise() {
+    let place = with_blocks("again", 200);
+    succeeds(&place.run(&measure("first", &[])));
+    succeeds(&place.run(&measure("second", &[])));
+    let values = |run: &str| level(&place.0.join(run), "block").0.into_iter().flat_map(|row| row.value);
+    let same = values("first").zip(values("second")).filter(|(a, b)| a == b).count();
+    // 5,400 values: two with the same noise key would all agree.
+    assert!(same < 2_700, "{same}");
+}
+
+#[test]
+fn a_table_may_come_from_a_pipe_or_as_parquet() {
+    let place = with_blocks("kinds", 300);
+    place.run(&measure("csv", &["--not-private-seed", "7"])).quiet();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_unspent"))
+        .current_dir(&place.0)
+        .args(["measure", "-", "--allocation", EXAMPLE, "--out", "pipe", "--not-private-seed", "7"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(table(300).as_bytes()).unwrap();
+    assert!(child.wait().unwrap().success());
+    parquet_table(&place.0.join("blocks.parquet"), &table(300), false);
+    let all =
+        ["measure", "blocks.parquet", "--allocation", EXAMPLE, "--out", "parquet", "--not-private-seed", "7"];
+    place.run(&all).quiet();
+    for (folder, _) in LEVELS {
+        let rows = |run: &str| level(&place.0.join(run), folder).0;
+        assert_eq!(rows("csv"), rows("pipe"));
+        assert_eq!(rows("csv"), rows("parquet"));
+    }
+    assert_eq!(json(&place.0.join("pipe/manifest.json"))["table"], "stdin");
+    // A count that is missing.
+    parquet_table(&place.0.join("missing.parquet"), &table(300), true);
+    let output = place.run(&["measure", "missing.parquet", "--allocation", EXAMPLE, "--out", "x"]);
+    assert_eq!(
+        String::from_utf8_lossy(&output.stderr),
+        "error: missing.parquet: row 1: vap_white: is missing\nhint: every row has all codes and counts; write 0 if there is nobody\n"
+    );
+}
+
+/// The table as Parquet: codes as texts, counts of 32 and of 64 bits; perhaps with one that is missing.
+fn parquet_table(path: &Path, csv: &str, missing: bool) {
+    use parquet::data_type::{ByteArrayType, Int32Type, Int64Type};
+    use parquet::file::writer::SerializedFileWriter;
+    use parquet::schema::parser::parse_message_type;
+    let heads: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
+    let rows: Vec<Vec<&str>> = csv.lines().skip(1).map(|l| l.split(',').collect()).collect();
+    let fields = heads[1..].iter().map(|head| {
+        if head.starts_with("pop") {
+            format!("required int32 {head};")
+        } else {
+            format!("optional int64 {head};")
+        }
+    });
+    let schema = format!("message table {{ required binary geoid (UTF8); {} }}", fields.collect::<String>());
+    let schema = parse_message_type(&schema).unwrap().into();
+    let mut writer =
+        SerializedFileWriter::new(File::create(path).unwrap(), schema, Default::default()).unwrap();
+    // Two row groups.
+    for rows in rows.chunks(200) {
+        let mut group = writer.next_row_group().unwrap();
+        for (i, head) in heads.iter().enumerate() {
+            let mut column = group.next_column().unwrap().unwrap();
+            let numbers: Vec<i64> = rows.iter().map(|row| row[i].parse().unwrap()).collect();
+            if i == 0 {
+                let codes: Vec<_> = rows.iter().map(|row| row[0].into()).collect();
+                column.typed::<ByteArrayType>().write_batch(&codes, None, None).unwrap();
+            } else if head.starts_with("pop") {
+                let numbers: Vec<i32> = numbers.iter().map(|n| i32::try_from(*n).unwrap()).collect();
+                column.typed::<Int32Type>().write_batch(&numbers, None, None).unwrap();
+            } else if missing {
+                let mut present = vec![1; rows.len()];
+                present[0] = 0;
+                column.typed::<Int64Type>().write_batch(&numbers[1..], Some(&present), None).unwrap();
+            } else {
+                column.typed::<Int64Type>().write_batch(&numbers, Some(&vec![1; rows.len()]), None).unwrap();
+            }
+            column.close().unwrap();
+        }
+        group.close().unwrap();
+    }
+    writer.close().unwrap();
+}
+
+#[test]
+fn bad_tables_are_refused_by_name_and_nothing_is_written() {
+    let place = Place::new("bad");
+    let good = table(3);
+    let refuses = |table: &str, message: &str| {
+        fs::write(place.0.join("blocks.csv"), table).unwrap();
+        let output = place.run(&measure("noisy", &[]));
+        assert_eq!(String::from_utf8_lossy(&output.stderr), message);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
+        assert_eq!(left_behind(&place), [""; 0]);
+    };
+    // The second block of the table, and its count of whites.
+    let spoiled = |by: &str| good.replacen("440010000011002,7,", &format!("440010000011002,{by},"), 1);
+    assert_ne!(spoiled("x"), good);
+    refuses(
+        "",
+        "error: blocks.csv: is empty\nhint: a table has a line of names and then one line for each unit\n",
+    );
+    refuses(
+        good.lines().next().unwrap(),
+        "error: the table has no rows\nhint: a table has a line of names and then one line for each unit\n",
+    );
+    refuses(
+        &good.replace(',', ";"),
+        "error: blocks.csv:1: is one column\nhint: separate columns with commas\n",
+    );
+    refuses(
+        &spoiled("-7"),
+        "error: blocks.csv:3: pop_white: `-7` is not a count\nhint: counts are never negative\n",
+    );
+    refuses(
+        &spoiled("7.5"),
+        "error: blocks.csv:3: pop_white: `7.5` is not a count\nhint: counts are whole: noise on the integers is for integers\n",
+    );
+    refuses(
+        &spoiled(""),
+        "error: blocks.csv:3: pop_white: `` is not a count\nhint: a count is missing: write 0 if there is nobody\n",
+    );
+    refuses(
+        &spoiled("99999999999999999999"),
+        "error: blocks.csv:3: pop_white: `99999999999999999999` is not a count\nhint: the largest count is 2^63 − 1\n",
+    );
+    refuses(
+        &spoiled("9223372036854775807"),
+        "error: blocks.csv:4: unit `440010000011002` of level `Block`: a sum exceeds 2^63 − 1\nhint: check the counts of the table\n",
+    );
+    refuses(
+        &spoiled("1"),
+        "error: blocks.csv:3: pop_white less vap_white is -4\nhint: a cell is never negative: check the columns of the schema\n",
+    );
+    refuses(
+        &good.replace("440010000011003", "44001000001100"),
+        "error: blocks.csv:4: level `Block`: code: `44001000001100` is not a code of at least 15 characters\n\
+         hint: codes nest by their first characters; leading zeros may have been lost\n",
+    );
+    refuses(
+        &good.replace("440010000011003", "440010000011001"),
+        "error: blocks.csv:4: code `440010000011001` of level `Block` comes after `440010000011002`\n\
+         hint: sort the table by its codes; if a code means several units, name more columns, as in [\"county\", \"tract\"]\n",
+    );
+    refuses(
+        &good.replace("440010000011003", "440010000011002"),
+        "error: blocks.csv:4: there are two rows for unit `440010000011002` of level `Block`\n\
+         hint: there is one row for each unit of the last level\n",
+    );
+    refuses(
+        &(good.clone() + "440010000011004,1\n"),
+        "error: blocks.csv:5: has 2 columns; the first line has 17\nhint: every line has all columns; quote what contains a comma\n",
+    );
+    refuses(
+        &good.replace("vap_two", "vap_white"),
+        "error: blocks.csv: there are two columns `vap_white`\nhint: give every column a name of its own\n",
+    );
+    let output = place.run(&["measure", "nowhere.csv", "--allocation", EXAMPLE, "--out", "noisy"]);
+    assert!(
+        String::from_utf8_lossy(&output.stderr)
+            .starts_with("error: nowhere.csv: cannot be read: No such file")
+    );
+    let output =
+        place.run(&["measure", "blocks.csv", "--allocation", "pl94-persons-us-2020", "--out", "noisy"]);
+    assert_eq!(
+        String::from_utf8_lossy(&output.stderr),
+        "error: `P.L. 94-171 redistricting data, persons, United States, 2020 production` does not say how a table is read\n\
+         hint: add a [table] to the allocation file, or name a file that has one; examples/blocks.toml is an example\n"
+    );
+    fs::write(place.0.join("damaged.parquet"), &good).unwrap();
+    let output = place.run(&["measure", "damaged.parquet", "--allocation", EXAMPLE, "--out", "noisy"]);
+    assert!(String::from_utf8_lossy(&output.stderr).starts_with("error: damaged.parquet: cannot be read:"));
+    assert!(!place.0.join("noisy").exists());
+}
+
+#[test]
+fn what_is_there_already_stays() {
+    let place = with_blocks("exists", 10);
+    fs::create_dir(place.0.join("noisy")).unwrap();
+    let output = place.run(&measure("noisy", &[]));
+    assert_eq!(
+        String::from_utf8_lossy(&output.stderr),
+        "error: --out: `noisy` exists already\n\
+         hint: choose another name; what was released stays released, and measuring again spends the budget again\n"
+    );
+    assert_eq!(fs::read_dir(place.0.join("noisy")).unwrap().count(), 0);
+}
+
+/// A whole run has a manifest whose files are all there, as long as it says.
+fn is_whole(directory: &Path) -> bool {
+    let manifest = json(&directory.join("manifest.json"));
+    manifest["levels"].as_array().unwrap().iter().all(|entry| {
+        let (rows, _) = level(directory, entry["folder"].as_str().unwrap());
+        let said: u64 = entry["files"].as_array().unwrap().iter().map(|f| f["rows"].as_u64().unwrap()).sum();
+        rows.len() as u64 == said && said == 4 * entry["units"].as_u64().unwrap()
+    })
+}
+
+#[test]
+#[cfg(unix)]
+fn a_run_that_is_killed_leaves_nothing_that_looks_finished() {
+    let place = with_blocks("killed", 20_000);
+    let (mut killed, mut finished) = (0, 0);
+    for attempt in 0..40u64 {
+        let out = format!("noisy-{attempt}");
+        let mut child = Command::new(env!("CARGO_BIN_EXE_unspent"))
+            .current_dir(&place.0)
+            .args(measure(&out, &[]))
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        // At points all over the run, which takes a few tenths of a second.
+        thread::sleep(Duration::from_millis(attempt * attempt % 37 * 7));
+        let _ = child.kill();
+        let status = child.wait().unwrap();
+        let directory = place.0.join(&out);
+        if directory.exists() {
+            assert!(is_whole(&directory), "{out}");
+            finished += 1;
+        } else {
+            assert!(!status.success());
+            killed += 1;
+        }
+        // What is left has a hidden name that ends in .tmp.
+        for name in left_behind(&place) {
+            assert!(
+                name.starts_with("noisy-") || name.starts_with(".noisy-") && name.ends_with(".tmp"),
+                "{name}"
+            );
+        }
+    }
+    assert!(killed > 5, "{killed} of 40 were killed, {finished} finished");
+    // A later run is not disturbed by what is left.
+    succeeds(&place.run(&measure("after", &[])));
+    assert!(is_whole(&place.0.join("after")));
+}
+
+#[test]
+#[cfg(unix)]
+fn an_interrupted_run_leaves_nothing() {
+    let place = with_blocks("interrupted", 10);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_unspent"))
+        .current_dir(&place.0)
+        .args(["measure", "-", "--allocation", EXAMPLE, "--out", "noisy"])
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // It waits for more of its table.
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(table(10).as_bytes()).unwrap();
+    while left_behind(&place).is_empty() {
+        thread::sleep(Duration::from_millis(5));
+    }
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(left_behind(&place), [""; 0]);
+}
+
+#[test]
+fn of_two_runs_into_one_directory_one_wins() {
+    let place = with_blocks("two", 5_000);
+    for round in 0..5 {
+        let out = format!("noisy-{round}");
+        let start = || {
+            Command::new(env!("CARGO_BIN_EXE_unspent"))
+                .current_dir(&place.0)
+                .args(measure(&out, &[]))
+                .stdout(Stdio::null())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap()
+        };
+        let runs = [start(), start()].map(|run| run.wait_with_output().unwrap());
+        let won = runs.iter().filter(|run| run.status.success()).count();
+        assert_eq!(won, 1);
+        let lost = runs.iter().find(|run| !run.status.success()).unwrap();
+        let message = String::from_utf8_lossy(&lost.stderr);
+        assert!(
+            message.contains("exists already") || message.contains("somebody else has made it"),
+            "{message}"
+        );
+        assert!(is_whole(&place.0.join(&out)));
+    }
+    assert_eq!(left_behind(&place).len(), 5, "nothing unfinished is left");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_disk_that_is_full_leaves_nothing() {
+    // A limit on the size of files, which the shell sets, fails in the same place as a full disk.
+    let place = with_blocks("full", 20_000);
+    for threads in ["1", "2"] {
+        let command = format!(
+            "trap '' XFSZ; ulimit -f 64; exec {} measure blocks.csv --allocation {EXAMPLE} --out noisy --threads {threads}",
+            env!("CARGO_BIN_EXE_unspent")
+        );
+        let output = Command::new("bash").current_dir(&place.0).args(["-c", &command]).output().unwrap();
+        assert_eq!(
+            String::from_utf8_lossy(&output.stderr),
+            "error: noisy: could not be written: File too large (os error 27)\n\
+             hint: check that there is space and permission to write; nothing was changed\n"
+        );
+        assert_eq!(output.status.code(), Some(1));
+        assert_eq!(left_behind(&place), [""; 0]);
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_directory_that_cannot_be_written_is_refused_at_once() {
+    let place = with_blocks("read-only", 10);
+    let output = place.run(&measure("/proc/noisy", &[]));
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(message.starts_with("error: /proc/noisy: could not be written:"), "{message}");
+    let output = place.run(&measure("nowhere/noisy", &[]));
+    assert_eq!(
+        String::from_utf8_lossy(&output.stderr),
+        "error: --out: the directory of `nowhere/noisy` does not exist\nhint: make it first, or check the path\n"
+    );
+}
+
+#[test]
+fn rhode_island_is_measured() {
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/census2010/ri_2010_block_pop.csv");
+    let Ok(csv) = fs::read_to_string(&path) else {
+        println!("SKIPPED rhode_island_is_measured: no {}", path.display());
+        return;
+    };
+    let place = Place::new("rhode-island");
+    let path = path.to_str().unwrap();
+    place
+        .run(&["measure", path, "--allocation", EXAMPLE, "--out", "noisy", "--not-private-seed", "1"])
+        .quiet();
+    let units: Vec<u64> = json(&place.0.join("noisy/manifest.json"))["levels"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|level| level["units"].as_u64().unwrap())
+        .collect();
+    assert_eq!(units, [1, 5, 244, 815, 25_181]);
+    check_measurements(&place.0.join("noisy"), &csv);
+    assert_eq!(cells(&csv, 2)["44"].iter().sum::<i64>(), 1_052_567);
+}
+
+#[test]
+fn noise_comes_as_text_csv_or_parquet() {
+    let place = Place::new("sample");
+    let sample = |more: &[&str]| {
+        let all = [&["sample", "--sigma2", "68.49", "--count", "3000000", "--not-private-seed", "5"], more]
+            .concat();
+        String::from_utf8(place.run(&all).quiet().stdout).unwrap()
+    };
+    let numbers = |text: &str| text.lines().skip(1).map(|l| l.parse().unwrap()).collect::<Vec<i64>>();
+    let text = numbers(&sample(&[]));
+    assert_eq!(text.len(), 3_000_000);
+    let squares: f64 = text.iter().map(|x| (x * x) as f64).sum();
+    // Six standard errors: a false-alarm rate of 2e-9, with a fixed seed.
+    assert!((squares / 3e6 - 68.49).abs() < 6.0 * (2.0f64 / 3e6).sqrt() * 68.49);
+    assert_eq!(numbers(&sample(&["--csv", "--threads", "1"])), text);
+    sample(&["--out", "noise.txt"]);
+    assert_eq!(numbers(&fs::read_to_string(place.0.join("noise.txt")).unwrap()), text);
+    assert_eq!(
+        sample(&["--out", "noise.parquet"]),
+        "3000000 draws of N_Z(0, 68.49) written to noise.parquet.\n"
+    );
+    let reader = SerializedFileReader::new(File::open(place.0.join("noise.parquet")).unwrap()).unwrap();
+    let read: Vec<i64> =
+        reader.get_row_iter(None).unwrap().map(|row| row.unwrap().get_long(0).unwrap()).collect();
+    assert_eq!(read, text);
+    // Without a seed it is other noise every time.
+    let private =
+        || String::from_utf8(place.run(&["sample", "--sigma2", "5", "--count", "100"]).stdout).unwrap();
+    assert_ne!(private(), private());
+}
+
+#[test]
+fn bad_samples_are_refused_by_name() {
+    let place = Place::new("bad-sample");
+    for (arguments, message) in [
+        ("--sigma2 0 --count 3", "sigma2: `0` is not a variance between 1e-3 and 1e12"),
+        ("--sigma2 1e13 --count 3", "sigma2: `10000000000000` is not a variance between 1e-3 and 1e12"),
+        ("--sigma2 five --count 3", "sigma2: `five` is not a number"),
+        ("--sigma2 5 --count 0", "--count: `0` is not a whole number between 1 and 1000000000000"),
+        ("--sigma2 5 --count 1.5", "--count: `1.5` is not a whole number between 1 and 1000000000000"),
+        ("--sigma2 5 --count 3 --threads 0", "--threads: `0` is not a whole number between 1 and 1024"),
+        (
+            "--sigma2 5 --count 3 --not-private-seed -1",
+            "--not-private-seed: `-1` is not a whole number between 0 and 2^64 − 1",
+        ),
+        ("--sigma2 5 --count 3 --out noise.json", "--out: `noise.json` does not end in .txt, .csv, .parquet"),
+    ] {
+        let output = place.run(&[&["sample"], &arguments.split(' ').collect::<Vec<_>>()[..]].concat());
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(errors.lines().next(), Some(format!("error: {message}").as_str()));
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
+    }
+    assert_eq!(left_behind(&place), [""; 0]);
+}
