@@ -1,13 +1,25 @@
 //! Every command in the README, run: it must print what the README says it prints.
 
-use std::process::Command;
+mod place;
+
+use std::fs;
+use std::path::Path;
+
+use place::Place;
 
 const PROMPT: &str = "$ cargo run --release -- ";
 
 #[test]
 fn the_readme_tells_the_truth() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
-    let readme = std::fs::read_to_string(path).unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let readme = fs::read_to_string(root.join("README.md")).unwrap();
+    // What the commands read, in a place where they may write.
+    let place = Place::new("commands");
+    fs::create_dir(place.0.join("examples")).unwrap();
+    for file in fs::read_dir(root.join("examples")).unwrap() {
+        let file = file.unwrap();
+        fs::copy(file.path(), place.0.join("examples").join(file.file_name())).unwrap();
+    }
     let mut ran = 0;
     for block in readme.split("```console\n").skip(1) {
         let block = block.split("```").next().unwrap();
@@ -20,8 +32,7 @@ fn the_readme_tells_the_truth() {
             expected = rest;
         }
         let Some(arguments) = command.strip_prefix(PROMPT) else { continue };
-        let output =
-            Command::new(env!("CARGO_BIN_EXE_unspent")).args(arguments.split_whitespace()).output().unwrap();
+        let output = place.run(&arguments.split_whitespace().collect::<Vec<_>>());
         let printed = format!(
             "{}{}",
             String::from_utf8(output.stdout).unwrap(),
