@@ -3,11 +3,11 @@
 //! ```text
 //! key (256 bits) ─▶ stream n, once each ─▶ block b ─▶ 16 words
 //!                   nonce 2n:     the words that almost all draws are made of
-//!                   nonce 2n + 1: block i is draw i's reserve: 8 words, then the key of a stream of its own
+//!                   nonce 2n + 1: block c is the key of chunk c's reserve, a stream of its own
 //! ```
 //!
-//! So every draw has words of its own that nothing else uses, as many as it asks for, and is a function of the key,
-//! the stream and its index alone.
+//! So every draw has words that nothing else uses, as many as it asks for, and is a function of the key, the stream and its
+//! index alone: those of a chunk that need further words take them from its reserve, one draw after the other.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -131,11 +131,14 @@ impl Stream {
         cipher.write_keystream_blocks(blocks);
     }
 
-    /// The further words of draw `i`.
-    pub(super) fn reserve(&self, i: u64) -> Reserve {
-        let mut cipher = cipher(&self.key, self.number << 1 | 1);
-        cipher.set_block_pos(i);
-        Reserve::new(cipher)
+    /// The further words of a chunk of draws.
+    pub(super) fn reserve(&self, chunk: u64) -> Reserve {
+        let mut keys = cipher(&self.key, self.number << 1 | 1);
+        keys.set_block_pos(chunk);
+        let mut block = Block::default();
+        keys.write_keystream_block(&mut block);
+        let key = block[..32].try_into().expect("32 bytes");
+        Reserve { cipher: cipher(key, 0), blocks: Default::default(), next: usize::MAX }
     }
 }
 
@@ -149,34 +152,23 @@ fn cipher(key: &[u8; 32], nonce: u64) -> ChaCha20LegacyCore {
     ChaCha20LegacyCore::new(&Array(*key), &Array(nonce.to_le_bytes()))
 }
 
-/// The further words of one draw, as many as it takes.
+/// Further words, as many as it takes.
 pub(super) struct Reserve {
     cipher: ChaCha20LegacyCore,
-    block: Block,
+    blocks: [Block; RESERVED],
     next: usize,
-    /// How many words of the block are words; the first block keeps eight for a key.
-    words: usize,
 }
 
-impl Reserve {
-    fn new(mut cipher: ChaCha20LegacyCore) -> Reserve {
-        let mut block = Block::default();
-        cipher.write_keystream_block(&mut block);
-        Reserve { cipher, block, next: 0, words: 8 }
-    }
-}
+/// Blocks of a reserve that are made at a time: enough for the rejections of a chunk, most of the time.
+const RESERVED: usize = 8;
 
 impl Words for Reserve {
     fn next(&mut self) -> u32 {
-        if self.next == self.words {
-            if self.words == 8 {
-                let key = self.block[32..].try_into().expect("32 bytes");
-                self.cipher = cipher(key, 0);
-            }
-            self.cipher.write_keystream_block(&mut self.block);
-            (self.next, self.words) = (0, 16);
+        if self.next >= 16 * RESERVED {
+            self.cipher.write_keystream_blocks(&mut self.blocks);
+            self.next = 0;
         }
         self.next += 1;
-        word(&self.block, self.next - 1)
+        word(&self.blocks[(self.next - 1) / 16], (self.next - 1) % 16)
     }
 }

@@ -13,6 +13,8 @@ use num_bigint::BigUint;
 use num_traits::Zero;
 
 use super::enclosure::{Enclosure, Fraction, Uniform, exp_minus};
+#[cfg(target_arch = "x86_64")]
+use super::vector::Thresholds;
 
 /// Random words, one after the other.
 pub(super) trait Words {
@@ -41,6 +43,8 @@ pub(super) struct Level {
     steps: Steps,
     /// `S_0 ≤ S_1 ≤ … ≤ S_{K−1}`.
     sums: Vec<u32>,
+    #[cfg(target_arch = "x86_64")]
+    thresholds: Thresholds,
 }
 
 /// Enclosures of the weights, of their partial sums and of the whole sum.
@@ -53,7 +57,14 @@ struct Weights {
 impl Level {
     /// Weights `exp(−m²·rate)`; times two from `m = 1` on, if `folded`: the law of |X| for an X of both signs.
     pub(super) fn new(rate: Fraction, folded: bool, steps: Steps) -> Level {
-        let mut level = Level { rate, folded, steps, sums: vec![] };
+        let mut level = Level {
+            rate,
+            folded,
+            steps,
+            sums: vec![],
+            #[cfg(target_arch = "x86_64")]
+            thresholds: Thresholds::new(&[]),
+        };
         let weights = level.weights(GUARD);
         let mut sum = 0u32;
         for term in &weights.terms {
@@ -64,7 +75,17 @@ impl Level {
             sum += q;
             level.sums.push(sum);
         }
+        #[cfg(target_arch = "x86_64")]
+        {
+            level.thresholds = Thresholds::new(&level.sums);
+        }
         level
+    }
+
+    /// The same thresholds for registers.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn thresholds(&self) -> &Thresholds {
+        &self.thresholds
     }
 
     /// The thresholds `S_0 ≤ … ≤ S_{K−1}`.

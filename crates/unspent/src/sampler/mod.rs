@@ -24,6 +24,7 @@ mod level;
 #[cfg(target_arch = "x86_64")]
 mod vector;
 
+use std::cell::LazyCell;
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::Arc;
@@ -31,7 +32,7 @@ use std::sync::Arc;
 use blocks::{Blocks, signed};
 use enclosure::Fraction;
 pub use key::Key;
-use key::{Block, Stream, word};
+use key::{Block, Reserve, Stream, word};
 use level::{Level, Steps, Words};
 
 use crate::error::Result;
@@ -40,10 +41,10 @@ use crate::mechanism::check_sigma2;
 
 /// Draws that share their blocks of words.
 const GROUP: usize = 16;
-/// Groups that are drawn at a time.
+/// Groups that share a reserve of further words.
 const GROUPS: usize = 64;
-/// Draws kept ready for those who want one at a time.
-const READY: usize = 1_024;
+/// Draws that share a reserve.
+const CHUNK: usize = GROUP * GROUPS;
 
 /// Exact draws from N_ℤ(0, σ²), made ready for one σ².
 #[derive(Clone, Debug)]
@@ -137,9 +138,9 @@ impl Noise {
         self.stream.check()?;
         let i = self.next;
         if !(self.ready_from..self.ready_from + self.ready.len() as u64).contains(&i) {
-            self.ready.resize(READY, 0);
-            self.sampler.fill(&self.stream, i, &mut self.ready);
-            self.ready_from = i;
+            self.ready.resize(CHUNK, 0);
+            self.ready_from = i - i % CHUNK as u64;
+            self.sampler.fill(&self.stream, self.ready_from, &mut self.ready);
         }
         self.next += 1;
         Ok(self.ready[(i - self.ready_from) as usize])
@@ -152,7 +153,7 @@ impl Noise {
 
     /// The same, on several threads.
     pub fn fill_on(&mut self, threads: NonZeroUsize, places: &mut [i64]) -> Result<()> {
-        let part = places.len().div_ceil(threads.get()).next_multiple_of(GROUP * GROUPS).max(1);
+        let part = places.len().div_ceil(threads.get()).next_multiple_of(CHUNK).max(1);
         std::thread::scope(|scope| {
             let parts: Vec<_> = places
                 .chunks_mut(part)
@@ -205,20 +206,33 @@ impl Sampler {
     fn fill(&self, stream: &Stream, first: u64, places: &mut [i64]) {
         let law = &*self.law;
         let mut words = vec![Block::default(); GROUPS * law.blocks_a_group()];
-        let mut made = [0i64; GROUP * GROUPS];
+        let mut made = [0i64; CHUNK];
         let mut done = 0;
         while done < places.len() {
             let i = first + done as u64;
-            let (group, skipped) = (i / GROUP as u64, (i % GROUP as u64) as usize);
-            let count = (places.len() - done).min(made.len() - skipped);
+            let (chunk, skipped) = (i / CHUNK as u64, (i % CHUNK as u64) as usize);
+            let count = (places.len() - done).min(CHUNK - skipped);
+            // From the beginning of the chunk, as earlier draws may have taken from its reserve.
             let groups = (skipped + count).div_ceil(GROUP);
             let words = &mut words[..groups * law.blocks_a_group()];
-            stream.blocks(group * law.blocks_a_group() as u64, words);
-            let made = &mut made[..groups * GROUP];
-            law.draw(self.path, words, made, |lane| stream.reserve(group * GROUP as u64 + lane as u64));
-            places[done..done + count].copy_from_slice(&made[skipped..skipped + count]);
+            stream.blocks(chunk * (GROUPS * law.blocks_a_group()) as u64, words);
+            let places = &mut places[done..done + count];
+            let mut reserve = LazyCell::new(|| stream.reserve(chunk));
+            if count == CHUNK {
+                law.draw(self.path, words, places, &mut reserve);
+            } else {
+                law.draw(self.path, words, &mut made[..groups * GROUP], &mut reserve);
+                places.copy_from_slice(&made[skipped..skipped + count]);
+            }
             done += count;
         }
+    }
+}
+
+/// A reserve is rarely needed for narrow laws.
+impl<F: FnOnce() -> Reserve> Words for LazyCell<Reserve, F> {
+    fn next(&mut self) -> u32 {
+        (**self).next()
     }
 }
 
@@ -242,8 +256,8 @@ impl Law {
         }
     }
 
-    /// Makes whole groups of draws from their words; what these do not decide, from the reserve of the draw.
-    fn draw<W: Words>(&self, path: Path, words: &[Block], made: &mut [i64], reserve: impl Fn(usize) -> W) {
+    /// Makes whole groups of draws from their words; those that these do not decide, with words from the reserve.
+    fn draw(&self, path: Path, words: &[Block], made: &mut [i64], reserve: &mut impl Words) {
         let mut left = [0u16; GROUPS];
         let left = &mut left[..made.len() / GROUP];
         match path {
@@ -255,7 +269,7 @@ impl Law {
             let words = &words[group * self.blocks_a_group()..][..self.blocks_a_group()];
             for lane in (0..GROUP).filter(|lane| left >> lane & 1 == 1) {
                 let i = group * GROUP + lane;
-                made[i] = self.one(words, lane, &mut reserve(i));
+                made[i] = self.one(words, lane, reserve);
             }
         }
     }

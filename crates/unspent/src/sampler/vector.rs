@@ -30,37 +30,43 @@ pub(super) fn draw(path: Path, law: &Law, words: &[Block], made: &mut [i64], lef
     }
 }
 
-/// Most thresholds of a level.
-const MAX: usize = 256;
-
-/// The thresholds of a level in `N` blocks of `rows`, the places beyond the last filled with one that nothing reaches.
-struct Thresholds<const N: usize> {
-    /// Row `r` has the threshold at place `r` of every block.
-    rows: [[u32; N]; MAX / 8],
-    count: usize,
+/// The thresholds of a level, laid out for each width of registers.
+#[derive(Clone, Debug)]
+pub(super) struct Thresholds {
+    by_8: Rows<8>,
+    by_16: Rows<16>,
 }
 
-impl<const N: usize> Thresholds<N> {
-    fn new(level: &Level) -> Thresholds<N> {
-        let sums = level.sums();
+impl Thresholds {
+    pub(super) fn new(sums: &[u32]) -> Thresholds {
+        Thresholds { by_8: Rows::new(sums), by_16: Rows::new(sums) }
+    }
+}
+
+/// Thresholds in `N` blocks, those beyond the last filled with one that nothing reaches: row `r` has the threshold at place
+/// `r` of every block.
+#[derive(Clone, Debug)]
+struct Rows<const N: usize>(Vec<[u32; N]>);
+
+impl<const N: usize> Rows<N> {
+    fn new(sums: &[u32]) -> Rows<N> {
         let count = sums.len().div_ceil(N).max(1);
-        let mut rows = [[i32::MAX as u32; N]; MAX / 8];
+        let mut rows = vec![[i32::MAX as u32; N]; count];
         for (i, sum) in sums.iter().enumerate() {
             rows[i % count][i / count] = *sum;
         }
-        Thresholds { rows, count }
+        Rows(rows)
     }
 }
 
 macro_rules! kernels {
-    ($features:literal, $lanes:literal) => {
+    ($features:literal, $lanes:literal, $rows:ident) => {
         const LANES: usize = $lanes;
 
         /// For σ² ≤ 1024: one word a draw.
         #[target_feature(enable = $features)]
         pub(super) fn narrow(level: &Level, words: &[Block], made: &mut [i64], left: &mut [u16]) {
-            let thresholds = Thresholds::<LANES>::new(level);
-            let table = Table::new(&thresholds);
+            let table = Table::new(level);
             let end = splat(level.end());
             for ((words, made), left) in words.iter().zip(made.chunks_exact_mut(GROUP)).zip(left) {
                 for half in 0..GROUP / LANES {
@@ -76,8 +82,7 @@ macro_rules! kernels {
         /// For σ² > 1024: three words a draw, one from each of three blocks of words.
         #[target_feature(enable = $features)]
         pub(super) fn wide(blocks: &Blocks, words: &[Block], made: &mut [i64], left: &mut [u16]) {
-            let thresholds = Thresholds::<LANES>::new(&blocks.level);
-            let table = Table::new(&thresholds);
+            let table = Table::new(&blocks.level);
             let end = splat(blocks.level.end());
             let (kappa, band, one) = (splat(blocks.kappa), splat(BAND), splat(1));
             let mask = splat(blocks.place(u32::MAX));
@@ -109,17 +114,18 @@ macro_rules! kernels {
 
         /// The thresholds in registers.
         struct Table<'t> {
-            thresholds: &'t Thresholds<LANES>,
+            rows: &'t [[u32; LANES]],
             ends: [Vector; LANES - 1],
-            rows: Vector,
+            count: Vector,
         }
 
         impl Table<'_> {
             #[target_feature(enable = $features)]
-            fn new(thresholds: &Thresholds<LANES>) -> Table<'_> {
-                let last = &thresholds.rows[thresholds.count - 1];
+            fn new(level: &Level) -> Table<'_> {
+                let rows = &level.thresholds().$rows.0;
+                let last = &rows[rows.len() - 1];
                 let ends = std::array::from_fn(|block| splat(last[block]));
-                Table { thresholds, ends, rows: splat(thresholds.count as u32) }
+                Table { rows, ends, count: splat(rows.len() as u32) }
             }
 
             /// How many thresholds are at most `v`.
@@ -130,11 +136,11 @@ macro_rules! kernels {
                 for end in self.ends {
                     block = less_one_if_above(block, end, v);
                 }
-                let mut place = self.rows;
-                for row in &self.thresholds.rows[..self.thresholds.count] {
+                let mut place = self.count;
+                for row in self.rows {
                     place = less_one_if_above(place, permute(load_words(row), block), v);
                 }
-                add(multiply(block, self.rows), place)
+                add(multiply(block, self.count), place)
             }
         }
 
@@ -172,7 +178,7 @@ mod avx2 {
 
     type Vector = __m256i;
 
-    kernels!("avx2", 8);
+    kernels!("avx2", 8, by_8);
 
     operations! { "avx2"
         fn load(bytes: &[u8]) -> Vector {
@@ -223,7 +229,7 @@ mod avx512 {
 
     type Vector = __m512i;
 
-    kernels!("avx512f", 16);
+    kernels!("avx512f", 16, by_16);
 
     operations! { "avx512f"
         fn load(bytes: &[u8]) -> Vector {
