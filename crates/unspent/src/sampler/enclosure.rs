@@ -78,7 +78,7 @@ pub(super) fn floor(fraction: &Fraction, bits: u64) -> BigUint {
 }
 
 /// `⌊x/n⌋`: long division, one digit of 32 bits after the other.
-fn floor_by(x: &BigUint, n: u32) -> BigUint {
+pub(super) fn floor_by(x: &BigUint, n: u32) -> BigUint {
     let mut digits = x.to_u32_digits();
     let mut rest = 0u64;
     for digit in digits.iter_mut().rev() {

@@ -48,6 +48,8 @@ pub struct Key {
     bytes: [u8; 32],
     private: bool,
     streams: AtomicU64,
+    /// Where it was made.
+    process: u32,
 }
 
 impl Key {
@@ -56,7 +58,9 @@ impl Key {
         Key::from_source(|bytes| getrandom::fill(bytes).map_err(|e| e.to_string()))
     }
 
-    fn from_source(fill: impl FnOnce(&mut [u8]) -> std::result::Result<(), String>) -> Result<Key> {
+    pub(super) fn from_source(
+        fill: impl FnOnce(&mut [u8]) -> std::result::Result<(), String>,
+    ) -> Result<Key> {
         let mut bytes = [0; 32];
         fill(&mut bytes).map_err(|error| {
             Error::unreachable(
@@ -64,7 +68,7 @@ impl Key {
                 "without one there is no private noise, and none was made",
             )
         })?;
-        Ok(Key { bytes, private: true, streams: AtomicU64::new(0) })
+        Ok(Key { bytes, private: true, streams: AtomicU64::new(0), process: std::process::id() })
     }
 
     /// The same key whenever the seed is the same: for tests and demonstrations only.
@@ -74,7 +78,7 @@ impl Key {
     pub fn not_private(seed: u64) -> Key {
         let mut bytes = *b"unspent: this key is NOT PRIVATE";
         bytes[..8].copy_from_slice(&seed.to_le_bytes());
-        Key { bytes, private: false, streams: AtomicU64::new(0) }
+        Key { bytes, private: false, streams: AtomicU64::new(0), process: std::process::id() }
     }
 
     /// Whether the key came from the operating system.
@@ -87,7 +91,8 @@ impl Key {
     pub(super) fn stream(&self) -> Stream {
         let number = self.streams.fetch_add(1, Ordering::Relaxed);
         assert!(number < 1 << 63, "2^63 streams were used");
-        Stream { key: self.bytes, number, process: std::process::id() }
+        // A copy of the process has a copy of the counter: its streams would be the same ones.
+        Stream { key: self.bytes, number, process: self.process }
     }
 }
 
@@ -106,9 +111,9 @@ impl fmt::Debug for Key {
 /// One stream of a key.
 #[derive(Clone)]
 pub(super) struct Stream {
-    key: [u8; 32],
-    number: u64,
-    process: u32,
+    pub(super) key: [u8; 32],
+    pub(super) number: u64,
+    pub(super) process: u32,
 }
 
 impl Stream {

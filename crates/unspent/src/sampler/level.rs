@@ -48,10 +48,10 @@ pub(super) struct Level {
 }
 
 /// Enclosures of the weights, of their partial sums and of the whole sum.
-struct Weights {
-    terms: Vec<Enclosure>,
-    sums: Vec<Enclosure>,
-    total: Enclosure,
+pub(super) struct Weights {
+    pub(super) terms: Vec<Enclosure>,
+    pub(super) sums: Vec<Enclosure>,
+    pub(super) total: Enclosure,
 }
 
 impl Level {
@@ -80,6 +80,17 @@ impl Level {
             level.thresholds = Thresholds::new(&level.sums);
         }
         level
+    }
+
+    /// The same level with other thresholds, wrong ones too.
+    #[cfg(test)]
+    pub(super) fn with_sums(&self, sums: Vec<u32>) -> Level {
+        Level {
+            #[cfg(target_arch = "x86_64")]
+            thresholds: Thresholds::new(&sums),
+            sums,
+            ..self.clone()
+        }
     }
 
     /// The same thresholds for registers.
@@ -133,7 +144,7 @@ impl Level {
     }
 
     /// All weights above `2^-precision`, at least until they fall by half from one to the next.
-    fn weights(&self, precision: u64) -> Weights {
+    pub(super) fn weights(&self, precision: u64) -> Weights {
         let step = exp_minus(&self.rate, precision);
         let square = step.times(&step, precision);
         let half = BigUint::from(1u8) << (precision - 1);
@@ -158,7 +169,7 @@ impl Level {
 }
 
 /// `⌊2^bits·x/y⌋` for `x < y`: bit by bit.
-fn quotient(x: &BigUint, y: &BigUint, bits: u32) -> u32 {
+pub(super) fn quotient(x: &BigUint, y: &BigUint, bits: u32) -> u32 {
     let mut rest = x.clone();
     let mut quotient = 0;
     for _ in 0..bits {

@@ -13,14 +13,19 @@
 //!
 //! Up to σ² = 1024 a draw is one random word, looked up in a table of integers that holds all but some 10⁻⁸ of the
 //! law; what the table does not decide is decided exactly with further words. Beyond, it is a block from such
-//! a table, a place in the block and a rejection. With AVX2 or AVX-512 no branch and no address depends
-//! on the value drawn, but for the draws (about one in 10⁸) that the integers do not decide.
+//! a table, a place in the block and a rejection. With AVX2 or AVX-512 no branch and no address depends on the value
+//! drawn, but for draws that the integers leave over: about one in 10⁸ up to σ² = 1024, and beyond it those whose first
+//! try was rejected, 1 to 3 %, which are done again one at a time.
 //! `theory/sampler.md` has the proofs.
 
 mod blocks;
 mod enclosure;
 mod key;
 mod level;
+#[cfg(test)]
+mod oracle;
+#[cfg(test)]
+mod tests;
 #[cfg(target_arch = "x86_64")]
 mod vector;
 
@@ -134,15 +139,18 @@ pub struct Noise {
 
 impl Noise {
     /// Takes one draw. [`Noise::fill`] takes many, faster.
+    ///
+    /// # Panics
+    /// After 2⁶⁴ draws.
     pub fn sample(&mut self) -> Result<i64> {
         self.stream.check()?;
         let i = self.next;
-        if !(self.ready_from..self.ready_from + self.ready.len() as u64).contains(&i) {
+        self.next = i.checked_add(1).expect("a stream has 2^64 draws");
+        if i - self.ready_from >= self.ready.len() as u64 {
             self.ready.resize(CHUNK, 0);
             self.ready_from = i - i % CHUNK as u64;
             self.sampler.fill(&self.stream, self.ready_from, &mut self.ready);
         }
-        self.next += 1;
         Ok(self.ready[(i - self.ready_from) as usize])
     }
 
