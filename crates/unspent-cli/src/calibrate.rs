@@ -71,7 +71,7 @@ pub struct Arguments {
 
 /// What is scaled.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Scope {
+pub enum Scope {
     /// All levels alike
     Overall,
     /// Each level by itself
@@ -86,22 +86,10 @@ impl Arguments {
         let out =
             self.out.as_ref().map(|out| Target::new("--out", out, &["toml"], self.force)).transpose()?;
         let allocation = source::allocation(&self.named, neighbours)?;
-        let stated = || {
-            allocation.conversion().ok_or_else(|| {
-                Failure::usage(
-                    "no promise: the allocation does not say what was published",
-                    "add --epsilon E, --published bun-steinke or --published canonne-kamath-steinke",
-                )
-            })
-        };
-        let promise = match (&self.epsilon, &self.published, allocation.epsilon()) {
-            (Some(epsilon), _, _) => Promise::Epsilon(Epsilon::parse(epsilon)?),
-            (None, Some(conversion), _) => Promise::Published(Conversion::parse(conversion)?),
-            // A promise that is stated is for the whole, and at the allocation's own delta.
-            (None, None, Some(epsilon)) if delta.is_none() && self.scope == Scope::Overall => {
-                Promise::Epsilon(epsilon.clone())
-            }
-            (None, None, _) => Promise::Published(stated()?),
+        let promise = match (&self.epsilon, &self.published) {
+            (Some(epsilon), _) => Promise::Epsilon(Epsilon::parse(epsilon)?),
+            (None, Some(conversion)) => Promise::Published(Conversion::parse(conversion)?),
+            (None, None) => stated(&allocation, delta.as_ref(), self.scope == Scope::Level)?,
         };
         let found = allocation.calibrate(&promise, self.scope == Scope::Level, delta.as_ref())?;
         if let Some(out) = &out {
@@ -138,6 +126,19 @@ impl Arguments {
             None => "Nothing was written: --out FILE.toml writes the allocation.".into(),
         });
         output::print(&text.terminal())
+    }
+}
+
+/// The promise that the allocation states, as an epsilon or by a conversion.
+pub fn stated(allocation: &Allocation, delta: Option<&Delta>, each_level: bool) -> Result<Promise, Failure> {
+    match (allocation.epsilon(), allocation.conversion()) {
+        // An epsilon that is stated is for the whole, and at the allocation's own delta.
+        (Some(epsilon), _) if delta.is_none() && !each_level => Ok(Promise::Epsilon(epsilon.clone())),
+        (_, Some(conversion)) => Ok(Promise::Published(conversion)),
+        (_, None) => Err(Failure::usage(
+            "no promise: the allocation does not say what was published",
+            "add --epsilon E, --published bun-steinke or --published canonne-kamath-steinke",
+        )),
     }
 }
 

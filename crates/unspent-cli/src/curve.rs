@@ -85,17 +85,7 @@ impl Files {
             None => None,
         };
         let picture = match &self.plot {
-            Some(file) => {
-                let svg = plot::svg(&figure()?);
-                Some((
-                    file,
-                    if file.extension() == "png" {
-                        plot::png(&svg, 2.0).map_err(defect)?
-                    } else {
-                        svg.into_bytes()
-                    },
-                ))
-            }
+            Some(file) => Some((file, plot::bytes(&figure()?, &file.extension())?)),
             None => None,
         };
         if out.is_none() && (picture.is_none() || self.json) {

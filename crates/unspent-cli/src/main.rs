@@ -23,13 +23,16 @@ mod output;
 mod plot;
 mod presets;
 mod progress;
+mod regress;
 mod render;
 mod report;
 mod reproduce;
 mod sample;
 mod source;
+mod synthesize;
 mod table;
 mod usage;
+mod utility;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -65,6 +68,9 @@ enum Command {
     Compare(compare::Arguments),
     Measure(measure::Arguments),
     Sample(sample::Arguments),
+    Utility(utility::Arguments),
+    Regress(regress::Arguments),
+    Synthesize(synthesize::Arguments),
     Reproduce(reproduce::Arguments),
     Account(account::Arguments),
 }
@@ -141,6 +147,9 @@ fn run() -> Result<(), Failure> {
         Command::Compare(arguments) => arguments.run(),
         Command::Measure(arguments) => arguments.run(),
         Command::Sample(arguments) => arguments.run(),
+        Command::Utility(arguments) => arguments.run(),
+        Command::Regress(arguments) => arguments.run(),
+        Command::Synthesize(arguments) => arguments.run(),
         Command::Reproduce(arguments) => arguments.run(),
         Command::Account(arguments) => {
             let json = arguments.json;

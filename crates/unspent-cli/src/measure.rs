@@ -16,7 +16,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 use serde::Serialize;
-use unspent::allocation::Schema;
 use unspent::measure::{Batch, Noises, Plan, Tabulation};
 use unspent::sampler::{Draws, Key};
 use unspent::{Allocation, Certificate, Delta, Error, Release};
@@ -43,7 +42,7 @@ use crate::table::{Table, Wanted};
 #[command(
     verbatim_doc_comment,
     after_long_help = "\
-The table has one row for each smallest unit, sorted by its code. The table [table] of the allocation file, or of --schema,
+The table has one row for each smallest unit, sorted by its code. The part [table] of the allocation file, or of --schema,
 says which columns make which cells and how codes nest; examples/blocks.toml explains it.
 
 Examples:
@@ -60,7 +59,9 @@ pub struct Arguments {
     #[arg(long, value_name = "PRESET|FILE")]
     allocation: String,
 
-    /// A file whose [table] says how the table is read; the allocation's own unless given
+    /// A file whose [table] says how the table is read
+    ///
+    /// That of the allocation unless given, or of a file beside the table that is called like it (blocks.toml for blocks.csv).
     #[arg(long, value_name = "FILE.toml")]
     schema: Option<String>,
 
@@ -178,8 +179,8 @@ impl Arguments {
             ));
         }
         let mut allocation = source::allocation(&self.allocation, None)?;
-        if let Some(schema) = &self.schema {
-            allocation = allocation.with_table(Schema::read(Path::new(schema))?);
+        if let Some(schema) = source::schema(&self.table, self.schema.as_deref(), Some(&allocation))? {
+            allocation = allocation.with_table(schema);
         }
         let plan = Plan::new(&allocation)?;
         let certificate = Certificate::new(&Release::new(vec![allocation.clone()])?, delta.as_ref(), None)?;

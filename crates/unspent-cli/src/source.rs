@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use clap::Args;
+use unspent::allocation::Schema;
 use unspent::{Allocation, Error, Neighbours, Preset, Release, Result, Scope};
 
 use crate::Failure;
@@ -66,6 +67,18 @@ pub fn allocation(name: &str, neighbours: Option<Neighbours>) -> Result<Allocati
         (Err(error), _) if !name.contains(['.', '/', '\\']) && !Path::new(name).exists() => Err(error),
         (Err(_), neighbours) => Allocation::read(Path::new(name), neighbours),
     }
+}
+
+/// How a table is read: as `schema` says, as the allocation says, or as a file beside the table says that is called like it.
+pub fn schema(table: &str, schema: Option<&str>, allocation: Option<&Allocation>) -> Result<Option<Schema>> {
+    if let Some(path) = schema {
+        return Schema::read(Path::new(path)).map(Some);
+    }
+    if let Some(schema) = allocation.and_then(Allocation::table) {
+        return Ok(Some(schema.clone()));
+    }
+    let beside = Path::new(table).with_extension("toml");
+    if table != "-" && beside.is_file() { Schema::read(&beside).map(Some) } else { Ok(None) }
 }
 
 /// Which part of a release.

@@ -7,7 +7,7 @@ use std::path::Path;
 use csv::{ByteRecord, ReaderBuilder};
 use parquet::basic::{ConvertedType, Type as PhysicalType};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use parquet::data_type::{ByteArrayType, DataType, Int32Type, Int64Type};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use unspent::measure::parse_count;
@@ -248,7 +248,7 @@ fn parquet_rows(
             for i in 0..some {
                 let place = |failure: Failure| failure.at(format!("{name}: row {}", rows + i as u64 + 1));
                 for (text, column) in texts.iter_mut().zip(&codes) {
-                    *text = &column.texts[i];
+                    *text = column.text(i).map_err(place)?;
                 }
                 for (number, column) in numbers.iter_mut().zip(&counts) {
                     *number = column.numbers[i];
@@ -276,7 +276,7 @@ struct Column {
     /// Whether texts are wanted, and not numbers.
     text: bool,
     numbers: Vec<i64>,
-    texts: Vec<String>,
+    bytes: Vec<ByteArray>,
 }
 
 impl Column {
@@ -289,13 +289,13 @@ impl Column {
     ) -> Result<Column, Failure> {
         let reader = group.get_column_reader(at).map_err(|e| no_parquet(table, &e))?;
         let present = group.metadata().schema_descr().column(at).max_def_level();
-        Ok(Column { name: name.into(), reader, present, text, numbers: vec![], texts: vec![] })
+        Ok(Column { name: name.into(), reader, present, text, numbers: vec![], bytes: vec![] })
     }
 
     fn read(&mut self, table: &str, before: u64, count: usize) -> Result<(), Failure> {
         let mut levels = vec![];
-        let mut bytes = vec![];
         self.numbers.clear();
+        self.bytes.clear();
         let read = match &mut self.reader {
             ColumnReader::Int32ColumnReader(reader) => {
                 let mut short = vec![];
@@ -307,7 +307,7 @@ impl Column {
                 values::<Int64Type>(reader, count, &mut levels, &mut self.numbers)
             }
             ColumnReader::ByteArrayColumnReader(reader) => {
-                values::<ByteArrayType>(reader, count, &mut levels, &mut bytes)
+                values::<ByteArrayType>(reader, count, &mut levels, &mut self.bytes)
             }
             _ => unreachable!("other types were refused"),
         };
@@ -323,14 +323,16 @@ impl Column {
         if rows < count {
             return Err(missing(rows));
         }
-        if self.text {
-            self.texts = if bytes.is_empty() {
-                self.numbers.iter().map(i64::to_string).collect()
-            } else {
-                bytes.iter().map(|b| String::from_utf8_lossy(b.data()).trim().to_string()).collect()
-            };
+        if self.text && self.bytes.is_empty() {
+            self.bytes = self.numbers.iter().map(|n| n.to_string().into_bytes().into()).collect();
         }
         Ok(())
+    }
+
+    fn text(&self, i: usize) -> Result<&str, Failure> {
+        std::str::from_utf8(self.bytes[i].data())
+            .map(str::trim)
+            .map_err(|_| Failure::usage(format!("{}: is not a text", self.name), "codes are texts in UTF-8"))
     }
 }
 

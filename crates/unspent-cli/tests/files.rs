@@ -123,7 +123,7 @@ fn unknown_keys() {
     place.spoiled(
         "neighbours =",
         "neighbors =",
-        r#"error: budget.toml:2:1: unknown key: `neighbors` is not one of the keys name, source, record, neighbours, delta, conversion, epsilon, rho, scale, nested, attributes, queries, levels
+        r#"error: budget.toml:2:1: unknown key: `neighbors` is not one of the keys name, source, record, neighbours, delta, conversion, epsilon, rho, scale, nested, attributes, queries, levels, table
   |
 2 | neighbors = "bounded"
   | ^^^^^^^^^

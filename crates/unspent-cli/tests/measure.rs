@@ -479,7 +479,7 @@ fn bad_tables_are_refused_by_name_and_nothing_is_written() {
     assert_eq!(
         String::from_utf8_lossy(&output.stderr),
         "error: `P.L. 94-171 redistricting data, persons, United States, 2020 production` does not say how a table is read\n\
-         hint: add a [table] to the allocation file, or name a file that has one; examples/blocks.toml is an example\n"
+         hint: add a [table] to the allocation file, or name a file that has one with --schema; examples/blocks.toml is an example\n"
     );
     fs::write(place.0.join("damaged.parquet"), &good).unwrap();
     let output = place.run(&["measure", "damaged.parquet", "--allocation", EXAMPLE, "--out", "noisy"]);

@@ -24,6 +24,7 @@ pub mod exact;
 pub mod measure;
 pub mod mechanism;
 mod parallel;
+pub mod population;
 mod profile;
 pub mod release;
 pub mod report;
@@ -31,6 +32,7 @@ pub mod residual;
 pub mod sampler;
 pub mod tradeoff;
 mod transform;
+pub mod utility;
 pub mod zcdp;
 
 /// The mathematics: numbered lemmas with their proofs, cited where the code relies on them.

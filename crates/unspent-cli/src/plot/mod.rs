@@ -16,8 +16,19 @@ mod ticks;
 
 use serde::Serialize;
 
+use crate::Failure;
+
 pub use png::png;
 pub use svg::svg;
+
+/// A figure as a file with this extension, `svg` or `png`.
+pub fn bytes(figure: &Figure, extension: &str) -> Result<Vec<u8>, Failure> {
+    let svg = svg(figure);
+    if extension == "png" {
+        return png(&svg, 2.0).map_err(|cause| Failure::other(cause, "please report the command line"));
+    }
+    Ok(svg.into_bytes())
+}
 
 /// A grid of panels that share one legend.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

@@ -6,6 +6,7 @@ use unspent::{
     Result, Rho, Round, Scope, TradeoffCurve,
 };
 
+use super::data;
 use super::published::LEVELS;
 use super::study::{LEVEL_DELTA, Study, rounded_down};
 use crate::curve::smooth_rates;
@@ -32,12 +33,15 @@ const POINTS: usize = 161;
 /// All of them; `progress` is told of each before it is computed.
 pub fn all(study: &Study, progress: &mut dyn FnMut(&str)) -> Result<Vec<StudyFigure>> {
     type Draw = fn(&Study) -> Result<StudyFigure>;
-    let list: [(&str, Draw); 11] = [
+    let list: [(&str, Draw); 14] = [
         ("curves by level", curves),
         ("epsilon by level", epsilons),
         ("trade-off functions by level", tradeoffs),
         ("curves with reduced noise", reduced_curves),
+        ("errors by level", errors_by_level),
         ("the overall curve", overall),
+        ("errors by race", errors_by_race),
+        ("slopes", slopes),
         ("probabilities and their approximation", probabilities),
         ("the American Community Survey", survey),
         ("the overall trade-off function", overall_tradeoff),
@@ -55,6 +59,18 @@ pub fn all(study: &Study, progress: &mut dyn FnMut(&str)) -> Result<Vec<StudyFig
 
 fn number(text: &str) -> Rational {
     text.parse().expect("a number")
+}
+
+fn errors_by_level(study: &Study) -> Result<StudyFigure> {
+    Ok(StudyFigure { id: "errors-by-level", number: "Figure 6", figure: data::by_level(&study.data) })
+}
+
+fn errors_by_race(study: &Study) -> Result<StudyFigure> {
+    Ok(StudyFigure { id: "errors-by-race", number: "Figure 8", figure: data::by_race(&study.data) })
+}
+
+fn slopes(study: &Study) -> Result<StudyFigure> {
+    Ok(StudyFigure { id: "slopes", number: "Figure 9", figure: data::slopes(&study.data) })
 }
 
 /// A 2 × 4 figure, a panel a level.

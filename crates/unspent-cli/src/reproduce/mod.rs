@@ -5,9 +5,10 @@
 //!                        └▶ figures, as data   ─▶ CSV, SVG, PNG ─▶ report.html
 //! ```
 //!
-//! Figures that need data (errors by level and by group, slopes) are further entries of `figures::all` and
-//! `Study`; their sections are in the page already.
+//! What depends on data (errors of counts that are cut at zero, by level and by race, and slopes) is computed on made-up data, and
+//! labelled so, unless tables are given.
 
+mod data;
 mod figures;
 mod page;
 mod published;
@@ -25,6 +26,7 @@ use crate::document;
 use crate::output;
 use crate::plot;
 use crate::progress::Progress;
+use data::Files;
 use study::{Study, Verdict};
 
 /// Computes the paper again: its tables and figures, beside what was published.
@@ -36,10 +38,12 @@ use study::{Study, Verdict};
     verbatim_doc_comment,
     after_long_help = "\
 The paper is Su, Su and Wang, The 2020 US Decennial Census is more private than you (might) think,
-PNAS 2025. No network is used and no data are needed.
+PNAS 2025. No network is used and no data are needed. What depends on data is computed on a made-up population, and labelled so,
+unless --table and --s1501 name real ones.
 
-Example:
-  unspent reproduce --out paper"
+Examples:
+  unspent reproduce --out paper
+  unspent reproduce --out paper --table blocks.csv --schema examples/blocks.toml --s1501 states.csv --s1501 tracts.csv"
 )]
 pub struct Arguments {
     /// The directory to write
@@ -49,6 +53,18 @@ pub struct Arguments {
     /// Replaces the directory if it was written by this command before
     #[arg(long)]
     force: bool,
+
+    /// A table of counts, as for `unspent measure`, with levels named as in the paper (Tract and Block group will do)
+    #[arg(long, value_name = "TABLE")]
+    table: Option<String>,
+
+    /// A file whose [table] says how the table is read
+    #[arg(long, value_name = "FILE.toml")]
+    schema: Option<String>,
+
+    /// A table S1501 of the American Community Survey, as for `unspent regress`; may be repeated
+    #[arg(long, value_name = "FILE.csv")]
+    s1501: Vec<String>,
 
     /// Leaves the PNGs out, which take most of the time
     #[arg(long)]
@@ -75,7 +91,9 @@ impl Arguments {
     fn compute(&self, unfinished: &Path, target: &Path) -> Result<Study, Failure> {
         let mut progress = Progress::new();
         progress.step("tables");
-        let study = Study::new()?;
+        let files =
+            Files { table: self.table.as_deref(), schema: self.schema.as_deref(), surveys: &self.s1501 };
+        let study = Study::new(&files, &mut progress)?;
         let figures = figures::all(&study, &mut |name| progress.step(name))?;
         let written = self.write(unfinished, &study, &figures, &mut progress);
         written.map_err(|error| directory::failed(target, &error))?;

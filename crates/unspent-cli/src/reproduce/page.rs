@@ -38,8 +38,8 @@ const SECTIONS: [(&str, &str, &str, &[&str]); 6] = [
         "error",
         "What it does to counts",
         "Without further processing the expected error of a count depends on the noise alone. With counts cut at zero it depends on the data, and so does \
-         the regression of earnings on education: those parts join when tables are given.",
-        &["expected-error"],
+         the regression of earnings on education. These parts are computed on made-up data unless tables are given; each says what it is on.",
+        &["expected-error", "errors-by-level", "cut-error", "errors-by-race", "slopes"],
     ),
     (
         "gaussian",
@@ -63,8 +63,7 @@ pub fn page(study: &Study, figures: &[(&StudyFigure, String)]) -> String {
     let _ = write!(
         body,
         "<h1>{title}</h1>\n<p class=\"lead\">The tables and figures of Su, Su and Wang (PNAS 2025), computed again from the exact fractions with certified \
-         bounds. Of {} published numbers compared, {} agree, {} do not, {} are simulations of what is computed here, and {} need data that are not here, as do the \
-         paper’s Figures 6, 8 and 9.</p>\n\
+         bounds. Of {} published numbers compared, {} agree, {} do not, {} are simulations of what is computed here, and {} need data that are not here.</p>\n\
          <p class=\"source\">Computed by unspent {}. Upper bounds of ε and δ are guarantees: they are rounded up, and include every rounding error of the computation.</p>\n</header>\n",
         study.claims.len(),
         count(Verdict::Agrees),

@@ -7,7 +7,11 @@ use unspent::{
     Round, Scope,
 };
 
+use super::data::{self, Data, Files};
 use super::published::{self, EPSILONS, LEVELS, RESIDUALS, SIMULATED};
+
+use crate::Failure;
+use crate::progress::Progress;
 
 /// A table of the study.
 pub struct Table {
@@ -86,6 +90,8 @@ pub struct Study {
     pub claims: Vec<Claim>,
     /// The share of the variance that can go overall with both terms, and with the first alone.
     pub overall_reductions: (f64, f64),
+    /// What depends on data.
+    pub data: Data,
 }
 
 // Where numbers stand.
@@ -101,7 +107,7 @@ pub const LEVEL_DELTA: &str = "1e-11";
 
 impl Study {
     /// Computes everything.
-    pub fn new() -> Result<Study> {
+    pub fn new(files: &Files<'_>, progress: &mut Progress) -> std::result::Result<Study, Failure> {
         let allocation = Allocation::preset("paper-2022-08-25")?;
         let release = Release::from(allocation.clone());
         let level_delta = Delta::parse(LEVEL_DELTA)?;
@@ -109,13 +115,15 @@ impl Study {
         let by_level = allocation.calibrate(&bun_steinke, true, Some(&level_delta))?;
         let (epsilon, delta) = (Epsilon::parse(published::OVERALL.0)?, Delta::parse(published::OVERALL.1)?);
         let overall = allocation.calibrate(&Promise::Epsilon(epsilon.clone()), false, Some(&delta))?;
+        let by_level = Release::from(by_level.allocation);
         let mut study = Study {
+            data: Data::new(files, [&release, &by_level], progress)?,
             overall_reductions: (
                 1.0 - overall.rows[0].factor.as_ref().expect("one factor").to_f64(),
                 1.0 - one_term_scale(&release.composition(&Scope::Total)?, &epsilon, &delta)?.to_f64(),
             ),
             release,
-            by_level: by_level.allocation.into(),
+            by_level,
             overall: overall.allocation.into(),
             tables: vec![],
             claims: vec![],
@@ -135,7 +143,7 @@ impl Study {
     }
 
     /// σ² of a level: all its queries have the same.
-    fn sigma2(release: &Release, name: &str) -> Result<Rational> {
+    pub fn sigma2(release: &Release, name: &str) -> Result<Rational> {
         Ok(Study::level(release, name)?.groups()[0].mechanism.sigma2().clone())
     }
 
@@ -437,7 +445,6 @@ impl Study {
         let mut rows = vec![];
         let drawn = "A Monte-Carlo value. What is computed is the ratio of the expected errors, which does not depend on the data; tracts are taken to have the \
                      noise of Tract Subset.";
-        let data = "Depends on the data: joins when counts are cut at zero on a table of counts.";
         for simulated in &SIMULATED {
             let before = Study::sigma2(&self.release, simulated.level)?;
             let after = Study::sigma2(&self.by_level, simulated.level)?;
@@ -456,14 +463,22 @@ impl Study {
                     why: drawn.into(),
                 });
             }
-            for (quantity, published) in [("MSE", simulated.mse_cut), ("MAE", simulated.mae_cut)] {
+            let found = self.data.level(simulated.level).map(|level| &level.all.cut);
+            let cut = [
+                ("MSE", simulated.mse_cut, found.map(|pair| 100.0 * pair.mse_reduction())),
+                ("MAE", simulated.mae_cut, found.map(|pair| 100.0 * pair.mae_reduction())),
+            ];
+            for (quantity, published, computed) in cut {
+                let (verdict, why) = self.data.counts.verdict(computed);
                 self.claims.push(Claim {
                     what: what(&format!("{quantity} with counts cut at zero")),
                     place,
                     published: published.into(),
-                    computed: String::new(),
-                    verdict: Verdict::NotComputed,
-                    why: data.into(),
+                    computed: computed
+                        .filter(|_| verdict == Verdict::Simulated)
+                        .map_or_else(String::new, |x| format!("{x:.6}")),
+                    verdict,
+                    why,
                 });
             }
             rows.push(vec![
@@ -476,14 +491,18 @@ impl Study {
                 Verdict::Simulated.name().into(),
             ]);
         }
+        let slope = self.data.slopes.iter().find(|(name, _)| name.starts_with("state"));
+        let slope = slope.and_then(|(_, found)| found.plain.as_ref()).map(|reduction| reduction.percent.mean);
+        let (verdict, why) = self.data.areas.verdict(slope);
         self.claims.push(Claim {
             what: "state: reduction of the distortion of the slope of earnings on education, %".into(),
             place: "Results, downstream",
             published: published::SLOPE.into(),
-            computed: String::new(),
-            verdict: Verdict::NotComputed,
-            why: "The mean of three draws; with many draws, and an interval, it joins with the regression."
-                .into(),
+            computed: slope
+                .filter(|_| verdict == Verdict::Simulated)
+                .map_or_else(String::new, |x| format!("{x:.2}")),
+            verdict,
+            why: format!("The mean of three draws, which is little more than chance. {why}"),
         });
         self.tables.push(Table {
             id: "expected-error",
@@ -502,6 +521,8 @@ impl Study {
             ],
             rows,
         });
+        self.tables.push(data::cut_table(&self.data));
+        self.tables.push(data::slope_table(&self.data));
         Ok(())
     }
 

@@ -76,7 +76,7 @@ impl Plan {
         let Some(schema) = allocation.table() else {
             return Err(Error::stated(
                 format!("`{}` does not say how a table is read", allocation.name()),
-                "add a [table] to the allocation file, or name a file that has one; examples/blocks.toml is an example",
+                "add a [table] to the allocation file, or name a file that has one with --schema; examples/blocks.toml is an example",
             ));
         };
         let mut plan = Plan {

@@ -17,6 +17,10 @@ pub struct Tabulation<'p> {
     batches: Vec<Batch>,
     /// The cells of the row.
     cells: Vec<i64>,
+    /// Whether all levels are the first characters of one column.
+    prefixes: bool,
+    /// That column's code in the last row.
+    whole: String,
     /// A code that is put together from several columns.
     joined: String,
     rows: u64,
@@ -37,7 +41,7 @@ pub struct Batch {
     level: usize,
     pub(super) codes: Vec<String>,
     /// For each query, the values of all units one after the other.
-    pub(super) values: Vec<Vec<i64>>,
+    pub(crate) values: Vec<Vec<i64>>,
     /// All values of all queries.
     size: usize,
 }
@@ -63,6 +67,8 @@ impl<'p> Tabulation<'p> {
             open: plan.levels().iter().map(|_| vec![0; plan.cells().len()]).collect(),
             batches: (0..plan.levels().len()).map(|level| Batch::new(plan, level)).collect(),
             cells: vec![0; plan.cells().len()],
+            prefixes: plan.codes().iter().all(|c| matches!(c, CodeSource::Prefix { .. })),
+            whole: String::new(),
             joined: String::new(),
             rows: 0,
             limit: BATCH,
@@ -139,8 +145,32 @@ impl<'p> Tabulation<'p> {
         Ok(())
     }
 
+    /// The first level of the table at which the unit is a new one, where that is plain to see: the code has the length of the
+    /// one before, comes after it, and all levels are its first characters.
+    fn changed_prefix(&mut self, codes: &[&str]) -> Option<usize> {
+        let code = codes[0];
+        let plain = |b: u8| (b' '..=b'~').contains(&b);
+        if !self.prefixes
+            || code.len() != self.whole.len()
+            || !code.bytes().all(plain)
+            || *code <= *self.whole
+        {
+            return None;
+        }
+        let same = code.bytes().zip(self.whole.bytes()).take_while(|(a, b)| a == b).count();
+        let longer =
+            |source: &CodeSource| matches!(source, CodeSource::Prefix { length, .. } if *length > same);
+        let changed = self.plan.codes().iter().position(longer)?;
+        self.whole.clear();
+        self.whole.push_str(code);
+        Some(changed)
+    }
+
     /// The first level of the table at which the unit is a new one.
     fn check_codes(&mut self, codes: &[&str]) -> Result<usize> {
+        if let Some(changed) = self.changed_prefix(codes) {
+            return Ok(changed);
+        }
         let levels = self.plan.schema().levels();
         let mut changed: Option<usize> = None;
         for (depth, source) in self.plan.codes().iter().enumerate() {
@@ -176,12 +206,16 @@ impl<'p> Tabulation<'p> {
                 }
             }
         }
-        if let CodeSource::Prefix { column, length } = self.plan.codes()[levels.len() - 1] {
-            if codes[column].chars().count() != length {
-                let allowed = format!("a code of {length} characters");
-                let hint = "a row is a unit of the last level, and its code as long as [table.levels] says";
-                return Err(Error::input(&self.plan.code_columns()[column], codes[column], allowed, hint));
-            }
+        if let CodeSource::Prefix { column, length } = self.plan.codes()[levels.len() - 1]
+            && codes[column].chars().count() != length
+        {
+            let allowed = format!("a code of {length} characters");
+            let hint = "a row is a unit of the last level, and its code as long as [table.levels] says";
+            return Err(Error::input(&self.plan.code_columns()[column], codes[column], allowed, hint));
+        }
+        if self.prefixes {
+            self.whole.clear();
+            self.whole.push_str(codes[0]);
         }
         changed.ok_or_else(|| {
             let level = &levels[levels.len() - 1].name;
