@@ -65,11 +65,17 @@ impl Unfinished {
     /// Puts it in its place, where nothing must be.
     pub fn finish(&self) -> Result<(), Failure> {
         sync(&self.path).map_err(|error| failed(&self.target, &error))?;
-        if fs::symlink_metadata(&self.target).is_ok() {
+        let is_there = || fs::symlink_metadata(&self.target).is_ok();
+        let taken = || {
             let cause = format!("{}: somebody else has made it in the meantime", self.target.display());
-            return Err(Failure::other(cause, "nothing was changed; choose another name and run again"));
+            Failure::other(cause, "nothing was changed; choose another name and run again")
+        };
+        if is_there() {
+            return Err(taken());
         }
-        fs::rename(&self.path, &self.target).map_err(|error| failed(&self.target, &error))
+        // A directory that is not empty is never replaced, so that of two that come here at once one fails.
+        let moved = fs::rename(&self.path, &self.target);
+        moved.map_err(|error| if is_there() { taken() } else { failed(&self.target, &error) })
     }
 
     /// Puts it in the place of what is there.

@@ -440,6 +440,7 @@ fn summary(manifest: &Manifest<'_>, target: &Path) -> Document {
     text.table(table);
     text.line("");
     text.line(certificate::in_short(manifest.certificate));
+    text.line("It holds if every record is in exactly one cell of one row.");
     text.line("Measuring the same records again spends the same budget again.");
     text.line(format!("Written to {}.", target.display()));
     text

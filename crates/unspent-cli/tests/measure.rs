@@ -488,6 +488,55 @@ fn bad_tables_are_refused_by_name_and_nothing_is_written() {
 }
 
 #[test]
+fn bad_schemas_are_refused_where_they_are_bad() {
+    let place = with_blocks("schema", 3);
+    let good = fs::read_to_string(EXAMPLE).unwrap();
+    let refuses = |what: &str, by: &str, message: &str| {
+        let text = good.replacen(what, by, 1);
+        assert_ne!(text, good, "{what}");
+        fs::write(place.0.join("budget.toml"), text).unwrap();
+        let output = place.run(&["measure", "blocks.csv", "--allocation", "budget.toml", "--out", "noisy"]);
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        let first = errors.lines().next().unwrap();
+        let (line, cause) = first.trim_start_matches("error: budget.toml:").split_once(": ").unwrap();
+        assert!(line.split(':').all(|n| n.parse::<usize>().is_ok()), "{first}");
+        assert_eq!(cause, message);
+        assert_eq!((output.status.code(), left_behind(&place)), (Some(2), vec![]));
+    };
+    refuses(
+        "column = \"vap_two\"",
+        "column = \"pop_white\"",
+        "cells: those who are in `pop_white` would be counted twice",
+    );
+    refuses(
+        "race = \"nhpi\", column",
+        "race = \"nhip\", column",
+        "race: `nhip` is not one of white, black, hispanic, aian, asian, nhpi, other, two or more",
+    );
+    refuses(
+        "race = \"nhpi\", column",
+        "race = \"asian\", column",
+        "cells: the cell voting age = under 18, race = asian is in the list twice",
+    );
+    refuses("race = \"nhpi\", column", "column", "`race` is missing");
+    refuses(", column = \"pop_nhpi\", minus", ", minus", "`column` is missing");
+    refuses(
+        "\"aian\", \"asian\"",
+        "\"aian\", \"inuit\", \"asian\"",
+        "cells: the cell voting age = under 18, race = inuit has no column",
+    );
+    refuses("County = 5", "County = 1", "level `County`: 1 characters cannot lie inside a unit of 2");
+    refuses("County = 5", "County = 5.5", "level `County`: neither a number of characters nor a column");
+    refuses("County = 5", "County = 500", "County: `500` is not a number of characters between 0 and 64");
+    refuses("code = \"geoid\"", "", "level `State`: there is no code to take characters of");
+    refuses(
+        "code = \"geoid\"",
+        "kode = \"geoid\"",
+        "unknown key: `kode` is not one of the keys code, levels, attributes, cells",
+    );
+}
+
+#[test]
 fn what_is_there_already_stays() {
     let place = with_blocks("exists", 10);
     fs::create_dir(place.0.join("noisy")).unwrap();

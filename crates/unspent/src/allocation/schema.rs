@@ -2,7 +2,9 @@
 //!
 //! The table `[table]` of an allocation file, or of a file of its own; `examples/blocks.toml` has one.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::ops::Range;
 use std::path::Path;
 
 use toml::Spanned;
@@ -257,18 +259,25 @@ impl<'t> Reader<'t> {
             return self.refuse(value.span(), cause, "leave out attributes that no query asks for");
         };
         let mut cells: Vec<Option<Cell>> = vec![None; count];
+        // How often the records of a column are counted, and where it was named last.
+        let mut counted: BTreeMap<String, (i64, Range<usize>)> = BTreeMap::new();
         let known: Vec<&str> =
             attributes.iter().map(|a| a.name.as_str()).chain(["column", "minus"]).collect();
         for value in list {
             let cell = self.table(self.as_table("cells", value)?, value.span(), &known)?;
             let (place, described) = self.place(&cell, attributes)?;
             let column = cell.needs("column", "every cell has a column, like column = \"pop_white\"")?;
-            let column = self.string("column", column)?;
-            let minus = match cell.get("minus").map(|v| (v, v.get_ref())) {
+            let (span, column) = (column.span(), self.string("column", column)?);
+            let minus: Vec<String> = match cell.get("minus").map(|v| (v, v.get_ref())) {
                 None => vec![],
                 Some((v, DeValue::String(_))) => vec![self.string("minus", v)?],
                 Some((v, _)) => self.names("minus", v)?.into_iter().map(Spanned::into_inner).collect(),
             };
+            let entry = counted.entry(column.clone()).or_insert((0, span.clone()));
+            *entry = (entry.0 + 1, span);
+            for less in &minus {
+                counted.entry(less.clone()).or_insert((0, value.span())).0 -= 1;
+            }
             if cells[place].replace(Cell { column, minus }).is_some() {
                 let cause = format!("cells: {described} is in the list twice");
                 return self.refuse(value.span(), cause, "give every combination of values once");
@@ -277,6 +286,12 @@ impl<'t> Reader<'t> {
         if let Some(missing) = cells.iter().position(Option::is_none) {
             let cause = format!("cells: {} has no column", describe(attributes, missing, count));
             return self.refuse(value.span(), cause, "give every combination of values once");
+        }
+        // All cells together count every record once, or the guarantee would be for less than what is released.
+        if let Some((column, (_, span))) = counted.into_iter().find(|(_, (times, _))| *times > 1) {
+            let cause = format!("cells: those who are in `{column}` would be counted twice");
+            let hint = "every record is in exactly one cell; subtract a column from one of them with minus";
+            return self.refuse(span, cause, hint);
         }
         Ok(cells.into_iter().flatten().collect())
     }

@@ -107,7 +107,7 @@ impl Law {
         expected
     }
 
-    /// P[X > x].
+    /// The probability of noise above `x`.
     #[must_use]
     pub fn tail(&self, x: u64) -> f64 {
         let mut tail = Sum::default();
