@@ -17,6 +17,7 @@ mod decimal;
 mod directory;
 mod document;
 mod grid;
+mod interval;
 mod measure;
 mod measurements;
 mod output;
@@ -70,6 +71,7 @@ enum Command {
     Sample(sample::Arguments),
     Utility(utility::Arguments),
     Regress(regress::Arguments),
+    Interval(interval::Arguments),
     Synthesize(synthesize::Arguments),
     Reproduce(reproduce::Arguments),
     Account(account::Arguments),
@@ -149,6 +151,7 @@ fn run() -> Result<(), Failure> {
         Command::Sample(arguments) => arguments.run(),
         Command::Utility(arguments) => arguments.run(),
         Command::Regress(arguments) => arguments.run(),
+        Command::Interval(arguments) => arguments.run(),
         Command::Synthesize(arguments) => arguments.run(),
         Command::Reproduce(arguments) => arguments.run(),
         Command::Account(arguments) => {

@@ -18,7 +18,7 @@ use clap::Args;
 use serde::Serialize;
 use unspent::measure::{Batch, Noises, Plan, Tabulation};
 use unspent::sampler::{Draws, Key};
-use unspent::{Allocation, Certificate, Delta, Error, Release};
+use unspent::{Allocation, Certificate, Delta, Error, Neighbours, Release};
 
 use crate::Failure;
 use crate::certificate;
@@ -42,7 +42,8 @@ use crate::table::{Table, Wanted};
 #[command(
     verbatim_doc_comment,
     after_long_help = "\
-The table has one row for each smallest unit, sorted by its code. The part [table] of the allocation file, or of --schema,
+The table has one row for each smallest unit, also for those with nobody in them, sorted by its code. A query is tabulated over all
+values of the attributes that it touches: recodes that only its name tells of are not known. The part [table] of the allocation file, or of --schema,
 says which columns make which cells and how codes nest; examples/blocks.toml explains it.
 
 Examples:
@@ -58,6 +59,10 @@ pub struct Arguments {
     /// A preset or an allocation file
     #[arg(long, value_name = "PRESET|FILE")]
     allocation: String,
+
+    /// For a table of budgets (.csv): bounded or add-remove
+    #[arg(long, value_name = "N")]
+    neighbours: Option<String>,
 
     /// A file whose [table] says how the table is read
     ///
@@ -116,6 +121,10 @@ impl NoiseArguments {
     }
 }
 
+/// What the certificate rests on, and no program can check.
+const ASSUMES: &str = "It holds if every record is in exactly one cell of one row, and if the list of rows does not depend on the records: \
+                       units with nobody in them have a row too.";
+
 /// What was released, for programs.
 #[derive(Serialize)]
 struct Manifest<'m> {
@@ -132,6 +141,8 @@ struct Manifest<'m> {
     started: String,
     finished: String,
     levels: Vec<LevelEntry<'m>>,
+    /// What the certificate rests on.
+    assumes: &'static str,
     certificate: &'m Certificate,
 }
 
@@ -171,6 +182,7 @@ impl Arguments {
     pub fn run(&self) -> Result<(), Failure> {
         let threads = self.noise.threads()?;
         let delta = self.delta.as_deref().map(Delta::parse).transpose()?;
+        let neighbours = self.neighbours.as_deref().map(Neighbours::parse).transpose()?;
         let target = PathBuf::from(&self.out);
         if directory::check("--out", &target)? {
             return Err(Failure::usage(
@@ -178,7 +190,7 @@ impl Arguments {
                 "choose another name; what was released stays released, and measuring again spends the budget again",
             ));
         }
-        let mut allocation = source::allocation(&self.allocation, None)?;
+        let mut allocation = source::allocation(&self.allocation, neighbours)?;
         if let Some(schema) = source::schema(&self.table, self.schema.as_deref(), Some(&allocation))? {
             allocation = allocation.with_table(schema);
         }
@@ -205,20 +217,32 @@ impl Arguments {
             started,
             finished: now(),
             levels: run.entries(),
+            assumes: ASSUMES,
             certificate: &certificate,
         };
         let write = |name: &str, text: &str| {
             fs::write(unfinished.path().join(name), text).map_err(|e| directory::failed(&target, &e))
         };
         write("allocation.toml", &allocation.to_toml())?;
-        write("certificate.md", &certificate::document(&certificate).markdown())?;
+        let mut text = certificate::document(&certificate);
+        text.line("");
+        text.line(ASSUMES);
+        let mut text = text.markdown();
+        if let Some(warning) = &warning {
+            text = format!("**{warning}. What follows would hold of private noise.**\n\n{text}");
+        }
+        write("certificate.md", &text)?;
         let json = serde_json::to_string_pretty(&manifest).expect("strings, numbers and lists");
         write("manifest.json", &(json + "\n"))?;
         if let Some(warning) = &warning {
             write("NOT-PRIVATE.txt", &format!("{warning}.\n"))?;
         }
         unfinished.finish()?;
-        output::print(&summary(&manifest, &target).terminal())
+        // What was released is spent, whoever reads of it.
+        output::print(&summary(&manifest, &target).terminal()).map_err(|failure| Failure {
+            hint: format!("the measurements were released all the same, in {}", target.display()),
+            ..failure
+        })
     }
 }
 
@@ -255,8 +279,8 @@ impl<'r> Run<'r> {
         let mut folders: Vec<String> = vec![];
         for level in plan.levels() {
             let name = folder(&level.name);
-            let taken = folders.iter().filter(|f| **f == name || f.starts_with(&format!("{name}-"))).count();
-            folders.push(if folders.contains(&name) { format!("{name}-{}", taken + 1) } else { name });
+            let names = (1..).map(|n| if n == 1 { name.clone() } else { format!("{name}-{n}") });
+            folders.extend(names.into_iter().find(|name| !folders.contains(name)));
         }
         for folder in &folders {
             fs::create_dir(directory.join(folder)).map_err(|e| directory::failed(target, &e))?;
@@ -439,8 +463,12 @@ fn summary(manifest: &Manifest<'_>, target: &Path) -> Document {
     }
     text.table(table);
     text.line("");
-    text.line(certificate::in_short(manifest.certificate));
-    text.line("It holds if every record is in exactly one cell of one row.");
+    if manifest.private {
+        text.line(certificate::in_short(manifest.certificate));
+        text.line(ASSUMES);
+    } else {
+        text.line("No epsilon holds of it.");
+    }
     text.line("Measuring the same records again spends the same budget again.");
     text.line(format!("Written to {}.", target.display()));
     text

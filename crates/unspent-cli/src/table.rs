@@ -106,23 +106,33 @@ impl Table {
         let schema = reader.metadata().file_metadata().schema_descr();
         let names = schema.columns().iter().map(|c| c.path().string()).collect();
         let columns = Columns::find(&name, names, wanted)?;
-        let check = |at: usize, allowed: &[PhysicalType], what: &str| {
+        let check = |at: usize, code: bool| {
+            use ConvertedType::{ENUM, INT_8, INT_16, INT_32, INT_64, NONE, UINT_8, UINT_16, UTF8};
             let column = schema.column(at);
-            let unsigned = column.converted_type() == ConvertedType::UINT_64;
-            if column.max_rep_level() == 0 && allowed.contains(&column.physical_type()) && !unsigned {
+            let fits = match (column.physical_type(), column.converted_type()) {
+                (
+                    PhysicalType::INT32 | PhysicalType::INT64,
+                    NONE | INT_8 | INT_16 | INT_32 | INT_64 | UINT_8 | UINT_16,
+                ) => true,
+                (PhysicalType::BYTE_ARRAY, NONE | UTF8 | ENUM) => code,
+                // Decimals and dates are integers only as they are stored.
+                _ => false,
+            };
+            if fits && column.max_rep_level() == 0 {
                 return Ok(());
             }
-            let of =
-                if unsigned { "unsigned 64-bit integers".into() } else { column.physical_type().to_string() };
-            let cause = format!("{name}: column `{}` is of {of}, not of {what}", columns.names[at]);
-            Err(Failure::usage(cause, "counts are columns of integers; codes are texts or integers"))
+            let kind = match column.converted_type() {
+                NONE => column.physical_type().to_string(),
+                kind => kind.to_string(),
+            };
+            let what = if code { "texts or integers" } else { "integers" };
+            Err(Failure::usage(
+                format!("{name}: column `{}` is of {kind}, not of {what}", columns.names[at]),
+                "counts are columns of signed integers; codes are texts or integers",
+            ))
         };
-        use PhysicalType::{BYTE_ARRAY, INT32, INT64};
-        columns.counts.iter().try_for_each(|at| check(*at, &[INT32, INT64], "integers"))?;
-        columns
-            .codes
-            .iter()
-            .try_for_each(|at| check(*at, &[INT32, INT64, BYTE_ARRAY], "texts or integers"))?;
+        columns.counts.iter().try_for_each(|at| check(*at, false))?;
+        columns.codes.iter().try_for_each(|at| check(*at, true))?;
         Ok(Table { name, kind: Kind::Parquet { reader, columns } })
     }
 

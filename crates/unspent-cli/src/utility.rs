@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use clap::Args;
 use unspent::allocation::{Level, Schema};
 use unspent::utility::{
-    Estimate, Evaluation, Expected, Group, LevelErrors, LevelNoise, Pair, Question, Utility,
+    Estimate, Evaluation, Expected, Group, LevelErrors, LevelNoise, NOT_PRIVATE, Pair, Question, Utility,
 };
 use unspent::{Allocation, Delta, Error, Rational, Round};
 
@@ -25,6 +25,8 @@ use crate::table::{Table, Wanted};
 /// Mean squared and absolute errors and bias, in expectation and exactly summed, of counts as they come and of counts that are
 /// cut at zero; with the noise of one allocation and with that of another, or of the same one calibrated to what it
 /// promises. Every cell of the table gets the noise of its level.
+///
+/// What is printed is computed from the exact counts: for a confidential table it is NOT PRIVATE.
 #[derive(Args)]
 #[command(
     verbatim_doc_comment,
@@ -116,7 +118,15 @@ impl Arguments {
             path.as_ref().map(|path| Target::new(flag, path, &["svg", "png"], self.force)).transpose()
         };
         let (plot, plot_cells) = (picture("--plot", &self.plot)?, picture("--plot-cells", &self.plot_cells)?);
-        let direct = self.sigma2.iter().map(|text| Direct::parse(text)).collect::<Result<Vec<_>, _>>()?;
+        let mut direct: Vec<Direct> = vec![];
+        for text in &self.sigma2 {
+            let given = Direct::parse(text)?;
+            if direct.iter().any(|other| other.is_for(&given.level)) {
+                let cause = format!("--sigma2: the noise of level `{}` is given twice", given.level);
+                return Err(Failure::usage(cause, "give before and after together: Block=456.62:343.27"));
+            }
+            direct.push(given);
+        }
         let before = self.before.as_deref().map(|name| source::allocation(name, None)).transpose()?;
         let Some(schema) = source::schema(&self.table, self.schema.as_deref(), before.as_ref())? else {
             return Err(Failure::usage(
@@ -147,8 +157,9 @@ impl Arguments {
             })
         });
         let question = Question { schema, by, noises, bands: bands.collect::<Result<_, _>>()?, trials };
+        let threads = self.noise.threads()?;
         let key = if trials > 0 { Some(self.noise.key()?.0) } else { None };
-        let evaluation = Evaluation::new(question, key.as_ref())?;
+        let evaluation = Evaluation::new(question, key.as_ref().map(|key| (key, threads)))?;
         let plan = evaluation.plan();
         let wanted = Wanted { codes: plan.code_columns(), counts: plan.count_columns() };
         let table = Table::open(&self.table, &wanted)?;
@@ -371,6 +382,7 @@ fn document(found: &Utility, shown: &LevelErrors, left_out: &[String]) -> Docume
         simulated(&mut text, found);
     }
     text.line("Expected errors are sums over the exact law of the noise, to about twelve digits; they are no guarantees.");
+    text.line(NOT_PRIVATE);
     if !left_out.is_empty() {
         text.line(format!("The table does not have the levels {}.", left_out.join(", ")));
     }
@@ -531,7 +543,7 @@ pub fn by_level(found: &Utility) -> Figure {
     Figure {
         title: "Errors of counts by level".into(),
         subtitle: "expected; shorter is better".into(),
-        notes: vec!["Sums over the exact law of the noise.".into()],
+        notes: vec!["Sums over the exact law of the noise.".into(), NOT_PRIVATE.into()],
         columns: 2,
         panels: vec![
             panel(false, |e| e.mse, "mean squared error"),
@@ -558,7 +570,7 @@ pub fn by_cell(level: &LevelErrors) -> Figure {
     Figure {
         title: format!("Errors of counts by cell and size of the unit, {}", level.level),
         subtitle: "expected, counts cut at zero; shorter is better".into(),
-        notes: vec!["Sums over the exact law of the noise.".into()],
+        notes: vec!["Sums over the exact law of the noise.".into(), NOT_PRIVATE.into()],
         columns: 2,
         panels: panels.collect(),
     }

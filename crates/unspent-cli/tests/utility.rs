@@ -216,3 +216,30 @@ fn bad_questions_are_refused_by_name() {
             .starts_with("error: alone.csv: nothing says how the table is read\n")
     );
 }
+
+#[test]
+fn an_interval_is_around_the_noisy_count_and_never_negative() {
+    let place = Place::new("interval");
+    let says = |arguments: &str| {
+        let output = place.run(&arguments.split(' ').collect::<Vec<_>>());
+        String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap()
+    };
+    // P[|X| ≤ 4] = 0.956 and P[|X| ≤ 3] = 0.883 for σ² = 5.
+    assert_eq!(
+        says("interval 12 --sigma2 5"),
+        "8 to 16: 12 ± 4, cut at zero. Of such intervals at least 0.95 contain the true count.\n"
+    );
+    assert!(says("interval 12 --sigma2 5 --confidence 0.88").starts_with("9 to 15: 12 ± 3"));
+    assert!(says("interval -3 --sigma2 5").starts_with("0 to 1: -3 ± 4"));
+    assert!(says("interval -9 --sigma2 5").starts_with("None: -9 ± 4 has no count"));
+    assert_eq!(
+        says("interval 12 --sigma2 5 --json"),
+        "{\"count\":12,\"sigma2\":\"5\",\"confidence\":\"0.95\",\"half_width\":4,\"lower\":8,\"upper\":16}\n"
+    );
+    assert!(says("interval 1.5 --sigma2 5").starts_with("error: count: `1.5` is not a whole number\n"));
+    assert!(
+        says("interval 1 --sigma2 5 --confidence 95").starts_with(
+            "error: confidence: `95` is not a number above 0 and below 1 (by 1e-200 at least)\n"
+        )
+    );
+}

@@ -149,12 +149,10 @@ impl<'p> Tabulation<'p> {
     /// one before, comes after it, and all levels are its first characters.
     fn changed_prefix(&mut self, codes: &[&str]) -> Option<usize> {
         let code = codes[0];
-        let plain = |b: u8| (b' '..=b'~').contains(&b);
-        if !self.prefixes
-            || code.len() != self.whole.len()
-            || !code.bytes().all(plain)
-            || *code <= *self.whole
-        {
+        // Without hyphens the order of letters is that of parts, for codes of the same length.
+        let plain = |code: &str| code.bytes().all(|b| (b' '..=b'~').contains(&b) && b != b'-');
+        let comparable = code.len() == self.whole.len() && plain(code) && plain(&self.whole);
+        if !self.prefixes || !comparable || *code <= *self.whole {
             return None;
         }
         let same = code.bytes().zip(self.whole.bytes()).take_while(|(a, b)| a == b).count();
@@ -307,10 +305,15 @@ fn code<'c>(source: &CodeSource, codes: &[&'c str], joined: &'c mut String) -> R
             several => {
                 joined.clear();
                 for (i, column) in several.iter().enumerate() {
+                    let part = codes[*column];
+                    if part.is_empty() || part.contains('-') {
+                        let hint = "every column of a code has a text, without hyphens: these join them";
+                        return Err(Error::input("code", part, "a part of a code", hint));
+                    }
                     if i > 0 {
                         joined.push('-');
                     }
-                    joined.push_str(codes[*column]);
+                    joined.push_str(part);
                 }
                 joined
             }

@@ -256,6 +256,42 @@ fn rows_that_do_not_fit_are_refused_by_name() {
 }
 
 #[test]
+fn a_unit_that_comes_back_is_found_however_its_code_is_written() {
+    let table = |length: usize| {
+        let levels = format!(
+            "[[levels]]\nname = \"Block\"\nsigma2 = {{ total = 5 }}\n[table]\ncode = \"code\"\ncells = [{{ column = \"pop\" }}]\n[table.levels]\nArea = 1\nBlock = {length}\n"
+        );
+        plan_of(&(ALLOCATION.split("attributes").next().unwrap().to_string() + &levels))
+    };
+    let rows = |codes: &[&'static str]| codes.iter().map(|code| (vec![*code], vec![1])).collect::<Vec<_>>();
+    // With hyphens the order of letters is not that of parts: both were to hold so far, and neither does now.
+    for codes in [["12-3", "2-34", "12-3"], ["12,3", "12-3", "12,3"]] {
+        assert!(tabulate(&table(4), 1_000, &rows(&codes)).is_err(), "{codes:?}");
+    }
+    // As many bytes, but more characters.
+    let error = tabulate(&table(3), 1_000, &rows(&["12é", "1300"])).map(|_| ()).unwrap_err();
+    assert_eq!(error.to_string(), "code: `1300` is not a code of 3 characters");
+    assert!(tabulate(&table(4), 1_000, &rows(&["1200", "1201", "2101"])).is_ok());
+}
+
+#[test]
+fn levels_must_come_in_the_order_of_the_table() {
+    // What is said of places inside a unit would be false otherwise.
+    let text = [ALLOCATION, TABLE].concat();
+    let swapped = text
+        .replacen("name = \"Country\"", "name = \"X\"", 1)
+        .replacen("name = \"Tract\"", "name = \"Country\"", 1)
+        .replacen("name = \"X\"", "name = \"Tract\"", 1);
+    let refused = Plan::new(&Allocation::parse("test.toml", &swapped).unwrap()).map(|_| ()).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "the levels of the allocation, Tract, County, Country, come in another order than those of the table, Country, State, County, Tract"
+    );
+    let flat = swapped.replacen("neighbours =", "nested = false\nneighbours =", 1);
+    assert!(Plan::new(&Allocation::parse("test.toml", &flat).unwrap()).is_ok());
+}
+
+#[test]
 fn a_count_with_its_noise_that_is_too_large_is_an_error() {
     let plan = plan();
     let mut huge = vec![0; 12];

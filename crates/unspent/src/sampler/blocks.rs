@@ -48,7 +48,8 @@ impl Blocks {
         let rate = Fraction { numerator: denominator << (2 * shift), denominator: numerator << 1u8 };
         let kappa = u32::try_from(floor(&rate, 41)).expect("kappa is below 2^-9");
         let level = Level::new(rate, false, steps);
-        // What the proof of the band needs: a < 0.4 for all blocks of the level.
+        // What the proof of the band needs: blocks of eight bits, and a < 0.4 for all of them.
+        assert!(level.sums().len() <= 256);
         assert!(u64::from(kappa) < (2 << 41) / 5 / (2 * level.sums().len() as u64));
         Blocks { level, shift, kappa, sigma2: sigma2.clone() }
     }

@@ -129,11 +129,13 @@ impl Law {
     /// probability is computed with a margin for rounding; the interval has at least the confidence that was asked for.
     pub fn half_width(&self, confidence: &Rational) -> Result<u64> {
         let one = Rational::integer(1);
-        if !confidence.is_positive() || *confidence >= one {
+        // Weights are doubles: beyond this they would have too few digits.
+        let most = &one - &Rational::power_of_ten(-200);
+        if !confidence.is_positive() || *confidence > most {
             return Err(Error::input(
                 "confidence",
                 confidence,
-                "a number above 0 and below 1",
+                "a number above 0 and below 1 (by 1e-200 at least)",
                 "95 % is 0.95",
             ));
         }
@@ -243,7 +245,10 @@ mod tests {
         let law = Law::new(&"5".parse().unwrap()).unwrap();
         assert_eq!(law.half_width(&"0.95".parse().unwrap()).unwrap(), 4);
         let error = law.half_width(&"95".parse().unwrap()).unwrap_err();
-        assert_eq!(error.to_string(), "confidence: `95` is not a number above 0 and below 1");
+        assert_eq!(
+            error.to_string(),
+            "confidence: `95` is not a number above 0 and below 1 (by 1e-200 at least)"
+        );
     }
 
     #[test]

@@ -6,5 +6,6 @@ mod table;
 
 pub use expected::{Expected, Law};
 pub use table::{
-    Errors, Estimate, Evaluation, Group, LevelErrors, LevelNoise, Pair, Question, Simulated, TakeRow, Utility,
+    Errors, Estimate, Evaluation, Group, LevelErrors, LevelNoise, NOT_PRIVATE, Pair, Question, Simulated,
+    TakeRow, Utility,
 };
