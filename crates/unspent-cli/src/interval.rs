@@ -11,8 +11,9 @@ use crate::output;
 
 /// A confidence interval for the count behind a noisy one.
 ///
-/// The shortest interval around the noisy count that contains the true one with the probability that is asked for, or more, whatever
-/// the true count is. Counts are never negative, so it is cut at zero.
+/// The shortest interval around the noisy count that contains the true one with the probability that
+/// is asked for, or more, whatever the true count is. Counts are never negative, so it is cut at
+/// zero.
 #[derive(Args)]
 #[command(
     verbatim_doc_comment,

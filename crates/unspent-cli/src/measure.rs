@@ -32,23 +32,25 @@ use crate::table::{Table, Wanted};
 
 /// Adds exact discrete Gaussian noise to a table of counts, as an allocation says.
 ///
-/// Every query of the allocation is tabulated at each of its levels and gets its noise. Writes a directory with one
-/// folder of Parquet files for each level (geocode, query_name, query_shape, value, variance, plb), manifest.json,
-/// the allocation, and the certificate of what was released. It appears whole or not at all.
+/// Every query of the allocation is tabulated at each of its levels and gets its noise. Writes a
+/// directory with one folder of Parquet files for each level (geocode, query_name, query_shape,
+/// value, variance, plb), manifest.json, the allocation, and the certificate of what was released. It
+/// appears whole or not at all.
 ///
-/// The noise is from a key of the operating system that is used once and forgotten. Measuring the same records again
-/// spends the same budget again.
+/// The noise is from a key of the operating system that is used once and forgotten. Measuring the
+/// same records again spends the same budget again.
 #[derive(Args)]
 #[command(
     verbatim_doc_comment,
     after_long_help = "\
-The table has one row for each smallest unit, also for those with nobody in them, sorted by its code. A query is tabulated over all
-values of the attributes that it touches: recodes that only its name tells of are not known. The part [table] of the allocation file, or of --schema,
-says which columns make which cells and how codes nest; examples/blocks.toml explains it.
+The table has one row for each smallest unit, also for those with nobody in them, sorted by its
+code. A query is tabulated over all values of the attributes that it touches: recodes that only
+its name tells of are not known. The part [table] of the allocation file, or of --schema, says
+which columns make which cells and how codes nest; examples/blocks.toml explains it.
 
 Examples:
   unspent measure blocks.csv --allocation examples/blocks.toml --out noisy
-  unspent measure persons.parquet --allocation pl94-persons-us-2020 --schema persons.toml --out noisy
+  unspent measure people.parquet --allocation pl94-persons-us-2020 --schema people.toml --out noisy
   generate | unspent measure - --allocation budget.toml --out noisy"
 )]
 pub struct Arguments {
@@ -66,7 +68,7 @@ pub struct Arguments {
 
     /// A file whose [table] says how the table is read
     ///
-    /// That of the allocation unless given, or of a file beside the table that is called like it (blocks.toml for blocks.csv).
+    /// The allocation's own unless given, or that of a file beside the table (blocks.toml).
     #[arg(long, value_name = "FILE.toml")]
     schema: Option<String>,
 
@@ -89,7 +91,7 @@ pub struct NoiseArguments {
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     threads: Option<String>,
 
-    /// Noise that anyone can repeat who knows the seed: for tests and demonstrations only
+    /// Noise that anyone can repeat: for tests and demonstrations
     #[arg(long, value_name = "SEED", allow_hyphen_values = true)]
     not_private_seed: Option<String>,
 }

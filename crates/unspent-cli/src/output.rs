@@ -1,7 +1,7 @@
 //! Where answers go: to stdout, or into files that appear whole or not at all.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, BufWriter, StdoutLock, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -48,10 +48,15 @@ pub fn csv(heads: &[&str], rows: &[Vec<String>]) -> String {
     text
 }
 
-/// Writes to stdout; a reader that has seen enough is not an error.
+/// Writes to stdout.
 pub fn print(text: &str) -> Result<(), Failure> {
-    let mut stdout = io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+    stream(|stdout| stdout.write_all(text.as_bytes()))
+}
+
+/// Writes to stdout, some at a time; a reader that has seen enough is not an error.
+pub fn stream(write: impl FnOnce(&mut BufWriter<StdoutLock<'_>>) -> io::Result<()>) -> Result<(), Failure> {
+    let mut stdout = BufWriter::new(io::stdout().lock());
+    match write(&mut stdout).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         Err(error) => Err(Failure::other(
             format!("the output could not be written: {error}"),

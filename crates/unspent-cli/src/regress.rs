@@ -6,7 +6,6 @@ use std::path::Path;
 use clap::Args;
 use csv::{ByteRecord, ReaderBuilder};
 use serde::Serialize;
-use unspent::allocation::{Level, Measurement};
 use unspent::utility::Estimate;
 use unspent::utility::regression::{
     Distorted, Distortion, Geography, LeftOut, MAX_TRIALS, MIN_TRIALS, Reduction, Regression, Sample, Survey,
@@ -20,23 +19,26 @@ use crate::measure::NoiseArguments;
 use crate::output::{self, Format};
 use crate::source;
 
-/// The slope of median earnings on the share with a bachelor's degree, and how far noise moves it.
+/// The slope of earnings on the share with a bachelor's degree, and how noise moves it.
 ///
-/// Noise is added to the six counts by education of every area and cut at zero, as often as --trials says; the distortion
-/// is the mean absolute error of the slope, for an analyst who takes noisy counts for counts (plain) and for one who
-/// corrects for the noise (noise-aware). The noise of an allocation is compared with the same noise calibrated
-/// to the epsilon that was published for its level alone; --before and --after compare any two.
+/// Noise is added to the six counts by education of every area and cut at zero, as often as --trials
+/// says; the distortion is the mean absolute error of the slope, for an analyst who takes noisy
+/// counts for counts (plain) and for one who corrects for the noise (noise-aware). The noise of an
+/// allocation is compared with the same noise calibrated to the epsilon that was published for its
+/// level alone; --before and --after compare any two.
 ///
 /// All distortions are from simulation and have intervals of 95 %. None is a guarantee.
 #[derive(Args)]
 #[command(
     verbatim_doc_comment,
     after_long_help = "\
-A file is table S1501 of the American Community Survey, as downloaded from data.census.gov, or has the columns geo_id, name,
-pop25plus, lt_9th_grade, g9_12_no_diploma, hs_graduate, some_college_no_degree, associates, bachelors_or_higher and
-median_earnings. Areas without counts or earnings are left out and counted.
+A file is table S1501 of the American Community Survey, as downloaded from data.census.gov, or has
+the columns geo_id, name, pop25plus, lt_9th_grade, g9_12_no_diploma, hs_graduate,
+some_college_no_degree, associates, bachelors_or_higher and median_earnings. Areas without counts
+or earnings are left out and counted.
 
-States get the noise of the level State, counties that of County, and all other areas that of Tract Subset (or Tract).
+States get the noise of the level State, counties that of County, and all other areas that of
+Tract Subset (or Tract).
 
 Examples:
   unspent regress states.csv counties.csv tracts.csv
@@ -48,7 +50,9 @@ pub struct Arguments {
     #[arg(value_name = "S1501.csv", required = true)]
     files: Vec<String>,
 
-    /// The allocation whose noise is added: a preset or a file
+    /// The allocation whose noise is added
+    ///
+    /// A preset or a file.
     #[arg(long, value_name = "PRESET|FILE", default_value = "paper-2022-08-25", conflicts_with = "before")]
     allocation: String,
 
@@ -218,11 +222,11 @@ impl Source {
             Source::Allocation(from) => from,
         };
         let at = from.level(geography)?;
-        let level = &from.allocation.levels()[at];
-        let query = from.query(level)?;
-        let sigma2 =
-            |allocation: &Allocation| allocation.levels()[at].measurements[query].noise.sigma2().clone();
-        Ok((Some(level.name.clone()), [sigma2(&from.allocation), sigma2(&from.calibrated)]))
+        let sigma2 = |allocation: &Allocation| {
+            source::variance(allocation, &allocation.levels()[at], from.query.as_deref())
+        };
+        let name = from.allocation.levels()[at].name.clone();
+        Ok((Some(name), [sigma2(&from.allocation)?, sigma2(&from.calibrated)?]))
     }
 
     /// The allocation and how it was calibrated.
@@ -251,29 +255,6 @@ impl Calibrated {
             let hint = "say whose noise to add: --level L";
             Error::input("the level of these areas", wanted[0], allowed, hint)
         })?)
-    }
-
-    fn query(&self, level: &Level) -> Result<usize, Failure> {
-        let name = |m: &Measurement| self.allocation.queries()[m.query].name.as_str();
-        let names: Vec<&str> = level.measurements.iter().map(name).collect();
-        let listed = names.join(", ");
-        if let Some(asked) = &self.query {
-            let found = names.iter().position(|name| name == asked);
-            return Ok(found.ok_or_else(|| {
-                Error::input(
-                    "--query",
-                    asked,
-                    format!("one of {listed}"),
-                    "names are written as in the allocation",
-                )
-            })?);
-        }
-        let first = level.measurements[0].noise.sigma2();
-        if level.measurements.iter().any(|m| m.noise.sigma2() != first) {
-            let cause = format!("the queries of level `{}` have unlike noise", level.name);
-            return Err(Failure::usage(cause, format!("pick one: --query Q, of {listed}")));
-        }
-        Ok(0)
     }
 }
 

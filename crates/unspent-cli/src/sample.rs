@@ -21,8 +21,8 @@ use crate::output::{self, Target};
 
 /// Exact discrete Gaussian noise, one integer a line.
 ///
-/// The law is P[X = x] proportional to exp(-x^2/2 sigma2) on all integers, exactly; the random bits are ChaCha20's under
-/// a key from the operating system that is used once and forgotten.
+/// The law is P[X = x] proportional to exp(-x^2/2 sigma2) on all integers, exactly; the random bits
+/// are ChaCha20's under a key from the operating system that is used once and forgotten.
 #[derive(Args)]
 #[command(
     verbatim_doc_comment,
@@ -32,7 +32,9 @@ Examples:
   unspent sample --sigma2 100000/9563 --count 1000000 --out noise.parquet"
 )]
 pub struct Arguments {
-    /// The variance parameter: a decimal or a fraction between 1e-3 and 1e12, taken exactly
+    /// The variance parameter, taken exactly
+    ///
+    /// A decimal or a fraction between 1e-3 and 1e12.
     #[arg(long, value_name = "S", allow_hyphen_values = true)]
     sigma2: String,
 
@@ -40,7 +42,9 @@ pub struct Arguments {
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     count: String,
 
-    /// Writes comma-separated values: the name of the column, then one integer a line
+    /// Writes comma-separated values
+    ///
+    /// The name of the column, then one integer a line.
     #[arg(long, conflicts_with = "out")]
     csv: bool,
 
@@ -78,17 +82,7 @@ impl Arguments {
         let mut draws = Chunks { noise: key.noise(&sampler), left: count, threads, chunk: vec![] };
         let warning = warning.as_deref();
         let written = match &out {
-            None => {
-                // A reader that has seen enough is not an error.
-                let stdout = io::stdout().lock();
-                return match text(BufWriter::new(stdout), &mut draws, self.csv, warning) {
-                    Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-                    written => written.map_err(|error| {
-                        let cause = format!("the output could not be written: {error}");
-                        Failure::other(cause, "check that there is space and permission to write")
-                    }),
-                };
-            }
+            None => return output::stream(|stdout| text(stdout, &mut draws, self.csv, warning)),
             Some(out) if out.extension() == "parquet" => {
                 out.write_with(|file| parquet(file, &mut draws, &sigma2, warning))
             }

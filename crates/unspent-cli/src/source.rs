@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use clap::Args;
-use unspent::allocation::Schema;
-use unspent::{Allocation, Error, Neighbours, Preset, Release, Result, Scope};
+use unspent::allocation::{Level, Measurement, Schema};
+use unspent::{Allocation, Error, Neighbours, Preset, Rational, Release, Result, Scope};
 
 use crate::Failure;
 
@@ -79,6 +79,34 @@ pub fn schema(table: &str, schema: Option<&str>, allocation: Option<&Allocation>
     }
     let beside = Path::new(table).with_extension("toml");
     if table != "-" && beside.is_file() { Schema::read(&beside).map(Some) } else { Ok(None) }
+}
+
+/// The noise of a level: that of the named query, or of all if they have the same.
+pub fn variance(
+    allocation: &Allocation,
+    level: &Level,
+    query: Option<&str>,
+) -> std::result::Result<Rational, Failure> {
+    let name = |m: &Measurement| allocation.queries()[m.query].name.as_str();
+    let names: Vec<&str> = level.measurements.iter().map(name).collect();
+    let mut measurements = level.measurements.iter();
+    if let Some(wanted) = query {
+        return match measurements.find(|m| name(m) == wanted) {
+            Some(found) => Ok(found.noise.sigma2().clone()),
+            None => Err(Failure::usage(
+                format!("--query: `{wanted}` is not asked at level `{}`", level.name),
+                format!("it asks {}", names.join(", ")),
+            )),
+        };
+    }
+    let first = level.measurements[0].noise.sigma2();
+    if measurements.all(|m| m.noise.sigma2() == first) {
+        return Ok(first.clone());
+    }
+    Err(Failure::usage(
+        format!("level `{}`: its queries have different noise", level.name),
+        format!("name one with --query: {}", names.join(", ")),
+    ))
 }
 
 /// Which part of a release.

@@ -30,17 +30,19 @@ use crate::progress::Progress;
 
 /// Makes up a population to try things out with: nobody in it exists.
 ///
-/// One row for each block, sorted by code: geocode, and nine counts of persons by race. Codes nest as the levels
-/// of the preset paper-2022-08-25 do, by their first characters. The shape is roughly that of the 2010 Census: states,
-/// counties and tracts of very different sizes, two blocks in five empty, some 28 persons a block, thousands in a few,
-/// races that cluster, and so zeros in most of the small cells.
+/// One row for each block, sorted by code: geocode, and nine counts of persons by race. Codes nest as
+/// the levels of the preset paper-2022-08-25 do, by their first characters. The shape is roughly that
+/// of the 2010 Census: states, counties and tracts of very different sizes, two blocks in five empty,
+/// some 28 persons a block, thousands in a few, races that cluster, and so zeros in most of the small
+/// cells.
 ///
 /// The same number of blocks and the same seed make the same population on every machine.
 #[derive(Args)]
 #[command(
     verbatim_doc_comment,
     after_long_help = "\
-With --out people.csv, people.toml is written beside it: how the table is read, for --schema. Without --out, CSV goes to stdout.
+With --out people.csv, people.toml is written beside it: how the table is read, for --schema.
+Without --out, CSV goes to stdout.
 
 Examples:
   unspent synthesize --out people.csv
@@ -52,7 +54,9 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value = "100000", allow_hyphen_values = true)]
     blocks: String,
 
-    /// Which of many populations of this size; it is made up, so that there is nothing to keep secret
+    /// Which of many populations of this size
+    ///
+    /// It is made up, so that there is nothing to keep secret.
     #[arg(long, value_name = "S", default_value = "1", allow_hyphen_values = true)]
     seed: String,
 
@@ -88,14 +92,7 @@ impl Arguments {
         })?;
         let mut made = Made::new(Population::new(blocks, seed)?);
         let Some(out) = &self.out else {
-            // A reader that has seen enough is not an error.
-            return match csv(io::stdout().lock(), &mut made, None) {
-                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-                written => written.map_err(|error| {
-                    let cause = format!("the output could not be written: {error}");
-                    Failure::other(cause, "check that there is space and permission to write")
-                }),
-            };
+            return output::stream(|stdout| csv(stdout, &mut made, None));
         };
         let table = Target::new("--out", out, &["csv", "parquet"], self.force)?;
         let beside = Path::new(out).with_extension("toml").display().to_string();

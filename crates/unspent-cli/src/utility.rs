@@ -20,11 +20,12 @@ use crate::progress::Progress;
 use crate::source;
 use crate::table::{Table, Wanted};
 
-/// What noise does to a table of counts: errors by level, by cell and by size, before and after.
+/// What noise does to a table of counts: errors by level, cell and size.
 ///
-/// Mean squared and absolute errors and bias, in expectation and exactly summed, of counts as they come and of counts that are
-/// cut at zero; with the noise of one allocation and with that of another, or of the same one calibrated to what it
-/// promises. Every cell of the table gets the noise of its level.
+/// Mean squared and absolute errors and bias, in expectation and exactly summed, of counts as they
+/// come and of counts that are cut at zero; with the noise of one allocation and with that of
+/// another, or of the same one calibrated to what it promises. Every cell of the table gets the noise
+/// of its level.
 ///
 /// What is printed is computed from the exact counts: for a confidential table it is NOT PRIVATE.
 #[derive(Args)]
@@ -37,7 +38,7 @@ Examples:
   unspent synthesize --out people.csv
   unspent utility people.csv --before paper-2022-08-25 --scope level --delta 1e-11
   unspent utility blocks.csv --before examples/blocks.toml --query race --by race --trials 100
-  unspent utility blocks.csv --schema examples/blocks.toml --sigma2 Block=456.62:343.27 --plot errors.svg"
+  unspent utility blocks.csv --schema blocks.toml --sigma2 Block=456.62:343.27 --plot errors.svg"
 )]
 pub struct Arguments {
     /// The table: CSV, or Parquet (.parquet); - reads CSV from stdin
@@ -48,19 +49,27 @@ pub struct Arguments {
     #[arg(long, value_name = "PRESET|FILE")]
     before: Option<String>,
 
-    /// The allocation whose noise it is after, or `calibrated`: the same one, spending what it promises
+    /// Whose noise it is after
+    ///
+    /// A preset or a file, or `calibrated`: the same allocation, spending what it promises.
     #[arg(long, value_name = "PRESET|FILE", default_value = "calibrated")]
     after: String,
 
-    /// The query whose noise is a level's; needed where queries have different noise
+    /// The query whose noise is a level's
+    ///
+    /// Needed where queries have different noise.
     #[arg(long, value_name = "Q")]
     query: Option<String>,
 
-    /// A level's noise, given directly: before, and after if it follows a colon; may be repeated
+    /// A level's noise, given directly
+    ///
+    /// Before, and after if it follows a colon. May be repeated.
     #[arg(long, value_name = "LEVEL=S[:S]")]
     sigma2: Vec<String>,
 
-    /// The attributes whose cells are looked at, separated by commas; all of the table's unless given
+    /// The attributes whose cells are looked at
+    ///
+    /// Separated by commas; all of the table's unless given.
     #[arg(long, value_name = "A")]
     by: Option<String>,
 
@@ -68,15 +77,21 @@ pub struct Arguments {
     #[arg(long, value_name = "N,N,…", default_value = "0,1,10,100,1000")]
     bands: String,
 
-    /// The level whose cells and bands are shown; the smallest units unless given
+    /// The level whose cells and bands are shown
+    ///
+    /// The smallest units unless given.
     #[arg(long, value_name = "L")]
     level: Option<String>,
 
-    /// For `calibrated`: all levels alike (overall), or each by itself (level)
+    /// All levels calibrated alike, or each
+    ///
+    /// All alike (overall), or each level by itself (level).
     #[arg(long, value_enum, default_value_t = Scope::Overall, hide_possible_values = true)]
     scope: Scope,
 
-    /// For `calibrated`: the delta of the promise; that of the allocation unless given
+    /// The delta of the promise, for `calibrated`
+    ///
+    /// That of the allocation unless given.
     #[arg(long, value_name = "D", allow_hyphen_values = true)]
     delta: Option<String>,
 
@@ -84,7 +99,9 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE.toml")]
     schema: Option<String>,
 
-    /// Draws the noise so many times besides, and shows the means with intervals of 95 %
+    /// Draws the noise so many times besides
+    ///
+    /// Means with intervals of 95 % stand beside what is expected.
     #[arg(long, value_name = "K", default_value = "0", allow_hyphen_values = true)]
     trials: String,
 
@@ -204,7 +221,9 @@ impl Arguments {
             let of = |allocation: Option<&Allocation>| {
                 let found =
                     allocation.and_then(|a| Some((a, a.levels().iter().find(|l| l.name == level.name)?)));
-                found.map(|(allocation, level)| self.variance(allocation, level)).transpose()
+                found
+                    .map(|(allocation, level)| source::variance(allocation, level, self.query.as_deref()))
+                    .transpose()
             };
             let pair = match given {
                 Some(Direct { before, after: Some(after), .. }) => Some((before.clone(), after.clone())),
@@ -246,30 +265,6 @@ impl Arguments {
         let unknown = |level: &&Level| !schema.levels().iter().any(|l| l.name == level.name);
         let left_out = before.map_or(&[][..], |b| b.levels()).iter().filter(unknown);
         Ok((noises, left_out.map(|level| level.name.clone()).collect()))
-    }
-
-    /// The noise of a level: that of the named query, or of all.
-    fn variance(&self, allocation: &Allocation, level: &Level) -> Result<Rational, Failure> {
-        let name = |query: usize| allocation.queries()[query].name.as_str();
-        let names: Vec<&str> = level.measurements.iter().map(|m| name(m.query)).collect();
-        let mut measurements = level.measurements.iter();
-        if let Some(wanted) = &self.query {
-            return match measurements.find(|m| name(m.query) == wanted) {
-                Some(found) => Ok(found.noise.sigma2().clone()),
-                None => Err(Failure::usage(
-                    format!("--query: `{wanted}` is not asked at level `{}`", level.name),
-                    format!("it asks {}", names.join(", ")),
-                )),
-            };
-        }
-        let first = measurements.next().expect("a level has a query").noise.sigma2();
-        if measurements.all(|m| m.noise.sigma2() == first) {
-            return Ok(first.clone());
-        }
-        Err(Failure::usage(
-            format!("level `{}`: its queries have different noise", level.name),
-            format!("name one with --query: {}", names.join(", ")),
-        ))
     }
 
     /// The level whose cells and bands are shown.

@@ -364,9 +364,23 @@ fn help_and_version_are_data() {
         assert!(stdout(&help).lines().all(|line| line.chars().count() <= 100), "{}", stdout(&help));
     };
     fits(&["--help"]);
-    for command in
-        ["account", "certificate", "calibrate", "curve", "tradeoff", "compare", "presets", "preset"]
-    {
+    for command in [
+        "account",
+        "certificate",
+        "calibrate",
+        "curve",
+        "tradeoff",
+        "compare",
+        "presets",
+        "preset",
+        "measure",
+        "sample",
+        "utility",
+        "regress",
+        "interval",
+        "synthesize",
+        "reproduce",
+    ] {
         fits(&[command, "--help"]);
         fits(&[command, "-h"]);
     }

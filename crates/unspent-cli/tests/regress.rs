@@ -292,7 +292,7 @@ fn noise_is_that_of_the_level_and_query_that_were_asked_for() {
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(
         message.starts_with(
-            "error: the queries of level `State` have unlike noise\nhint: pick one: --query Q, of "
+            "error: level `State`: its queries have different noise\nhint: name one with --query: "
         ),
         "{message}"
     );
@@ -310,7 +310,7 @@ fn noise_is_that_of_the_level_and_query_that_were_asked_for() {
     let output = run(&place, &["t.csv", "--query", "age"]);
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(
-        message.starts_with("error: --query: `age` is not one of age_18_64_116 * relgq_4_groups, "),
+        message.starts_with("error: --query: `age` is not asked at level `State`\nhint: it asks age_18_64_116 * relgq_4_groups, "),
         "{message}"
     );
     // The paper's Table 1 at another delta would be another noise.

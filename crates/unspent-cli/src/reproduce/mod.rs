@@ -38,12 +38,12 @@ use study::{Study, Verdict};
     verbatim_doc_comment,
     after_long_help = "\
 The paper is Su, Su and Wang, The 2020 US Decennial Census is more private than you (might) think,
-PNAS 2025. No network is used and no data are needed. What depends on data is computed on a made-up population, and labelled so,
-unless --table and --s1501 name real ones.
+PNAS 2025. No network is used and no data are needed. What depends on data is computed on a made-
+up population, and labelled so, unless --table and --s1501 name real ones.
 
 Examples:
   unspent reproduce --out paper
-  unspent reproduce --out paper --table blocks.csv --schema examples/blocks.toml --s1501 states.csv --s1501 tracts.csv"
+  unspent reproduce --out paper --table blocks.csv --schema blocks.toml --s1501 states.csv"
 )]
 pub struct Arguments {
     /// The directory to write
@@ -54,7 +54,9 @@ pub struct Arguments {
     #[arg(long)]
     force: bool,
 
-    /// A table of counts, as for `unspent measure`, with levels named as in the paper (Tract and Block group will do)
+    /// A table of counts, as for `unspent measure`
+    ///
+    /// Its levels are named as in the paper; Tract and Block group will do.
     #[arg(long, value_name = "TABLE")]
     table: Option<String>,
 
@@ -62,7 +64,9 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE.toml")]
     schema: Option<String>,
 
-    /// A table S1501 of the American Community Survey, as for `unspent regress`; may be repeated
+    /// A table S1501, as for `unspent regress`
+    ///
+    /// May be repeated.
     #[arg(long, value_name = "FILE.csv")]
     s1501: Vec<String>,
 
