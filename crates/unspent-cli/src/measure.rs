@@ -185,7 +185,8 @@ impl Arguments {
         let threads = self.noise.threads()?;
         let delta = self.delta.as_deref().map(Delta::parse).transpose()?;
         let neighbours = self.neighbours.as_deref().map(Neighbours::parse).transpose()?;
-        let target = PathBuf::from(&self.out);
+        // Without a dot at the end, which could not be renamed to.
+        let target: PathBuf = Path::new(&self.out).components().collect();
         if directory::check("--out", &target)? {
             return Err(Failure::usage(
                 format!("--out: `{}` exists already", target.display()),

@@ -7,7 +7,7 @@ use unspent::allocation::{Level, Schema};
 use unspent::utility::{
     Estimate, Evaluation, Expected, Group, LevelErrors, LevelNoise, NOT_PRIVATE, Pair, Question, Utility,
 };
-use unspent::{Allocation, Delta, Error, Rational, Round};
+use unspent::{Allocation, Delta, Error, Neighbours, Rational, Round};
 
 use crate::Failure;
 use crate::calibrate::{self, Scope};
@@ -54,6 +54,10 @@ pub struct Arguments {
     /// A preset or a file, or `calibrated`: the same allocation, spending what it promises.
     #[arg(long, value_name = "PRESET|FILE", default_value = "calibrated")]
     after: String,
+
+    /// For tables of budgets (.csv): bounded or add-remove
+    #[arg(long, value_name = "N")]
+    neighbours: Option<String>,
 
     /// The query whose noise is a level's
     ///
@@ -135,6 +139,11 @@ impl Arguments {
             path.as_ref().map(|path| Target::new(flag, path, &["svg", "png"], self.force)).transpose()
         };
         let (plot, plot_cells) = (picture("--plot", &self.plot)?, picture("--plot-cells", &self.plot_cells)?);
+        let neighbours = self.neighbours.as_deref().map(Neighbours::parse).transpose()?;
+        // The flag is for those that need it.
+        let allocation = |name: &str| {
+            source::allocation(name, neighbours.filter(|_| name.to_lowercase().ends_with(".csv")))
+        };
         let mut direct: Vec<Direct> = vec![];
         for text in &self.sigma2 {
             let given = Direct::parse(text)?;
@@ -144,7 +153,7 @@ impl Arguments {
             }
             direct.push(given);
         }
-        let before = self.before.as_deref().map(|name| source::allocation(name, None)).transpose()?;
+        let before = self.before.as_deref().map(allocation).transpose()?;
         let Some(schema) = source::schema(&self.table, self.schema.as_deref(), before.as_ref())? else {
             return Err(Failure::usage(
                 format!("{}: nothing says how the table is read", self.table),
@@ -158,7 +167,7 @@ impl Arguments {
                 let promise = calibrate::stated(before, delta.as_ref(), each_level)?;
                 Some(before.calibrate(&promise, each_level, delta.as_ref())?.allocation)
             }
-            (Some(_), name) => Some(source::allocation(name, None)?),
+            (Some(_), name) => Some(allocation(name)?),
         };
         let (noises, left_out) = self.noises(&schema, before.as_ref(), after.as_ref(), &direct)?;
         let by = match &self.by {

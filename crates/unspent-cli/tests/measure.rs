@@ -221,7 +221,7 @@ impl Quiet for Output {
 #[test]
 fn the_manifest_says_what_was_released() {
     let place = with_blocks("manifest", 500);
-    let text = succeeds(&place.run(&measure("noisy", &[])));
+    let text = succeeds(&place.run(&measure("noisy/.", &[])));
     assert!(!text.contains("NOT PRIVATE"));
     let noisy = place.0.join("noisy");
     let manifest = json(&noisy.join("manifest.json"));

@@ -82,7 +82,8 @@ const GENERATOR: &str = "<meta name=\"generator\" content=\"unspent reproduce\">
 impl Arguments {
     /// Checks, computes and writes.
     pub fn run(&self) -> Result<(), Failure> {
-        let target = PathBuf::from(&self.out);
+        // Without a dot at the end, which could not be renamed to.
+        let target: PathBuf = Path::new(&self.out).components().collect();
         self.check(&target)?;
         let unfinished = Unfinished::create(&target)?;
         let study = self.compute(unfinished.path(), &target)?;
