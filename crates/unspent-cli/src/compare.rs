@@ -56,10 +56,7 @@ impl Arguments {
     pub fn run(&self) -> Result<(), Failure> {
         let delta = self.delta.as_deref().map(Delta::parse).transpose()?;
         let neighbours = self.neighbours.as_deref().map(Neighbours::parse).transpose()?;
-        let read = |name: &String| {
-            let is_table = name.to_lowercase().ends_with(".csv");
-            source::allocation(name, neighbours.filter(|_| is_table)).map(Release::from)
-        };
+        let read = |name: &String| source::allocation_among(name, neighbours).map(Release::from);
         let comparison = Comparison::new(&read(&self.first)?, &read(&self.second)?, delta.as_ref())?;
         output::print(&match self.format {
             Format { json: true, .. } => output::json(&comparison),

@@ -20,6 +20,7 @@ mod grid;
 mod interval;
 mod measure;
 mod measurements;
+mod noise;
 mod output;
 mod plot;
 mod presets;

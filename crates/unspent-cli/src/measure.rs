@@ -6,7 +6,6 @@
 //! ```
 
 use std::fs;
-use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -17,18 +16,19 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use clap::Args;
 use serde::Serialize;
 use unspent::measure::{Batch, Noises, Plan, Tabulation};
-use unspent::sampler::{Draws, Key};
-use unspent::{Allocation, Certificate, Delta, Error, Neighbours, Release};
+use unspent::sampler::Draws;
+use unspent::{Allocation, Certificate, Delta, Neighbours, Release};
 
 use crate::Failure;
 use crate::certificate;
 use crate::directory::{self, Unfinished};
 use crate::document::{Document, Table as Lines};
 use crate::measurements::Writer;
+use crate::noise::NoiseArguments;
 use crate::output;
 use crate::progress::Progress;
 use crate::source;
-use crate::table::{Table, Wanted};
+use crate::table::Table;
 
 /// Adds exact discrete Gaussian noise to a table of counts, as an allocation says.
 ///
@@ -82,45 +82,6 @@ pub struct Arguments {
 
     #[command(flatten)]
     noise: NoiseArguments,
-}
-
-/// Where noise comes from.
-#[derive(Args)]
-pub struct NoiseArguments {
-    /// How many threads; as many as there are cores unless given
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
-    threads: Option<String>,
-
-    /// Noise that anyone can repeat: for tests and demonstrations
-    #[arg(long, value_name = "SEED", allow_hyphen_values = true)]
-    not_private_seed: Option<String>,
-}
-
-impl NoiseArguments {
-    /// How many threads.
-    pub fn threads(&self) -> Result<NonZeroUsize, Failure> {
-        let Some(text) = &self.threads else {
-            return Ok(thread::available_parallelism().unwrap_or(NonZeroUsize::MIN));
-        };
-        let threads = text.parse().ok().filter(|n: &NonZeroUsize| n.get() <= 1_024);
-        threads.ok_or_else(|| {
-            Error::input("--threads", text, "a whole number between 1 and 1024", "leave it out for all cores")
-                .into()
-        })
-    }
-
-    /// The key, and what to say of it if it is not private.
-    pub fn key(&self) -> Result<(Key, Option<String>), Failure> {
-        let Some(text) = &self.not_private_seed else { return Ok((Key::from_os()?, None)) };
-        let seed: u64 = text.parse().map_err(|_| {
-            let hint = "leave it out for private noise";
-            Error::input("--not-private-seed", text, "a whole number between 0 and 2^64 − 1", hint)
-        })?;
-        let warning =
-            format!("NOT PRIVATE: the noise was made from the fixed seed {seed}, and can be taken off again");
-        let _ = writeln!(io::stderr(), "warning: {warning}");
-        Ok((Key::not_private(seed), Some(warning)))
-    }
 }
 
 /// What the certificate rests on, and no program can check.
@@ -199,21 +160,17 @@ impl Arguments {
         }
         let plan = Plan::new(&allocation)?;
         let certificate = Certificate::new(&Release::new(vec![allocation.clone()])?, delta.as_ref(), None)?;
-        let table =
-            Table::open(&self.table, &Wanted { codes: plan.code_columns(), counts: plan.count_columns() })?;
+        let table = Table::open(&self.table, &plan)?;
         let unfinished = Unfinished::create(&target)?;
         let (key, warning) = self.noise.key()?;
         let started = now();
         let run = Run::new(&plan, &target, unfinished.path(), &allocation, warning.as_deref())?;
         let rows = run.measure(table, Noises::new(&plan, &key)?, threads)?;
-        let name = Path::new(&self.table)
-            .file_name()
-            .map_or_else(|| "stdin".into(), |n| n.to_string_lossy().into_owned());
         let manifest = Manifest {
             program: "unspent",
             version: env!("CARGO_PKG_VERSION"),
             allocation: allocation.name(),
-            table: if self.table == "-" { "stdin".into() } else { name },
+            table: if self.table == "-" { "stdin".into() } else { source::file_name(&self.table) },
             rows,
             private: key.is_private(),
             warning: warning.as_ref(),

@@ -15,7 +15,7 @@ use unspent::{Allocation, Delta, Error, Promise, Rational, Round};
 use crate::Failure;
 use crate::decimal::{self, READABLE};
 use crate::document::{Document, Table};
-use crate::measure::NoiseArguments;
+use crate::noise::NoiseArguments;
 use crate::output::{self, Format};
 use crate::source;
 

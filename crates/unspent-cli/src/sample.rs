@@ -16,7 +16,7 @@ use unspent::sampler::{Noise, Sampler};
 use unspent::{Error, Rational};
 
 use crate::Failure;
-use crate::measure::NoiseArguments;
+use crate::noise::NoiseArguments;
 use crate::output::{self, Target};
 
 /// Exact discrete Gaussian noise, one integer a line.

@@ -39,7 +39,6 @@ impl Source {
                 "for example: unspent certificate pl94-persons-us-2020; `unspent presets` lists the presets",
             ));
         }
-        let is_table = |name: &String| name.to_lowercase().ends_with(".csv");
         let allocations: Result<Vec<Allocation>> = names
             .iter()
             .map(|name| {
@@ -69,6 +68,15 @@ pub fn allocation(name: &str, neighbours: Option<Neighbours>) -> Result<Allocati
     }
 }
 
+/// Reads one of several, to which the neighbours apply if it is a table that needs them.
+pub fn allocation_among(name: &str, neighbours: Option<Neighbours>) -> Result<Allocation> {
+    allocation(name, neighbours.filter(|_| is_table(name)))
+}
+
+fn is_table(name: &str) -> bool {
+    name.to_lowercase().ends_with(".csv")
+}
+
 /// How a table is read: as `schema` says, as the allocation says, or as a file beside the table says that is called like it.
 pub fn schema(table: &str, schema: Option<&str>, allocation: Option<&Allocation>) -> Result<Option<Schema>> {
     if let Some(path) = schema {
@@ -79,6 +87,25 @@ pub fn schema(table: &str, schema: Option<&str>, allocation: Option<&Allocation>
     }
     let beside = Path::new(table).with_extension("toml");
     if table != "-" && beside.is_file() { Schema::read(&beside).map(Some) } else { Ok(None) }
+}
+
+/// The same, where nothing else can be done without.
+pub fn needed_schema(
+    table: &str,
+    path: Option<&str>,
+    allocation: Option<&Allocation>,
+) -> std::result::Result<Schema, Failure> {
+    schema(table, path, allocation)?.ok_or_else(|| {
+        Failure::usage(
+            format!("{table}: nothing says how the table is read"),
+            "name a file with a [table], --schema; `unspent synthesize` makes a table with one beside it",
+        )
+    })
+}
+
+/// A file without its path.
+pub fn file_name(path: &str) -> String {
+    Path::new(path).file_name().map_or_else(|| path.into(), |name| name.to_string_lossy().into_owned())
 }
 
 /// The noise of a level: that of the named query, or of all if they have the same.

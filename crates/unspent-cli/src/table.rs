@@ -10,7 +10,7 @@ use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
-use unspent::measure::parse_count;
+use unspent::measure::{Plan, parse_count};
 
 use crate::Failure;
 use crate::progress::Progress;
@@ -18,15 +18,7 @@ use crate::progress::Progress;
 /// Rows that are read from Parquet at a time.
 const BATCH: usize = 8_192;
 
-/// Which columns are wanted.
-pub struct Wanted<'w> {
-    /// Texts.
-    pub codes: &'w [String],
-    /// Integers.
-    pub counts: &'w [String],
-}
-
-/// A table that was opened and has all the columns that are wanted.
+/// A table that was opened and has all the columns of a plan.
 pub struct Table {
     name: String,
     kind: Kind,
@@ -37,7 +29,7 @@ enum Kind {
     Parquet { reader: SerializedFileReader<File>, columns: Columns },
 }
 
-/// Where the columns that are wanted are.
+/// Where the columns of a plan are.
 struct Columns {
     codes: Vec<usize>,
     counts: Vec<usize>,
@@ -46,9 +38,9 @@ struct Columns {
 
 impl Table {
     /// Opens a table: CSV from stdin for `-`, Parquet if the name ends so, CSV otherwise.
-    pub fn open(path: &str, wanted: &Wanted<'_>) -> Result<Table, Failure> {
+    pub fn open(path: &str, plan: &Plan) -> Result<Table, Failure> {
         if path == "-" {
-            return Table::csv("stdin".into(), Box::new(io::stdin()), None, wanted);
+            return Table::csv("stdin".into(), Box::new(io::stdin()), None, plan);
         }
         let failed = |error: &io::Error| {
             let hint = match error.kind() {
@@ -64,18 +56,13 @@ impl Table {
             return Err(Failure::usage(format!("{path}: is a directory"), "name a table: CSV or Parquet"));
         }
         if Path::new(path).extension().is_some_and(|e| e.eq_ignore_ascii_case("parquet")) {
-            return Table::parquet(path.into(), file, wanted);
+            return Table::parquet(path.into(), file, plan);
         }
         let bytes = metadata.is_file().then_some(metadata.len());
-        Table::csv(path.into(), Box::new(file), bytes, wanted)
+        Table::csv(path.into(), Box::new(file), bytes, plan)
     }
 
-    fn csv(
-        name: String,
-        source: Box<dyn Read>,
-        bytes: Option<u64>,
-        wanted: &Wanted<'_>,
-    ) -> Result<Table, Failure> {
+    fn csv(name: String, source: Box<dyn Read>, bytes: Option<u64>, plan: &Plan) -> Result<Table, Failure> {
         let mut reader = ReaderBuilder::new().buffer_capacity(1 << 20).from_reader(source);
         let heads = reader.byte_headers().map_err(|e| broken(&name, &e))?.clone();
         let mut names = vec![];
@@ -97,15 +84,15 @@ impl Table {
         {
             return Err(Failure::usage(format!("{name}:1: is one column"), "separate columns with commas"));
         }
-        let columns = Columns::find(&name, names, wanted)?;
+        let columns = Columns::find(&name, names, plan)?;
         Ok(Table { name, kind: Kind::Csv { reader, columns, bytes } })
     }
 
-    fn parquet(name: String, file: File, wanted: &Wanted<'_>) -> Result<Table, Failure> {
+    fn parquet(name: String, file: File, plan: &Plan) -> Result<Table, Failure> {
         let reader = SerializedFileReader::new(file).map_err(|e| no_parquet(&name, &e))?;
         let schema = reader.metadata().file_metadata().schema_descr();
         let names = schema.columns().iter().map(|c| c.path().string()).collect();
-        let columns = Columns::find(&name, names, wanted)?;
+        let columns = Columns::find(&name, names, plan)?;
         let check = |at: usize, code: bool| {
             use ConvertedType::{ENUM, INT_8, INT_16, INT_32, INT_64, NONE, UINT_8, UINT_16, UTF8};
             let column = schema.column(at);
@@ -154,7 +141,7 @@ impl Table {
 }
 
 impl Columns {
-    fn find(table: &str, names: Vec<String>, wanted: &Wanted<'_>) -> Result<Columns, Failure> {
+    fn find(table: &str, names: Vec<String>, plan: &Plan) -> Result<Columns, Failure> {
         let find = |name: &String| {
             let mut places = names.iter().enumerate().filter(|(_, n)| *n == name).map(|(at, _)| at);
             match (places.next(), places.next()) {
@@ -173,8 +160,8 @@ impl Columns {
                 }
             }
         };
-        let codes = wanted.codes.iter().map(find).collect::<Result<_, _>>()?;
-        let counts = wanted.counts.iter().map(find).collect::<Result<_, _>>()?;
+        let codes = plan.code_columns().iter().map(find).collect::<Result<_, _>>()?;
+        let counts = plan.count_columns().iter().map(find).collect::<Result<_, _>>()?;
         Ok(Columns { codes, counts, names })
     }
 }

@@ -13,12 +13,12 @@ use crate::Failure;
 use crate::calibrate::{self, Scope};
 use crate::decimal;
 use crate::document::{Document, Table as Lines};
-use crate::measure::NoiseArguments;
+use crate::noise::NoiseArguments;
 use crate::output::{self, Format, Target};
 use crate::plot::{self, Axis, Bar, Figure, Panel, Role, Series};
 use crate::progress::Progress;
 use crate::source;
-use crate::table::{Table, Wanted};
+use crate::table::Table;
 
 /// What noise does to a table of counts: errors by level, cell and size.
 ///
@@ -140,10 +140,7 @@ impl Arguments {
         };
         let (plot, plot_cells) = (picture("--plot", &self.plot)?, picture("--plot-cells", &self.plot_cells)?);
         let neighbours = self.neighbours.as_deref().map(Neighbours::parse).transpose()?;
-        // The flag is for those that need it.
-        let allocation = |name: &str| {
-            source::allocation(name, neighbours.filter(|_| name.to_lowercase().ends_with(".csv")))
-        };
+        let allocation = |name: &str| source::allocation_among(name, neighbours);
         let mut direct: Vec<Direct> = vec![];
         for text in &self.sigma2 {
             let given = Direct::parse(text)?;
@@ -154,12 +151,7 @@ impl Arguments {
             direct.push(given);
         }
         let before = self.before.as_deref().map(allocation).transpose()?;
-        let Some(schema) = source::schema(&self.table, self.schema.as_deref(), before.as_ref())? else {
-            return Err(Failure::usage(
-                format!("{}: nothing says how the table is read", self.table),
-                "name a file with a [table], --schema; `unspent synthesize` makes a table with one beside it",
-            ));
-        };
+        let schema = source::needed_schema(&self.table, self.schema.as_deref(), before.as_ref())?;
         let after = match (&before, self.after.as_str()) {
             (None, _) => None,
             (Some(before), "calibrated") => {
@@ -186,9 +178,7 @@ impl Arguments {
         let threads = self.noise.threads()?;
         let key = if trials > 0 { Some(self.noise.key()?.0) } else { None };
         let evaluation = Evaluation::new(question, key.as_ref().map(|key| (key, threads)))?;
-        let plan = evaluation.plan();
-        let wanted = Wanted { codes: plan.code_columns(), counts: plan.count_columns() };
-        let table = Table::open(&self.table, &wanted)?;
+        let table = Table::open(&self.table, evaluation.plan())?;
         let mut progress = Progress::new();
         let found = evaluation.evaluate(|row| table.rows(&mut progress, row))?;
         drop(progress);
@@ -430,7 +420,11 @@ fn simulated(text: &mut Document, found: &Utility) {
     let mut table =
         Lines::new(&["level", "counts are", "noise", "MSE", "simulated", "MAE", "simulated", "inside"]);
     let (mut inside, mut all) = (0, 0);
+    let mut few = vec![];
     for level in &found.levels {
+        if level.all.plain.simulated.is_none() {
+            few.push(level.level.as_str());
+        }
         for cut in [false, true] {
             let pair = of(&level.all, cut);
             let Some(simulated) = &pair.simulated else { continue };
@@ -455,11 +449,16 @@ fn simulated(text: &mut Document, found: &Utility) {
             }
         }
     }
-    text.table(table);
-    text.line("");
-    text.line(format!(
-        "{inside} of {all} intervals contain what is expected; of true ones 95 % do, or more."
-    ));
+    if all > 0 {
+        text.table(table);
+        text.line("");
+        text.line(format!(
+            "{inside} of {all} intervals contain what is expected; of true ones 95 % do, or more."
+        ));
+    }
+    if !few.is_empty() {
+        text.line(format!("Too few draws for an interval, less than a thousand: {}.", few.join(", ")));
+    }
     text.line("");
 }
 

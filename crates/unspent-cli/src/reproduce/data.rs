@@ -13,7 +13,7 @@ use crate::plot::{Axis, Bar, Figure, Panel, Role, Series};
 use crate::progress::Progress;
 use crate::regress;
 use crate::source;
-use crate::table::{Table, Wanted};
+use crate::table::Table;
 use crate::utility;
 
 /// Tables to compute on, instead of made-up data.
@@ -122,12 +122,7 @@ fn errors(
 ) -> Result<(Source, Utility), Failure> {
     let schema = match files.table {
         None => population::schema(),
-        Some(table) => source::schema(table, files.schema, None)?.ok_or_else(|| {
-            Failure::usage(
-                format!("{table}: nothing says how the table is read"),
-                "name a file with a [table], --schema",
-            )
-        })?,
+        Some(table) => source::needed_schema(table, files.schema, None)?,
     };
     let mut noises = vec![];
     for level in schema.levels() {
@@ -159,16 +154,9 @@ fn errors(
         let name = "made-up data (unspent synthesize, 200,000 blocks)".into();
         return Ok((Source { name, made_up: true }, found));
     };
-    let plan = evaluation.plan();
-    let table = Table::open(path, &Wanted { codes: plan.code_columns(), counts: plan.count_columns() })?;
+    let table = Table::open(path, evaluation.plan())?;
     let found = evaluation.evaluate(|row| table.rows(progress, row))?;
-    Ok((Source { name: file_name(path), made_up: false }, found))
-}
-
-fn file_name(path: &str) -> String {
-    std::path::Path::new(path)
-        .file_name()
-        .map_or_else(|| path.into(), |name| name.to_string_lossy().into_owned())
+    Ok((Source { name: source::file_name(path), made_up: false }, found))
 }
 
 /// The name of each geography, the level of the paper whose noise it gets, and its areas.
@@ -194,7 +182,7 @@ fn samples(files: &Files<'_>) -> Result<(Source, Samples), Failure> {
         let level = level.copied().find_map(in_the_paper).unwrap_or("Tract Subset");
         samples.push((file.name(), level, file.sample));
     }
-    let names: Vec<String> = files.surveys.iter().map(|path| file_name(path)).collect();
+    let names: Vec<String> = files.surveys.iter().map(|path| source::file_name(path)).collect();
     Ok((Source { name: names.join(", "), made_up: false }, samples))
 }
 

@@ -1,7 +1,8 @@
 //! Every number of the paper that can be computed, beside what was printed.
 
 use unspent::certificate::Certificate;
-use unspent::residual::{absolute_residual, against_gaussian, largest_difference};
+use unspent::residual::{absolute_residual, largest_difference};
+use unspent::utility::Law;
 use unspent::{
     Allocation, Composition, Conversion, Delta, Epsilon, Magnitude, Promise, Rational, Release, Result, Rho,
     Round, Scope,
@@ -448,8 +449,8 @@ impl Study {
         for simulated in &SIMULATED {
             let before = Study::sigma2(&self.release, simulated.level)?;
             let after = Study::sigma2(&self.by_level, simulated.level)?;
-            let mse = 100.0 * (1.0 - moment(&after, 2)? / moment(&before, 2)?);
-            let mae = 100.0 * (1.0 - moment(&after, 1)? / moment(&before, 1)?);
+            let (before, after) = (Law::new(&before)?.plain(), Law::new(&after)?.plain());
+            let (mse, mae) = (100.0 * (1.0 - after.mse / before.mse), 100.0 * (1.0 - after.mae / before.mae));
             let what = |quantity: &str| format!("{}: reduction of {quantity}, %", simulated.geography);
             let place = ACCURACY;
             for (quantity, published, computed) in [("MSE", simulated.mse, mse), ("MAE", simulated.mae, mae)]
@@ -558,12 +559,6 @@ pub fn rounded_down(percent: f64, decimals: usize) -> String {
 
 fn down(percent: f64) -> String {
     rounded_down(percent, 4)
-}
-
-/// E|X|^k of the noise.
-fn moment(sigma2: &Rational, k: i32) -> Result<f64> {
-    let law = against_gaussian(sigma2, 1, 10_000)?;
-    Ok(law.iter().map(|(x, p, _)| (*x as f64).abs().powi(k) * p).sum())
 }
 
 /// The smallest common factor of six digits for which the first term of δ alone, Q[L > ε], is at most δ.

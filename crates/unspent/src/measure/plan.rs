@@ -122,12 +122,13 @@ impl Plan {
         // What is said of places inside a unit is said of the levels below it in the allocation: they must be below in the table.
         let descends = plan.levels.is_sorted_by(|above, below| above.depth < below.depth);
         if allocation.is_nested() && !descends {
-            let names = |levels: Vec<&str>| levels.join(", ");
+            let ours: Vec<&str> = plan.levels.iter().map(|l| l.name.as_str()).collect();
+            let theirs: Vec<&str> = schema.levels().iter().map(|l| l.name.as_str()).collect();
             return Err(Error::stated(
                 format!(
                     "the levels of the allocation, {}, come in another order than those of the table, {}",
-                    names(allocation.levels().iter().map(|l| l.name.as_str()).collect()),
-                    names(schema.levels().iter().map(|l| l.name.as_str()).collect())
+                    ours.join(", "),
+                    theirs.join(", ")
                 ),
                 "give both from the largest areas to the smallest; or say nested = false, and nothing is said of places",
             ));

@@ -29,7 +29,6 @@ pub struct Tabulation<'p> {
 }
 
 /// A code, and the orders in which all codes of its level have come so far.
-#[derive(Default)]
 struct LastCode {
     code: String,
     by_letters: bool,
@@ -73,12 +72,6 @@ impl<'p> Tabulation<'p> {
             rows: 0,
             limit: BATCH,
         }
-    }
-
-    /// How many rows there were.
-    #[must_use]
-    pub fn rows(&self) -> u64 {
-        self.rows
     }
 
     /// Adds a row: its codes and counts, in the order of the plan's columns. Batches that are full go to `full`.
