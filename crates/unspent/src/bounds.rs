@@ -170,9 +170,16 @@ impl Magnitude {
         Magnitude::from_parts(x, 0)
     }
 
+    /// The mantissa, in `[1, 2)` or 0, and the exponent of two.
+    #[must_use]
+    pub fn parts(self) -> (f64, i64) {
+        (self.mantissa, self.exponent)
+    }
+
     /// Exactly `x·2^exponent`, for finite `x ≥ 0`.
-    pub(crate) fn from_parts(x: f64, exponent: i64) -> Magnitude {
-        debug_assert!(x.is_finite() && x >= 0.0, "{x}");
+    #[must_use]
+    pub fn from_parts(x: f64, exponent: i64) -> Magnitude {
+        assert!(x.is_finite() && x >= 0.0, "{x}");
         if x == 0.0 {
             return Magnitude::ZERO;
         }

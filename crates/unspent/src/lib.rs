@@ -20,10 +20,11 @@ pub mod certificate;
 pub mod comparison;
 pub mod composition;
 pub mod curve;
+pub mod dominating;
 pub mod exact;
 pub mod measure;
 pub mod mechanism;
-mod parallel;
+pub mod parallel;
 pub mod population;
 mod profile;
 pub mod release;
@@ -51,6 +52,8 @@ pub mod theory {
     pub mod rounding {}
     #[doc = include_str!("../theory/tradeoff.md")]
     pub mod tradeoff {}
+    #[doc = include_str!("../theory/dominating.md")]
+    pub mod dominating {}
     #[doc = include_str!("../theory/residual.md")]
     pub mod residual {}
     #[doc = include_str!("../theory/sampler.md")]
@@ -64,6 +67,7 @@ pub use certificate::Certificate;
 pub use comparison::Comparison;
 pub use composition::{Composition, Delta, Epsilon, Group};
 pub use curve::{Curve, TradeoffCurve};
+pub use dominating::DominatingLaw;
 pub use error::{Error, Excerpt, Result};
 pub use exact::Rational;
 pub use mechanism::{DiscreteGaussian, Gaussian, Mechanism};

@@ -1,0 +1,244 @@
+//! A law of the privacy loss on a grid that dominates a composition's, for accountants that go on with one.
+//!
+//! Accountants of the field compose *privacy loss distributions*: masses `q_j` at the losses `jh` of a grid, under Q, with some
+//! mass at infinity, from which `δ'(ε) = q_∞ + Σ_j q_j (1 − e^{ε−jh})₊`. As a function of `x = e^ε` that is linear
+//! between the points of the grid, and the δ of a composition is convex: so `δ' ≥ δ` at the points of the grid makes `δ' ≥ δ`
+//! everywhere, and what dominates in this sense still does after composing both with anything else
+//! (`theory/dominating.md`, D1 and D2).
+//!
+//! From the top down, each mass is the least that lifts δ' to δ at the next point of the grid. With
+//! `b_k = Σ_{j>k} q_j e^{(k−j)h}`,
+//!
+//! ```text
+//! b_k = e^{−h}(b_{k+1} + q_{k+1}),    δ'(kh) = δ'((k+1)h) + (e^h − 1)·b_k :
+//! ```
+//!
+//! sums of positive terms, rounded down, so that what was lifted high enough is high enough.
+
+use crate::bounds::Round;
+use crate::composition::{Composition, Delta};
+use crate::error::{Error, Result};
+use crate::exact::Rational;
+use crate::float::{self, FUNCTION, UNIT};
+use crate::parallel;
+use crate::profile::Point;
+
+/// Most points of a grid.
+const MAX_POINTS: f64 = (1u64 << 24) as f64;
+/// Least mass at infinity that may be asked for: sums of such are still far from underflow.
+const LEAST_TAIL: f64 = 1e-280;
+
+/// A law of the privacy loss that dominates a composition's: a pessimistic privacy loss distribution.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DominatingLaw {
+    /// The distance of the losses.
+    pub interval: f64,
+    /// The lowest loss, in intervals.
+    pub lowest: i64,
+    /// The mass at every loss from the lowest on.
+    pub masses: Vec<f64>,
+    /// The mass at infinity.
+    pub infinite: f64,
+}
+
+impl Composition {
+    /// Masses on the multiples of `interval` that dominate the composition, with about `tail` at infinity.
+    ///
+    /// # Guarantee
+    /// δ of the law is at least δ of the composition at every ε, positive or negative, also if its sum is evaluated in
+    /// double precision in any order.
+    ///
+    /// ```
+    /// use unspent::{Composition, Delta, DiscreteGaussian, Epsilon};
+    /// let release = Composition::new([(DiscreteGaussian::parse("5", "1")?, 10)])?;
+    /// let law = release.dominating_law(1e-3, &Delta::parse("1e-15")?)?;
+    /// let above = |epsilon: f64| -> f64 {
+    ///     let losses = (law.lowest..).map(|k| k as f64 * law.interval);
+    ///     law.infinite + losses.zip(&law.masses).map(|(l, q)| q * (1.0 - (epsilon - l).exp()).max(0.0)).sum::<f64>()
+    /// };
+    /// let delta = release.delta(&Epsilon::parse("6")?)?.to_f64();
+    /// assert!(delta.lower() <= above(6.0) && above(6.0) < 1.00001 * delta.upper());
+    /// # Ok::<(), unspent::Error>(())
+    /// ```
+    pub fn dominating_law(&self, interval: f64, tail: &Delta) -> Result<DominatingLaw> {
+        let step = Rational::from_f64("interval", interval)?;
+        let range = Rational::power_of_ten(-9)..=Rational::integer(10);
+        let step = step.within("interval", &range, "a distance of losses between 1e-9 and 10")?;
+        let least = tail.value().to_bounds().to_f64().lower();
+        if least < LEAST_TAIL {
+            let allowed = format!("a mass of at least {LEAST_TAIL:e}");
+            return Err(Error::input("tail", tail.value(), allowed, "1e-20 is plenty for most uses"));
+        }
+        let top = (self.epsilon(tail)?.upper() / interval).ceil().max(1.0) + 1.0;
+        let points = 2.0 * top + 1.0;
+        if points > MAX_POINTS {
+            return Err(Error::input(
+                "interval",
+                interval,
+                format!(
+                    "so long that at most {MAX_POINTS} of them cover the losses: {points:e} would be needed"
+                ),
+                "losses that matter are further apart the more budget is spent",
+            ));
+        }
+        let top = top as i64;
+        // What a sum of so many positive terms can lose in any order, a few roundings in each term, and the rounding
+        // of a loss, which counts by its ratio to the distance that it is seen from.
+        let slack = points + 8.0 + 2.0 * top as f64;
+        let indices: Vec<i64> = (0..=top).collect();
+        // δ(kh) and δ(−kh), from above.
+        let deltas: Vec<(f64, f64)> = parallel::map(&indices, |&k| {
+            let at = Point::new(&Rational::integer(k) * &step);
+            let found = self.accountant().delta(&at, self.aim());
+            let complement = found.complement.to_f64().lower();
+            // δ(−ε) = 1 − e^{−ε}(1 − δ(ε)), F2; the exponent is off by a relative 2u at most.
+            let factor = float::down(float::exp(-at.dd.hi), 4.0 + 2.0 * at.dd.hi);
+            let below = (1.0 - (factor * complement).next_down().max(0.0)).next_up();
+            let lifted = |delta: f64| float::up(delta.min(1.0), slack);
+            (lifted(found.delta.upper().to_f64(Round::Up)), lifted(below))
+        });
+        let delta = |k: i64| {
+            let (above, below) = deltas[k.unsigned_abs() as usize];
+            if k >= 0 { above } else { below }
+        };
+        let (grown, shrink) = (float::expm1(interval), float::exp(-interval));
+        // e^h − 1 and e^{−h}, from below.
+        let (grown, shrink) = (float::down(grown, FUNCTION / UNIT), float::down(shrink, FUNCTION / UNIT));
+        let infinite = delta(top);
+        let (mut reached, mut b, mut total) = (infinite, 0.0f64, infinite);
+        let mut masses = vec![0.0; 2 * top as usize + 1];
+        for k in (-top..top).rev() {
+            let goal = delta(k);
+            let after = |mass: f64| {
+                let b = ((b + mass).next_down().max(0.0) * shrink).next_down().max(0.0);
+                (b, (reached + (grown * b).next_down().max(0.0)).next_down())
+            };
+            let mut mass = ((goal - reached) / (grown * shrink) - b).max(0.0);
+            let mut nudge = b.max(mass).max(f64::MIN_POSITIVE) * UNIT;
+            while after(mass).1 < goal {
+                mass += nudge;
+                nudge *= 2.0;
+            }
+            (b, reached) = after(mass);
+            masses[(k + 1 + top) as usize] = mass;
+            total += mass;
+        }
+        // All that is left is at the lowest loss, and no less than that.
+        masses[0] = float::up((1.0 - float::down(total, points)).max(0.0), 1.0);
+        Ok(DominatingLaw { interval, lowest: -top, masses, infinite })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::DominatingLaw;
+    use crate::{Composition, Delta, DiscreteGaussian, Epsilon, Gaussian, Rational};
+
+    fn composition(groups: &[(&str, u64)]) -> Composition {
+        let group = |(sigma2, n): &(&str, u64)| (DiscreteGaussian::parse(sigma2, "1").unwrap(), *n);
+        Composition::new(groups.iter().map(group)).unwrap()
+    }
+
+    fn law(composition: &Composition, interval: f64) -> DominatingLaw {
+        composition.dominating_law(interval, &Delta::parse("1e-20").unwrap()).unwrap()
+    }
+
+    /// As others evaluate it.
+    fn delta(law: &DominatingLaw, epsilon: f64) -> f64 {
+        let terms = law.masses.iter().enumerate().map(|(i, q)| {
+            let loss = (law.lowest + i as i64) as f64 * law.interval;
+            if loss > epsilon { -crate::float::expm1(epsilon - loss) * q } else { 0.0 }
+        });
+        law.infinite + terms.sum::<f64>()
+    }
+
+    /// δ at any real ε, by F2.
+    fn exactly(composition: &Composition, epsilon: f64) -> (f64, f64) {
+        let at = Epsilon::new(Rational::from_f64("epsilon", epsilon.abs()).unwrap()).unwrap();
+        let found = composition.delta(&at).unwrap().to_f64();
+        let mirrored = |delta: f64| 1.0 - crate::float::exp(epsilon) * (1.0 - delta);
+        if epsilon < 0.0 {
+            (mirrored(found.lower()) - 1e-15, mirrored(found.upper()) + 1e-15)
+        } else {
+            (found.lower(), found.upper())
+        }
+    }
+
+    #[test]
+    fn it_dominates_and_is_near() {
+        let cases = [
+            (composition(&[("5", 10)]), 1e-3),
+            (composition(&[("5000", 1890)]), 1e-3),
+            (composition(&[("4", 3), ("6", 10)]), 1e-3),
+            (composition(&[("5.41421", 2), ("6.82843", 3), ("8.24264", 1)]), 0.1),
+            (composition(&[("0.2", 1)]), 0.25),
+            (composition(&[("1000000", 1)]), 1e-5),
+            (
+                Composition::new([(Gaussian::new("2".parse().unwrap(), "1".parse().unwrap()).unwrap(), 3)])
+                    .unwrap(),
+                1e-3,
+            ),
+        ];
+        for (composition, interval) in &cases {
+            let law = law(composition, *interval);
+            assert!(law.masses.iter().all(|q| *q >= 0.0));
+            let total = law.infinite + law.masses.iter().sum::<f64>();
+            assert!((1.0 - 1e-12..1.0 + 1e-6).contains(&total), "{total}");
+            let top = -law.lowest as f64 * interval;
+            for i in -200..=200 {
+                // Off the grid, and on it.
+                for epsilon in
+                    [f64::from(i) / 190.0 * top, (f64::from(i) / 200.0 * top / interval).round() * interval]
+                {
+                    let (lower, upper) = exactly(composition, epsilon);
+                    let above = delta(&law, epsilon);
+                    assert!(above >= lower, "delta({epsilon}) = {above:e} is below {lower:e}");
+                    // A chord is above a convex function by at most the square of the interval, and the tail is cut off.
+                    if *interval <= 1e-3 {
+                        assert!(
+                            above <= 1.01 * upper + 2e-20,
+                            "delta({epsilon}) = {above:e}, exactly {upper:e}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn it_still_dominates_when_composed() {
+        let parts = [composition(&[("5", 4)]), composition(&[("3.7", 3), ("11", 2)])];
+        let both = composition(&[("5", 4), ("3.7", 3), ("11", 2)]);
+        let [a, b] = parts.map(|part| law(&part, 0.01));
+        let mut masses = vec![0.0; a.masses.len() + b.masses.len() - 1];
+        for (i, p) in a.masses.iter().enumerate() {
+            for (j, q) in b.masses.iter().enumerate() {
+                masses[i + j] += p * q;
+            }
+        }
+        let infinite = a.infinite + b.infinite - a.infinite * b.infinite;
+        let composed = DominatingLaw { interval: 0.01, lowest: a.lowest + b.lowest, masses, infinite };
+        for i in 0..100 {
+            let epsilon = 0.17 * f64::from(i);
+            let (lower, upper) = exactly(&both, epsilon);
+            let above = delta(&composed, epsilon);
+            assert!(
+                lower <= above && above <= 1.01 * upper + 1e-19,
+                "{epsilon}: {above:e}, exactly {upper:e}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_grid_must_make_sense() {
+        let tail = Delta::parse("1e-20").unwrap();
+        let release = composition(&[("5", 10)]);
+        for interval in [0.0, -1e-3, 11.0, f64::NAN, f64::INFINITY] {
+            assert!(release.dominating_law(interval, &tail).unwrap_err().is_input());
+        }
+        let error = release.dominating_law(1e-7, &tail).unwrap_err().to_string();
+        assert!(error.starts_with("interval: `0.0000001` is not so long that at most 16777216"), "{error}");
+        let error = release.dominating_law(1e-3, &Delta::parse("1e-300").unwrap()).unwrap_err().to_string();
+        assert!(error.contains("is not a mass of at least 1e-280"), "{error}");
+    }
+}
