@@ -1,13 +1,29 @@
-# `make test` is all a fresh machine with a Rust toolchain needs; the rest is for those who change things.
+# `make test` is all a fresh machine with a Rust toolchain and Python needs; the rest is for those who change things.
 
-.PHONY: test check bench browser gallery oracle oracle-certificates oracle-reference
+.PHONY: test test-rust test-python check bench peers browser gallery oracle oracle-certificates oracle-reference
 
 # Everything but the bench that compiles OpenDP to measure against.
 WORKSPACE = --workspace --exclude unspent-bench-noise
 
-# Unit, integration, command-line and documentation tests.
-test:
-	cargo test $(WORKSPACE) --locked
+test: test-rust test-python
+
+# Unit, integration, command-line and documentation tests. The Python package can only be loaded by Python.
+test-rust:
+	cargo test $(WORKSPACE) --exclude unspent-py --locked
+
+# The wheel, built and installed into a virtual environment of its own, and its tests.
+PYTHON = target/python-venv/bin/python
+
+target/python-venv/installed: crates/unspent-py/requirements.txt
+	python3 -m venv target/python-venv
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check -r crates/unspent-py/requirements.txt
+	touch $@
+
+test-python: target/python-venv/installed
+	rm -rf target/wheels
+	$(PYTHON) -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir target/wheels .
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall target/wheels/unspent-*.whl
+	$(PYTHON) -m pytest --quiet
 
 # What the test of the report's page needs besides: Debian's Chromium, if there is none and it may be installed, and
 # the driver from npm. Without them that one test is skipped, by name.
@@ -24,7 +40,9 @@ gallery:
 		target/gallery/figures/overall-curve.svg docs/
 
 # Formatting, lints and documentation, warnings denied.
-check:
+check: target/python-venv/installed
+	$(PYTHON) -m ruff format --check --quiet
+	$(PYTHON) -m ruff check --quiet
 	cargo fmt --all --check
 	cargo clippy $(WORKSPACE) --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc $(WORKSPACE) --no-deps --document-private-items --locked
@@ -34,6 +52,10 @@ check:
 bench:
 	cargo bench -p unspent --bench accountant
 	cargo bench -p unspent-bench-noise
+
+# Other accountants on the same problems, side by side: docs/benchmarks.md. Takes some twenty minutes.
+peers:
+	python3 benchmarks/peers/run.py
 
 # The long search: fresh random compositions from the high-precision oracle against the bounds.
 # SEED and PAIRS may be given. Takes some fifteen minutes.

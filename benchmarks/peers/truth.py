@@ -179,13 +179,15 @@ def without_lattice(composition, deltas, s=Fraction(1, 10**7)):
 
 
 def check_smoothing():
-    """The smoothing bound, with a coarse s, around what the lattice gives."""
-    from oracle import Composition
+    """The smoothing bound, with a coarse s, must enclose delta where the lattice says it is."""
+    from oracle import Composition, ball, precision
     composition = Composition([(sigma2, count, 1) for sigma2, count in PROBLEMS[0].groups])
-    deltas = [Fraction(delta) for delta in DELTAS]
-    for delta, (lower, upper) in without_lattice(composition, deltas, Fraction(1, 500))[1].items():
-        exact = on_lattice(composition, delta)
-        assert lower < exact[0] and exact[1] < upper, (delta, lower, upper, exact)
+    exact = {delta: on_lattice(composition, Fraction(delta))[0] for delta in DELTAS}
+    smoothed = Smoothed(composition, float(max(exact.values())), float(DELTAS[-1]), Fraction(1, 20))
+    for delta, epsilon in exact.items():
+        lower, upper = smoothed.delta(epsilon)
+        with precision(smoothed.bits):
+            assert lower < ball(Fraction(delta)) < upper, (delta, lower, upper)
 
 
 def outward(lower, upper, places=24):

@@ -129,17 +129,14 @@ impl Arguments {
     }
 }
 
-/// The promise that the allocation states, as an epsilon or by a conversion.
+/// The promise that the allocation states.
 pub fn stated(allocation: &Allocation, delta: Option<&Delta>, each_level: bool) -> Result<Promise, Failure> {
-    match (allocation.epsilon(), allocation.conversion()) {
-        // An epsilon that is stated is for the whole, and at the allocation's own delta.
-        (Some(epsilon), _) if delta.is_none() && !each_level => Ok(Promise::Epsilon(epsilon.clone())),
-        (_, Some(conversion)) => Ok(Promise::Published(conversion)),
-        (_, None) => Err(Failure::usage(
+    Promise::stated(allocation, delta, each_level).ok_or_else(|| {
+        Failure::usage(
             "no promise: the allocation does not say what was published",
             "add --epsilon E, --published bun-steinke or --published canonne-kamath-steinke",
-        )),
-    }
+        )
+    })
 }
 
 /// A path may have anything in it.

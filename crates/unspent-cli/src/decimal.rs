@@ -2,10 +2,7 @@
 
 use unspent::{Rational, Round};
 
-/// Digits of numbers made to be read by people.
-pub const READABLE: u32 = 8;
-/// Digits of numbers made to be read by programs.
-pub const FULL: u32 = 17;
+pub use unspent::report::{FULL, READABLE, padded};
 
 /// The exact value in at most [`FULL`] digits, if it has no more.
 pub fn exact(x: &Rational) -> Option<String> {
@@ -27,14 +24,6 @@ pub fn brief(x: &Rational, round: Round) -> String {
 pub fn equals(x: &Rational) -> String {
     let text = brief(x, Round::Up);
     if text.starts_with('≈') { format!(" {text}") } else { format!(" = {text}") }
-}
-
-/// The same number with its trailing zeros, so that digits stand below digits.
-pub fn padded(number: &str) -> String {
-    let (digits, exponent) = number.find('e').map_or((number, ""), |at| number.split_at(at));
-    let significant = digits.trim_start_matches(['0', '.']).bytes().filter(u8::is_ascii_digit).count();
-    let missing = if digits.contains('.') { (READABLE as usize).saturating_sub(significant) } else { 0 };
-    format!("{digits}{}{exponent}", "0".repeat(missing))
 }
 
 #[cfg(test)]

@@ -61,10 +61,8 @@ impl Composition {
             list.push(Group { mechanism: mechanism.into(), count });
         }
         if list.is_empty() {
-            return Err(Error::input(
-                "composition",
-                "",
-                "a list of at least one mechanism",
+            return Err(Error::stated(
+                "composition: there is no mechanism in it",
                 "a release with no noisy answer promises everything; there is nothing to account for",
             ));
         }

@@ -9,8 +9,19 @@ use crate::bounds::{Bounds, Magnitude, Round};
 use crate::composition::Composition;
 use crate::exact::Rational;
 
+/// Digits of numbers made to be read by people.
+pub const READABLE: u32 = 8;
 /// Digits of numbers made to be read by programs.
-const FULL: u32 = 17;
+pub const FULL: u32 = 17;
+
+/// The same number with its trailing zeros, so that digits stand below digits.
+#[must_use]
+pub fn padded(number: &str) -> String {
+    let (digits, exponent) = number.find('e').map_or((number, ""), |at| number.split_at(at));
+    let significant = digits.trim_start_matches(['0', '.']).bytes().filter(u8::is_ascii_digit).count();
+    let missing = if digits.contains('.') { (READABLE as usize).saturating_sub(significant) } else { 0 };
+    format!("{digits}{}{exponent}", "0".repeat(missing))
+}
 
 /// A non-negative number that was given, or is known to lie between two ends.
 #[derive(Clone, Debug, PartialEq)]

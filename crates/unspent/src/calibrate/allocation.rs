@@ -21,6 +21,18 @@ pub enum Promise {
     Published(Conversion),
 }
 
+impl Promise {
+    /// The promise that an allocation states, as an ε or by a conversion.
+    #[must_use]
+    pub fn stated(allocation: &Allocation, delta: Option<&Delta>, each_level: bool) -> Option<Promise> {
+        match (allocation.epsilon(), allocation.conversion()) {
+            // An ε that is stated is for the whole, and at the allocation's own δ.
+            (Some(epsilon), _) if delta.is_none() && !each_level => Some(Promise::Epsilon(epsilon.clone())),
+            (_, conversion) => conversion.map(Promise::Published),
+        }
+    }
+}
+
 /// An allocation before and after calibration.
 #[derive(Clone, Debug, Serialize)]
 pub struct Recalibration {

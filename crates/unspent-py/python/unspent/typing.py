@@ -1,0 +1,21 @@
+"""What the functions take, for annotations."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unspent._native import DiscreteGaussian, Gaussian
+
+__all__ = ["Array", "Conversion", "Exact", "Mechanism", "Neighbours"]
+
+#: A number, exactly: a str like "100000/9563" or "1e-10" says what it says; a float is the double that it is.
+Exact: TypeAlias = int | float | str | Fraction | Decimal | np.integer[Any] | np.floating[Any]
+#: Numbers in an array, or in anything that NumPy makes one of.
+Array: TypeAlias = NDArray[Any] | Sequence[Exact] | Sequence[Sequence[Exact]]
+Mechanism: TypeAlias = DiscreteGaussian | Gaussian
+Neighbours: TypeAlias = Literal["bounded", "add-remove"]
+Conversion: TypeAlias = Literal["canonne-kamath-steinke", "bun-steinke"]

@@ -1,0 +1,295 @@
+//! Allocations of a budget, published or not.
+
+use std::path::PathBuf;
+
+use pyo3::basic::CompareOp;
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+use unspent::{Conversion, Delta, Epsilon, Neighbours, Preset, Promise, Release, Scope};
+
+use crate::certificate::{self, Certificate, Recalibration};
+use crate::composition::Composition;
+use crate::error::{OrRaise, exception};
+use crate::number::{fraction, rational};
+use crate::work::interruptible;
+
+/// The names of the published allocations, for `preset`.
+///
+/// >>> import unspent
+/// >>> unspent.presets()[0]
+/// 'pl94-persons-us-2020'
+#[pyfunction]
+pub fn presets() -> Vec<&'static str> {
+    Preset::ALL.iter().map(|preset| preset.name).collect()
+}
+
+/// A published allocation.
+///
+/// >>> import unspent
+/// >>> census = unspent.preset("pl94-persons-us-2020")
+/// >>> census.rho, census.neighbours
+/// (Fraction(293764, 114921), 'bounded')
+#[pyfunction]
+pub fn preset(py: Python<'_>, name: &str) -> PyResult<Allocation> {
+    Ok(Allocation(unspent::Allocation::preset(name).or_raise(py)?))
+}
+
+/// A privacy budget and how it is divided among levels and queries.
+///
+/// From `preset`, from a file with `Allocation.read`, from a text with `Allocation.parse`.
+#[pyclass(frozen, module = "unspent")]
+pub struct Allocation(pub unspent::Allocation);
+
+#[pymethods]
+impl Allocation {
+    /// Reads an allocation file (TOML), or a table of budgets (.csv), which needs `neighbours` besides: "bounded" or "add-remove".
+    #[staticmethod]
+    #[pyo3(signature = (path, *, neighbours=None))]
+    fn read(py: Python<'_>, path: PathBuf, neighbours: Option<&str>) -> PyResult<Allocation> {
+        let neighbours = neighbours.map(Neighbours::parse).transpose().or_raise(py)?;
+        py.detach(|| unspent::Allocation::read(&path, neighbours)).or_raise(py).map(Allocation)
+    }
+
+    /// Reads the text of an allocation file (TOML).
+    #[staticmethod]
+    fn parse(py: Python<'_>, text: &str) -> PyResult<Allocation> {
+        py.detach(|| unspent::Allocation::parse("text", text)).or_raise(py).map(Allocation)
+    }
+
+    /// The text of an allocation file that says the same.
+    fn to_toml(&self) -> String {
+        self.0.to_toml()
+    }
+
+    /// What it is called.
+    #[getter]
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    /// Where its figures come from, if that is known.
+    #[getter]
+    fn source(&self) -> Option<&str> {
+        self.0.source()
+    }
+
+    /// What one record is, like "person".
+    #[getter]
+    fn record(&self) -> &str {
+        self.0.record()
+    }
+
+    /// "bounded" or "add-remove".
+    #[getter]
+    fn neighbours(&self) -> &'static str {
+        self.0.neighbours().name()
+    }
+
+    /// The delta at which its epsilon is quoted, a Fraction; None if it states none.
+    #[getter]
+    fn delta<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.0.delta().map(|delta| fraction(py, delta.value())).transpose()
+    }
+
+    /// The whole budget in zCDP, a Fraction.
+    #[getter]
+    fn rho<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        fraction(py, &self.0.rho())
+    }
+
+    /// The names of its levels, from the largest areas to the smallest.
+    #[getter]
+    fn levels(&self) -> Vec<&str> {
+        self.0.levels().iter().map(|level| level.name.as_str()).collect()
+    }
+
+    /// The names of its queries.
+    #[getter]
+    fn queries(&self) -> Vec<&str> {
+        self.0.queries().iter().map(|query| query.name.as_str()).collect()
+    }
+
+    /// The names of its attributes.
+    #[getter]
+    fn attributes(&self) -> Vec<&str> {
+        self.0.attributes().iter().map(String::as_str).collect()
+    }
+
+    /// Every query at every level, with its budget and its noise.
+    #[getter]
+    fn measurements<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let all: Vec<_> = self
+            .0
+            .measurements()
+            .map(|(level, query, measurement)| Measurement {
+                level: level.name.clone(),
+                query: query.name.clone(),
+                measurement: measurement.clone(),
+            })
+            .collect();
+        PyList::new(py, all.into_iter().map(|m| Bound::new(py, m)).collect::<PyResult<Vec<_>>>()?)
+    }
+
+    /// What one record can move: all of the release or, with one of `level`, `attribute` and `within`, a part of it.
+    ///
+    /// `level`: to a reader of that level only. `attribute`: the secret is its value. `within`: the secret is the place
+    /// inside one unit of that level.
+    ///
+    /// >>> import unspent
+    /// >>> census = unspent.preset("dhc-persons-us-2020")
+    /// >>> print(census.composition(level="State").epsilon("1e-10"))
+    /// [11.148729, 11.148730]
+    #[pyo3(signature = (*, level=None, attribute=None, within=None))]
+    fn composition(
+        &self,
+        py: Python<'_>,
+        level: Option<String>,
+        attribute: Option<String>,
+        within: Option<String>,
+    ) -> PyResult<Composition> {
+        let scope = match (level, attribute, within) {
+            (None, None, None) => Scope::Total,
+            (Some(name), None, None) => Scope::Level(name),
+            (None, Some(name), None) => Scope::Attribute(name),
+            (None, None, Some(name)) => Scope::Within(name),
+            _ => {
+                let error = unspent::Error::stated(
+                    "level, attribute, within: more than one part was named",
+                    "name one of them, or none for the whole release",
+                );
+                return Err(exception(py, &error));
+            }
+        };
+        let release = Release::from(self.0.clone());
+        let made = py.detach(|| release.composition(&scope)).or_raise(py)?;
+        Ok(Composition::wrap(made, None))
+    }
+
+    /// What it promises: in total, by level, attribute and place, by the published conversions and tight; and what noise could go.
+    ///
+    /// `delta` is that of the allocation unless given; `conversion` the one whose epsilon counts as published.
+    ///
+    /// >>> import unspent
+    /// >>> certificate = unspent.preset("pl94-persons-us-2020").certificate()
+    /// >>> print(certificate.total.tight)
+    /// [16.465155, 16.465156]
+    #[pyo3(signature = (*, delta=None, conversion=None))]
+    fn certificate(
+        slf: &Bound<'_, Self>,
+        delta: Option<&Bound<'_, PyAny>>,
+        conversion: Option<&str>,
+    ) -> PyResult<Certificate> {
+        let allocations = PyTuple::new(slf.py(), [slf])?;
+        certificate::certificate(slf.py(), &allocations, delta, conversion)
+    }
+
+    /// The allocation with less noise that spends what was promised.
+    ///
+    /// What is kept is `epsilon` or, without one, what `conversion` (that of the allocation unless given) publishes. All variances
+    /// are scaled alike or, with `each_level`, those of every level so that it keeps what it would publish by itself.
+    ///
+    /// >>> import unspent
+    /// >>> paper = unspent.preset("paper-2022-08-25")
+    /// >>> less = paper.calibrate(epsilon="21.97", delta="1e-10")
+    /// >>> float(less.factor)
+    /// 0.878207101742
+    /// >>> print(less.allocation.composition().epsilon("1e-10"))
+    /// [21.969999, 21.970000]
+    #[pyo3(signature = (epsilon=None, delta=None, *, conversion=None, each_level=false))]
+    fn calibrate(
+        &self,
+        py: Python<'_>,
+        epsilon: Option<&Bound<'_, PyAny>>,
+        delta: Option<&Bound<'_, PyAny>>,
+        conversion: Option<&str>,
+        each_level: bool,
+    ) -> PyResult<Recalibration> {
+        let delta = delta.map(|d| Delta::new(rational("delta", d)?).or_raise(py)).transpose()?;
+        let conversion = conversion.map(Conversion::parse).transpose().or_raise(py)?;
+        let promise = match (epsilon, conversion) {
+            (Some(_), Some(_)) => Err(unspent::Error::stated(
+                "epsilon, conversion: both were given",
+                "epsilon is a promise of its own; a conversion says how the promise was computed",
+            )),
+            (Some(epsilon), None) => Epsilon::new(rational("epsilon", epsilon)?).map(Promise::Epsilon),
+            (None, Some(conversion)) => Ok(Promise::Published(conversion)),
+            (None, None) => Promise::stated(&self.0, delta.as_ref(), each_level).ok_or_else(|| {
+                unspent::Error::stated(
+                    "no promise: the allocation does not say what was published",
+                    "give the promise to keep: epsilon, or conversion",
+                )
+            }),
+        };
+        let promise = promise.or_raise(py)?;
+        let allocation = self.0.clone();
+        let found = interruptible(py, move |_| allocation.calibrate(&promise, each_level, delta.as_ref()))?;
+        Ok(Recalibration(found.or_raise(py)?))
+    }
+
+    /// The measurements as a pandas DataFrame.
+    fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("unspent._frames")?.call_method1("measurements", (slf,))
+    }
+
+    fn __richcmp__(&self, other: &Allocation, op: CompareOp) -> Option<bool> {
+        match op {
+            CompareOp::Eq => Some(self.0 == other.0),
+            CompareOp::Ne => Some(self.0 != other.0),
+            _ => None,
+        }
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "<Allocation '{}': {} levels, {} measurements, rho = {}, {} neighbours>",
+            self.0.name(),
+            self.0.levels().len(),
+            self.0.measurements().count(),
+            self.0.rho().to_decimal_or_fraction(),
+            self.0.neighbours().name()
+        )
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let arguments = (slf.get().to_toml(),);
+        Ok((slf.get_type().getattr("parse")?, arguments.into_pyobject(slf.py())?))
+    }
+}
+
+/// One query at one level.
+#[pyclass(frozen, module = "unspent")]
+pub struct Measurement {
+    /// The name of the level.
+    #[pyo3(get)]
+    level: String,
+    /// The name of the query.
+    #[pyo3(get)]
+    query: String,
+    measurement: unspent::allocation::Measurement,
+}
+
+#[pymethods]
+impl Measurement {
+    /// What it may spend in zCDP, a Fraction.
+    #[getter]
+    fn rho<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        fraction(py, &self.measurement.rho)
+    }
+
+    /// The noise that spends it, a Fraction.
+    #[getter]
+    fn sigma2<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        fraction(py, self.measurement.noise.sigma2())
+    }
+
+    /// How far one record moves a cell.
+    #[getter]
+    fn shift(&self) -> u64 {
+        self.measurement.noise.shift()
+    }
+
+    fn __repr__(&self) -> String {
+        let sigma2 = self.measurement.noise.sigma2().to_decimal_or_fraction();
+        format!("<Measurement '{}' at '{}': sigma2 = {sigma2}>", self.query, self.level)
+    }
+}

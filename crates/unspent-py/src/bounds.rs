@@ -1,0 +1,316 @@
+//! What an answer is: two ends, never one float.
+
+use numpy::PyArrayDyn;
+use pyo3::IntoPyObjectExt;
+use pyo3::basic::CompareOp;
+use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyInt, PyTuple};
+use unspent::bounds::{Bounds as Ends, Magnitude, Round};
+use unspent::report::{FULL, Figure, READABLE, padded};
+use unspent::{Error, Rational};
+
+use crate::error::{OrRaise, exception};
+use crate::number::{array, fraction, rational};
+
+/// Two ends with the truth between them, every rounding error included: lower <= truth <= upper.
+///
+/// For a delta or an epsilon `upper` is the guarantee; for a trade-off function `lower` is. There is no midpoint, and it does
+/// not turn into a float: say which end you mean.
+///
+/// >>> from unspent import Composition, DiscreteGaussian
+/// >>> epsilon = Composition([DiscreteGaussian(5, count=10)]).epsilon("1e-11")
+/// >>> print(epsilon)
+/// [10.124830, 10.124831]
+/// >>> epsilon.upper < 10.1249
+/// True
+/// >>> float(epsilon)
+/// Traceback (most recent call last):
+///     ...
+/// TypeError: Bounds are not one number: say which end you mean, .upper or .lower
+#[pyclass(frozen, module = "unspent")]
+#[derive(Clone, Copy)]
+pub struct Bounds(pub Ends<Magnitude>);
+
+/// Not one number, whatever is done with it.
+fn two_ends() -> PyErr {
+    PyTypeError::new_err("Bounds are not one number: say which end you mean, .upper or .lower")
+}
+
+#[pymethods]
+impl Bounds {
+    /// The truth is at least this: a float, rounded down.
+    #[getter]
+    fn lower(&self) -> f64 {
+        self.0.to_f64().lower()
+    }
+
+    /// The truth is at most this: a float, rounded up.
+    ///
+    /// What is too small for a float is the smallest positive one; `log10_upper` and `decimal()` know more.
+    #[getter]
+    fn upper(&self) -> f64 {
+        self.0.to_f64().upper()
+    }
+
+    /// The decimal logarithm of the lower end, rounded down; -inf if that is 0.
+    #[getter]
+    fn log10_lower(&self) -> f64 {
+        self.0.log10().lower()
+    }
+
+    /// The decimal logarithm of the upper end, rounded up.
+    #[getter]
+    fn log10_upper(&self) -> f64 {
+        self.0.log10().upper()
+    }
+
+    /// Both ends in decimal, at most `digits` of them, rounded outward: as small as they may be.
+    ///
+    /// >>> from unspent import Composition, DiscreteGaussian
+    /// >>> Composition([DiscreteGaussian(5)]).delta(200).decimal(6)
+    /// ('6.04924e-43432', '6.04925e-43432')
+    #[pyo3(signature = (digits=17))]
+    fn decimal(&self, digits: u32) -> PyResult<(String, String)> {
+        if !(1..=FULL).contains(&digits) {
+            return Err(PyValueError::new_err(format!(
+                "digits: `{digits}` is not a number of digits between 1 and {FULL}"
+            )));
+        }
+        Ok((self.0.lower().to_decimal(digits, Round::Down), self.0.upper().to_decimal(digits, Round::Up)))
+    }
+
+    /// Both ends exactly, as Fractions.
+    fn fractions<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        Ok((power_of_two(py, self.0.lower())?, power_of_two(py, self.0.upper())?))
+    }
+
+    /// Whether a number lies inside, ends included.
+    fn __contains__(&self, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let value = rational("value", value)?;
+        // The nearest magnitudes around the value: an end lies between them only if it is one of them.
+        let near = value.to_bounds();
+        let is_negative = value < Rational::integer(0);
+        Ok(!is_negative && self.0.lower() <= near.lower() && near.upper() <= self.0.upper())
+    }
+
+    fn __float__(&self) -> PyResult<f64> {
+        Err(two_ends())
+    }
+
+    fn __int__(&self) -> PyResult<i64> {
+        Err(two_ends())
+    }
+
+    fn __bool__(&self) -> PyResult<bool> {
+        Err(two_ends())
+    }
+
+    fn __richcmp__(&self, other: &Bound<'_, PyAny>, op: CompareOp) -> PyResult<Py<PyAny>> {
+        let py = other.py();
+        match (other.cast::<Bounds>(), op) {
+            (Ok(other), CompareOp::Eq) => (self.0 == other.get().0).into_py_any(py),
+            (Ok(other), CompareOp::Ne) => (self.0 != other.get().0).into_py_any(py),
+            (Err(_), CompareOp::Eq | CompareOp::Ne) => Ok(py.NotImplemented()),
+            _ => Err(two_ends()),
+        }
+    }
+
+    fn __hash__(&self) -> u64 {
+        use std::hash::{DefaultHasher, Hash, Hasher};
+        let mut hasher = DefaultHasher::new();
+        let parts = |end: Magnitude| (end.parts().0.to_bits(), end.parts().1);
+        (parts(self.0.lower()), parts(self.0.upper())).hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn __repr__(&self) -> String {
+        let (lower, upper) = self.0.to_decimal();
+        format!("Bounds(lower={lower}, upper={upper})")
+    }
+
+    fn __str__(&self) -> String {
+        let lower = self.0.lower().to_decimal(READABLE, Round::Down);
+        let upper = self.0.upper().to_decimal(READABLE, Round::Up);
+        format!("[{}, {}]", padded(&lower), padded(&upper))
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let ends = slf.get().0;
+        let arguments = (ends.lower().parts(), ends.upper().parts());
+        Ok((slf.get_type().getattr("_restore")?, arguments.into_pyobject(slf.py())?))
+    }
+
+    /// What `__reduce__` took apart.
+    #[staticmethod]
+    fn _restore(lower: (f64, i64), upper: (f64, i64)) -> PyResult<Bounds> {
+        restore(lower, upper).map(Bounds)
+    }
+}
+
+/// A magnitude as a Fraction.
+fn power_of_two<'py>(py: Python<'py>, end: Magnitude) -> PyResult<Bound<'py, PyAny>> {
+    /// Bits of the longest fraction that is made: a megabyte.
+    const LONGEST: u64 = 8_000_000;
+    let (mantissa, exponent) = end.parts();
+    if exponent.unsigned_abs() > LONGEST {
+        let error = Error::input(
+            "fractions",
+            end.to_decimal(READABLE, Round::Down),
+            format!("a number between 2^-{LONGEST} and 2^{LONGEST}"),
+            "decimal() and log10_upper have no such limit",
+        );
+        return Err(exception(py, &error));
+    }
+    let mantissa = fraction(py, &Rational::from_f64("mantissa", mantissa).or_raise(py)?)?;
+    mantissa.mul(fraction(py, &Rational::integer(2))?.pow(exponent, py.None())?)
+}
+
+fn restore(lower: (f64, i64), upper: (f64, i64)) -> PyResult<Ends<Magnitude>> {
+    let fine = |(mantissa, _): (f64, i64)| mantissa == 0.0 || (1.0..2.0).contains(&mantissa);
+    let end = |(mantissa, exponent)| Magnitude::from_parts(mantissa, exponent);
+    if !(fine(lower) && fine(upper) && end(lower) <= end(upper)) {
+        return Err(PyValueError::new_err("these are not the parts of bounds"));
+    }
+    Ok(Figure::Between { lower: end(lower), upper: end(upper) }.bounds())
+}
+
+/// Bounds in the shape of the array that was asked for; an index gives those of one place.
+///
+/// >>> import numpy as np
+/// >>> from unspent import Composition, DiscreteGaussian
+/// >>> deltas = Composition([DiscreteGaussian(5, count=10)]).delta(np.array([1.0, 5.0, 40.0]))
+/// >>> deltas.upper.shape, deltas[2].decimal(4)
+/// ((3,), ('1.537e-169', '1.538e-169'))
+#[pyclass(frozen, sequence, module = "unspent")]
+pub struct BoundsArray {
+    pub shape: Vec<usize>,
+    pub ends: Vec<Ends<Magnitude>>,
+}
+
+impl BoundsArray {
+    fn map<'py>(
+        &self,
+        py: Python<'py>,
+        f: impl Fn(&Ends<Magnitude>) -> f64 + Sync,
+    ) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
+        let values = py.detach(|| self.ends.iter().map(&f).collect());
+        array(py, &self.shape, values)
+    }
+}
+
+#[pymethods]
+impl BoundsArray {
+    /// The truths are at least these: floats, rounded down.
+    #[getter]
+    fn lower<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
+        self.map(py, |ends| ends.to_f64().lower())
+    }
+
+    /// The truths are at most these: floats, rounded up.
+    #[getter]
+    fn upper<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
+        self.map(py, |ends| ends.to_f64().upper())
+    }
+
+    /// The decimal logarithms of the lower ends, rounded down.
+    #[getter]
+    fn log10_lower<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
+        self.map(py, |ends| ends.log10().lower())
+    }
+
+    /// The decimal logarithms of the upper ends, rounded up.
+    #[getter]
+    fn log10_upper<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
+        self.map(py, |ends| ends.log10().upper())
+    }
+
+    /// The shape of the array.
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, &self.shape)
+    }
+
+    fn __len__(&self) -> usize {
+        self.shape[0]
+    }
+
+    fn __getitem__<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        if self.shape.len() == 1 && key.is_exact_instance_of::<PyInt>() {
+            let n = self.ends.len() as i64;
+            let i = key.extract::<i64>().unwrap_or(i64::MAX);
+            let i = if i < 0 { i + n } else { i };
+            return match self.ends.get(usize::try_from(i).unwrap_or(usize::MAX)) {
+                Some(ends) => Bounds(*ends).into_bound_py_any(py),
+                None => Err(PyIndexError::new_err(format!("index {key} is out of bounds of {n}"))),
+            };
+        }
+        // Whatever NumPy understands, said of the places instead of the values.
+        let places = py.import("numpy")?.call_method1("arange", (self.ends.len(),))?;
+        let found = places.call_method1("reshape", (self.shape(py)?,))?.get_item(key)?;
+        if found.hasattr("shape")? && found.getattr("ndim")?.extract::<usize>()? > 0 {
+            let shape = found.getattr("shape")?.extract()?;
+            let places: Vec<usize> = found.call_method0("ravel")?.call_method0("tolist")?.extract()?;
+            let ends = places.into_iter().map(|i| self.ends[i]).collect();
+            return BoundsArray { shape, ends }.into_bound_py_any(py);
+        }
+        Bounds(self.ends[found.extract::<usize>()?]).into_bound_py_any(py)
+    }
+
+    /// Refuses: there are two arrays here, not one.
+    #[pyo3(signature = (*_arguments, **_options))]
+    fn __array__(
+        &self,
+        _arguments: &Bound<'_, PyTuple>,
+        _options: Option<&Bound<'_, pyo3::types::PyDict>>,
+    ) -> PyResult<Py<PyAny>> {
+        Err(PyTypeError::new_err("bounds are not one array: say which ends you mean, .upper or .lower"))
+    }
+
+    fn __richcmp__(&self, other: &Bound<'_, PyAny>, op: CompareOp) -> PyResult<Py<PyAny>> {
+        let py = other.py();
+        let equal = |other: &BoundsArray| self.shape == other.shape && self.ends == other.ends;
+        match (other.cast::<BoundsArray>(), op) {
+            (Ok(other), CompareOp::Eq) => equal(other.get()).into_py_any(py),
+            (Ok(other), CompareOp::Ne) => (!equal(other.get())).into_py_any(py),
+            (Err(_), CompareOp::Eq | CompareOp::Ne) => Ok(py.NotImplemented()),
+            _ => Err(two_ends()),
+        }
+    }
+
+    fn __repr__(&self) -> String {
+        const SHOWN: usize = 6;
+        let one = |ends: &Ends<Magnitude>| Bounds(*ends).__str__();
+        let mut shown: Vec<String> = self.ends.iter().take(SHOWN).map(one).collect();
+        if self.ends.len() > SHOWN {
+            shown.push("...".into());
+        }
+        let shape: Vec<String> = self.shape.iter().map(ToString::to_string).collect();
+        format!("<BoundsArray of shape ({}): {}>", shape.join(", "), shown.join(", "))
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let this = slf.get();
+        let parts = |end: fn(&Ends<Magnitude>) -> Magnitude| -> (Vec<f64>, Vec<i64>) {
+            this.ends.iter().map(|ends| end(ends).parts()).unzip()
+        };
+        let arguments = (this.shape.clone(), parts(Ends::lower), parts(Ends::upper));
+        Ok((slf.get_type().getattr("_restore")?, arguments.into_pyobject(slf.py())?))
+    }
+
+    /// What `__reduce__` took apart.
+    #[staticmethod]
+    fn _restore(
+        shape: Vec<usize>,
+        lower: (Vec<f64>, Vec<i64>),
+        upper: (Vec<f64>, Vec<i64>),
+    ) -> PyResult<BoundsArray> {
+        let pairs = |(mantissas, exponents): (Vec<f64>, Vec<i64>)| mantissas.into_iter().zip(exponents);
+        let ends: Vec<_> =
+            pairs(lower).zip(pairs(upper)).map(|(l, u)| restore(l, u)).collect::<PyResult<_>>()?;
+        if shape.is_empty() || shape.iter().product::<usize>() != ends.len() {
+            return Err(PyValueError::new_err("these are not the parts of an array of bounds"));
+        }
+        Ok(BoundsArray { shape, ends })
+    }
+}

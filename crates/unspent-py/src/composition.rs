@@ -1,0 +1,459 @@
+//! Compositions and what they promise.
+
+use std::sync::{Arc, OnceLock};
+
+use numpy::PyArray1;
+use pyo3::IntoPyObjectExt;
+use pyo3::basic::CompareOp;
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+use unspent::bounds::Bounds as Ends;
+use unspent::calibrate::Shape;
+use unspent::composition::Group;
+use unspent::report::Figure;
+use unspent::{
+    Alpha, Conversion, Delta, DiscreteGaussian, Epsilon, Magnitude, Method, Neighbours, Rational, Rho, Round,
+    Target, parallel,
+};
+
+use crate::bounds::{Bounds, BoundsArray};
+use crate::error::OrRaise;
+use crate::mechanism::{self, group};
+use crate::number::{self, Items, Numbers, fraction, rational};
+use crate::work::interruptible;
+
+/// Questions that are answered between two looks at whether anybody still waits for all of them.
+const BLOCK: usize = 1 << 14;
+
+/// Independent mechanisms, released together, and what they promise.
+///
+/// Equal mechanisms are merged; neither that nor their order changes an answer. `count` of a mechanism is how many of these noisy
+/// answers one record can change, not how many cells are published. `tolerance` demands that every delta be known to this relative
+/// width: a ToleranceError is raised where it is not.
+///
+/// >>> from unspent import Composition, DiscreteGaussian
+/// >>> release = Composition([DiscreteGaussian("5", count=10), DiscreteGaussian("104/7", count=20)])
+/// >>> print(release.epsilon(delta="1e-10"))
+/// [12.880185, 12.880186]
+/// >>> print(release.delta(epsilon=4))
+/// [0.049079533, 0.049079534]
+#[pyclass(frozen, module = "unspent")]
+pub struct Composition {
+    inner: Arc<unspent::Composition>,
+    /// Whether every question takes microseconds, once that has been found out.
+    quick: Arc<OnceLock<bool>>,
+    tolerance: Option<f64>,
+}
+
+impl Composition {
+    pub fn new(py: Python<'_>, groups: Vec<Group>, tolerance: Option<f64>) -> PyResult<Composition> {
+        let made = py.detach(|| {
+            let made = unspent::Composition::new(groups.into_iter().map(|g| (g.mechanism, g.count)))?;
+            match tolerance {
+                Some(tolerance) => made.with_tolerance(tolerance),
+                None => Ok(made),
+            }
+        });
+        Ok(Composition::wrap(made.or_raise(py)?, tolerance))
+    }
+
+    pub fn wrap(inner: unspent::Composition, tolerance: Option<f64>) -> Composition {
+        Composition { inner: Arc::new(inner), quick: Arc::default(), tolerance }
+    }
+
+    /// One answer. On a lattice it takes microseconds; otherwise it may take long.
+    fn one<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        question: impl FnOnce(&unspent::Composition) -> unspent::Result<T> + Send + 'static,
+    ) -> PyResult<T> {
+        if self.quick.get() == Some(&true) {
+            return py.detach(|| question(&self.inner)).or_raise(py);
+        }
+        let (inner, quick) = (self.inner.clone(), self.quick.clone());
+        let answer = interruptible(py, move |_| {
+            quick.get_or_init(|| inner.method() == Method::Lattice);
+            question(&inner)
+        })?;
+        answer.or_raise(py)
+    }
+
+    /// The same question of every number: an answer, or an array of them.
+    fn each<'py, N: 'static>(
+        &self,
+        field: &'static str,
+        asked: &Bound<'py, PyAny>,
+        read: fn(Rational) -> unspent::Result<N>,
+        question: fn(&unspent::Composition, &N) -> unspent::Result<Ends<Magnitude>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = asked.py();
+        let (shape, items) = match number::numbers(field, asked)? {
+            Numbers::One(x) => {
+                let ends = self.one(py, move |inner| question(inner, &read(x)?))?;
+                return Bounds(ends).into_bound_py_any(py);
+            }
+            Numbers::Many { shape, items } => (shape, items),
+        };
+        let inner = self.inner.clone();
+        let ends = interruptible(py, move |stop| {
+            let place = |i: usize| move |error: unspent::Error| error.at(format!("item {i}"));
+            // All of them make sense, before any is answered.
+            for i in 0..items.len() {
+                items.get(field, i).and_then(read).map_err(place(i))?;
+            }
+            let mut answers = Vec::with_capacity(items.len());
+            let places: Vec<usize> = (0..items.len()).collect();
+            for block in places.chunks(BLOCK) {
+                let answer = |i: &usize| {
+                    if stop.is_told() {
+                        return Ok(Rational::integer(0).to_bounds());
+                    }
+                    question(&inner, &items.get(field, *i).and_then(read)?).map_err(place(*i))
+                };
+                answers
+                    .extend(parallel::map(block, answer).into_iter().collect::<unspent::Result<Vec<_>>>()?);
+            }
+            Ok(answers)
+        })?;
+        BoundsArray { shape, ends: ends.or_raise(py)? }.into_bound_py_any(py)
+    }
+}
+
+/// ε, which is never negative, even where its lower end is.
+fn epsilon(inner: &unspent::Composition, delta: &Delta) -> unspent::Result<Ends<Magnitude>> {
+    Ok(Figure::from(inner.epsilon(delta)?).bounds())
+}
+
+fn conversion(py: Python<'_>, name: &str) -> PyResult<Conversion> {
+    Conversion::parse(name).or_raise(py)
+}
+
+/// What a mechanism or an iterable of them comes to.
+fn groups(mechanisms: &Bound<'_, PyAny>) -> PyResult<Vec<Group>> {
+    if let Ok(one) = group("mechanisms", mechanisms) {
+        return Ok(vec![one]);
+    }
+    let Ok(items) = mechanisms.try_iter() else {
+        return group("mechanisms", mechanisms).map(|one| vec![one]);
+    };
+    items.enumerate().map(|(i, item)| group(&format!("item {i}: mechanisms"), &item?)).collect()
+}
+
+#[pymethods]
+impl Composition {
+    #[new]
+    #[pyo3(signature = (mechanisms, *, tolerance=None))]
+    fn py_new(mechanisms: &Bound<'_, PyAny>, tolerance: Option<f64>) -> PyResult<Composition> {
+        Composition::new(mechanisms.py(), groups(mechanisms)?, tolerance)
+    }
+
+    /// From the zCDP budget of every query, with discrete Gaussian noise that spends it.
+    ///
+    /// With neighbours "add-remove" a record moves one cell of a query, sigma2 = 1/(2 rho); with "bounded" it leaves one
+    /// cell and enters another, so that there are two mechanisms of sigma2 = 1/rho. There is no default: figures for one
+    /// are not figures for the other.
+    ///
+    /// >>> from unspent import Composition
+    /// >>> Composition.from_rhos(["1/10"] * 10, neighbours="add-remove")
+    /// Composition([DiscreteGaussian(sigma2='5', count=10, shift=1)])
+    #[staticmethod]
+    #[pyo3(signature = (rhos, *, neighbours, tolerance=None))]
+    fn from_rhos(rhos: &Bound<'_, PyAny>, neighbours: &str, tolerance: Option<f64>) -> PyResult<Composition> {
+        let py = rhos.py();
+        let moves = Neighbours::parse(neighbours).or_raise(py)?.moves();
+        let items = match number::numbers("rho", rhos)? {
+            Numbers::One(rho) => Items::Exact(vec![rho]),
+            Numbers::Many { items, .. } => items,
+        };
+        let mut groups: Vec<Group> = vec![];
+        for i in 0..items.len() {
+            let noise = items.get("rho", i).and_then(Rho::new).and_then(|rho| {
+                let sigma2 = &Rational::from(moves) / &(&Rational::integer(2) * rho.value());
+                DiscreteGaussian::new(sigma2, 1)
+            });
+            let mechanism = noise.map_err(|error| error.at(format!("item {i}"))).or_raise(py)?.into();
+            match groups.last_mut() {
+                Some(last) if last.mechanism == mechanism => last.count += moves,
+                _ => groups.push(Group { mechanism, count: moves }),
+            }
+        }
+        Composition::new(py, groups, tolerance)
+    }
+
+    /// From a tree of dp-accounting's events: Gaussian, discrete Gaussian, composed and self-composed ones.
+    ///
+    /// Any other event is refused by name.
+    #[staticmethod]
+    #[pyo3(signature = (event, *, tolerance=None))]
+    fn from_dp_event(event: &Bound<'_, PyAny>, tolerance: Option<f64>) -> PyResult<Composition> {
+        let py = event.py();
+        let mechanisms = py.import("unspent.events")?.call_method1("mechanisms", (event,))?;
+        Composition::new(py, groups(&mechanisms)?, tolerance)
+    }
+
+    /// The least delta for which the release is (epsilon, delta)-differentially private: `.upper` is the guarantee.
+    ///
+    /// `epsilon` is a number or an array of them, up to 1e12.
+    fn delta<'py>(&self, epsilon: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.each("epsilon", epsilon, Epsilon::new, unspent::Composition::delta)
+    }
+
+    /// The least epsilon for which the release is (epsilon, delta)-differentially private: `.upper` is the guarantee.
+    ///
+    /// `delta` is a number strictly between 0 and 1, as small as you like ("1e-5000"), or an array of them.
+    fn epsilon<'py>(&self, delta: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.each("delta", delta, Delta::new, epsilon)
+    }
+
+    /// The trade-off function: how often the best attacker misses at a rate `alpha` of false alarms. `.lower` is the guarantee.
+    fn tradeoff<'py>(&self, alpha: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.each("alpha", alpha, Alpha::new, unspent::Composition::tradeoff)
+    }
+
+    /// The best attacker's power at a rate `alpha` of false alarms, 1 - tradeoff(alpha): `.upper` is the guarantee.
+    ///
+    /// >>> from unspent import Composition, DiscreteGaussian
+    /// >>> print(Composition([DiscreteGaussian(50)]).power("0.05"))
+    /// [0.066360058, 0.066360059]
+    fn power<'py>(&self, alpha: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.each("alpha", alpha, Alpha::new, unspent::Composition::power)
+    }
+
+    /// P[L > epsilon]: how often the privacy loss exceeds epsilon when the record is absent.
+    fn p_tail<'py>(&self, epsilon: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.each("epsilon", epsilon, Epsilon::new, unspent::Composition::p_tail)
+    }
+
+    /// Q[L > epsilon]: how often the privacy loss exceeds epsilon when the record is present.
+    fn q_tail<'py>(&self, epsilon: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.each("epsilon", epsilon, Epsilon::new, unspent::Composition::q_tail)
+    }
+
+    /// The total variation distance between the releases with and without the record: delta(0).
+    fn total_variation(&self, py: Python<'_>) -> PyResult<Bounds> {
+        self.one(py, unspent::Composition::total_variation).map(Bounds)
+    }
+
+    /// The epsilon that a published conversion from rho states, a float rounded up: a guarantee, but a loose one.
+    ///
+    /// `conversion` is "canonne-kamath-steinke" or "bun-steinke".
+    #[pyo3(signature = (delta, conversion="canonne-kamath-steinke"))]
+    fn zcdp_epsilon(&self, delta: &Bound<'_, PyAny>, conversion: &str) -> PyResult<f64> {
+        let py = delta.py();
+        let conversion = self::conversion(py, conversion)?;
+        let delta = Delta::new(rational("delta", delta)?).or_raise(py)?;
+        Ok(self.published_rho().or_raise(py)?.epsilon(conversion, &delta))
+    }
+
+    /// The delta that a published conversion from rho states, a float rounded up: a guarantee, but a loose one.
+    #[pyo3(signature = (epsilon, conversion="canonne-kamath-steinke"))]
+    fn zcdp_delta(&self, epsilon: &Bound<'_, PyAny>, conversion: &str) -> PyResult<f64> {
+        let py = epsilon.py();
+        let conversion = self::conversion(py, conversion)?;
+        let epsilon = Epsilon::new(rational("epsilon", epsilon)?).or_raise(py)?;
+        Ok(self.published_rho().or_raise(py)?.delta(conversion, &epsilon).to_f64(Round::Up))
+    }
+
+    /// How much noise could go: the smallest common factor of all sigma2 that is certified to meet (epsilon, delta).
+    ///
+    /// With `mechanism`, an index into `mechanisms`, the smallest sigma2 of that one, all others as they are.
+    ///
+    /// >>> from unspent import Composition, DiscreteGaussian
+    /// >>> least = Composition([DiscreteGaussian(5, count=10)]).calibrate(epsilon="11.07", delta="1e-11")
+    /// >>> float(least.smallest)
+    /// 0.848680985669
+    /// >>> print(least.composition.epsilon("1e-11"))
+    /// [11.069999, 11.070000]
+    #[pyo3(signature = (epsilon, delta, *, mechanism=None))]
+    fn calibrate<'py>(
+        &self,
+        epsilon: &Bound<'py, PyAny>,
+        delta: &Bound<'py, PyAny>,
+        mechanism: Option<isize>,
+    ) -> PyResult<Calibration> {
+        let py = epsilon.py();
+        let mechanism = mechanism.map(|i| self.index(i)).transpose().or_raise(py)?;
+        let target = Target {
+            epsilon: Epsilon::new(rational("epsilon", epsilon)?).or_raise(py)?,
+            delta: Delta::new(rational("delta", delta)?).or_raise(py)?,
+        };
+        let inner = self.inner.clone();
+        let found = interruptible(py, move |_| {
+            let found = match mechanism {
+                None => inner.smallest_scale(&target)?,
+                Some(index) => inner.smallest_sigma2(index, &target)?,
+            };
+            let scaled = inner.with_sigma2(|i, sigma2| match mechanism {
+                None => sigma2 * &found.satisfying,
+                Some(index) if index == i => found.satisfying.clone(),
+                Some(_) => sigma2.clone(),
+            })?;
+            Ok((found, scaled))
+        })?;
+        let (found, scaled) = found.or_raise(py)?;
+        Ok(Calibration { found, composition: Py::new(py, Composition::wrap(scaled, self.tolerance))? })
+    }
+
+    /// A privacy loss distribution of dp-accounting's that dominates this one, to be composed further there.
+    ///
+    /// The losses are multiples of `value_discretization_interval`; at most `tail_mass`, or a little more, is at infinity. Its delta is at
+    /// least that of this composition at every epsilon, and after composing both with anything else. What dp-accounting then does
+    /// with it in floating point is its own.
+    #[pyo3(signature = (value_discretization_interval=1e-4, tail_mass=1e-20))]
+    fn to_pld<'py>(
+        &self,
+        py: Python<'py>,
+        value_discretization_interval: f64,
+        tail_mass: f64,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let tail = Rational::from_f64("tail_mass", tail_mass).and_then(Delta::new).or_raise(py)?;
+        let events = py.import("unspent.events")?;
+        events.call_method0("require")?;
+        let inner = self.inner.clone();
+        let law = interruptible(py, move |_| inner.dominating_law(value_discretization_interval, &tail))?;
+        let law = law.or_raise(py)?;
+        let masses = PyArray1::from_vec(py, law.masses);
+        events.call_method1("privacy_loss_distribution", (law.interval, law.lowest, masses, law.infinite))
+    }
+
+    /// What it spends in zCDP, a Fraction: it satisfies rho-zCDP and no smaller rho.
+    #[getter]
+    fn rho<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let rho = py.detach(|| self.inner.rho());
+        fraction(py, &rho)
+    }
+
+    /// How answers are obtained: "lattice", "enumeration", "smoothing" or "continuous".
+    #[getter]
+    fn method(&self, py: Python<'_>) -> PyResult<&'static str> {
+        self.one(py, |inner| Ok(inner.method().name()))
+    }
+
+    /// The mechanisms, as they were given.
+    #[getter]
+    fn mechanisms<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let mechanisms: PyResult<Vec<_>> =
+            self.inner.groups().iter().map(|group| mechanism::mechanism(py, group)).collect();
+        PyList::new(py, mechanisms?)
+    }
+
+    /// The relative width that was demanded of every delta, if any was.
+    #[getter]
+    fn tolerance(&self) -> Option<f64> {
+        self.tolerance
+    }
+
+    /// Both, released together.
+    fn __add__(&self, py: Python<'_>, other: &Composition) -> PyResult<Composition> {
+        let both = self.inner.groups().iter().chain(other.inner.groups()).cloned().collect();
+        let tolerance = match (self.tolerance, other.tolerance) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        Composition::new(py, both, tolerance)
+    }
+
+    fn __richcmp__(&self, other: &Composition, op: CompareOp) -> Option<bool> {
+        let same = self.inner.is_same(&other.inner);
+        match op {
+            CompareOp::Eq => Some(same),
+            CompareOp::Ne => Some(!same),
+            _ => None,
+        }
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        const SHOWN: usize = 10;
+        let groups = self.inner.groups();
+        let shown: PyResult<Vec<String>> = groups
+            .iter()
+            .take(SHOWN)
+            .map(|group| Ok(mechanism::mechanism(py, group)?.repr()?.to_string()))
+            .collect();
+        let mut shown = shown?;
+        if groups.len() > SHOWN {
+            shown.push(format!("... {} in all", groups.len()));
+        }
+        let tolerance = self.tolerance.map_or_else(String::new, |t| format!(", tolerance={t:?}"));
+        Ok(format!("Composition([{}]{tolerance})", shown.join(", ")))
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let py = slf.py();
+        let arguments = (slf.get().mechanisms(py)?, slf.get().tolerance);
+        Ok((slf.get_type().getattr("_restore")?, arguments.into_pyobject(py)?))
+    }
+
+    /// What `__reduce__` took apart.
+    #[staticmethod]
+    fn _restore(mechanisms: &Bound<'_, PyAny>, tolerance: Option<f64>) -> PyResult<Composition> {
+        Composition::py_new(mechanisms, tolerance)
+    }
+}
+
+impl Composition {
+    /// The place of a mechanism, counted from the end if it is negative.
+    fn index(&self, i: isize) -> unspent::Result<usize> {
+        let n = self.inner.groups().len();
+        let place = if i < 0 { n.checked_add_signed(i) } else { usize::try_from(i).ok() };
+        place.filter(|place| *place < n).ok_or_else(|| {
+            let hint = "mechanisms are counted from 0 in the order they were given";
+            unspent::Error::input("mechanism", i, format!("an index below {n}"), hint)
+        })
+    }
+
+    /// A ρ that is not below that of the mechanisms.
+    fn published_rho(&self) -> unspent::Result<Rho> {
+        Rho::new(unspent::report::rho(&self.inner).upper())
+    }
+}
+
+/// The smallest noise found to meet a target, and the witness that nothing was left on the table.
+#[pyclass(frozen, module = "unspent")]
+pub struct Calibration {
+    found: unspent::Calibration,
+    /// The composition with that noise.
+    #[pyo3(get)]
+    composition: Py<Composition>,
+}
+
+#[pymethods]
+impl Calibration {
+    /// Certified to meet the target, a Fraction: the common factor of all sigma2, or the one sigma2.
+    #[getter]
+    fn smallest<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        fraction(py, &self.found.satisfying)
+    }
+
+    /// Right below it and certified to miss the target, a Fraction; None if the smallest noise that is allowed meets it.
+    #[getter]
+    fn failing<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.found.failing.as_ref().map(|x| fraction(py, x)).transpose()
+    }
+
+    /// Whether more noise was seen to be no worse: "not scanned" (noise is not small), "scanned", or "islands" if smaller values
+    /// meet the target too, with others in between that miss it.
+    #[getter]
+    fn shape(&self) -> &'static str {
+        match self.found.shape {
+            Shape::NotScanned => "not scanned",
+            Shape::Scanned(_) => "scanned",
+            Shape::Islands(_) => "islands",
+        }
+    }
+
+    /// Smaller values that meet the target too, Fractions.
+    #[getter]
+    fn islands<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let islands = match &self.found.shape {
+            Shape::Islands(islands) => islands.as_slice(),
+            _ => &[],
+        };
+        let islands: PyResult<Vec<_>> = islands.iter().map(|x| fraction(py, x)).collect();
+        PyList::new(py, islands?)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Calibration(smallest={})", self.found.satisfying.to_decimal_or_fraction())
+    }
+}

@@ -1,0 +1,49 @@
+//! `unspent` for Python: exact numbers in, [`bounds::Bounds`] out, in NumPy's terms.
+//!
+//! ```text
+//! int, str, Fraction, Decimal, float ─▶ Rational ─▶ the library, without the GIL ─▶ Bounds, BoundsArray
+//! ```
+//!
+//! Nothing is computed here. What takes microseconds is answered at once; what may take longer runs on a thread of its
+//! own while this one listens for Ctrl-C ([`work`]). What needs other packages (pandas, matplotlib, dp-accounting) is
+//! Python, in `python/unspent`.
+
+// Whoever imports the module reads the docstrings; here they would be said twice.
+#![allow(missing_docs, reason = "the classes' documentation is for Python")]
+
+mod allocation;
+mod bounds;
+mod certificate;
+mod composition;
+mod error;
+mod mechanism;
+mod noise;
+mod number;
+mod work;
+
+use pyo3::prelude::*;
+
+#[pymodule(gil_used = false)]
+mod _native {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::allocation::{Allocation, Measurement, preset, presets};
+    #[pymodule_export]
+    use crate::bounds::{Bounds, BoundsArray};
+    #[pymodule_export]
+    use crate::certificate::{CalibratedLine, Certificate, Line, Recalibration, Reduction, certificate};
+    #[pymodule_export]
+    use crate::composition::{Calibration, Composition};
+    #[pymodule_export]
+    use crate::error::{NotPrivateWarning, ToleranceError, UnspentError};
+    #[pymodule_export]
+    use crate::mechanism::{DiscreteGaussian, Gaussian};
+    #[pymodule_export]
+    use crate::noise::sample;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

@@ -1,0 +1,89 @@
+//! Exact noise, into NumPy's arrays.
+
+use std::ffi::CString;
+use std::num::NonZeroUsize;
+use std::thread;
+
+use numpy::{PyArrayDyn, PyArrayMethods};
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use unspent::Error;
+use unspent::sampler::{Key, Sampler};
+
+use crate::error::{NotPrivateWarning, OrRaise, exception};
+use crate::number::rational;
+
+/// Draws that are made between looks for a signal: a tenth of a second.
+const CHUNK: usize = 1 << 24;
+/// Draws that are worth a second thread.
+const WORTH_A_THREAD: usize = 1 << 16;
+
+/// Exact discrete Gaussian noise: independent draws from N_Z(0, sigma2), an int or an int64 array of shape `size`.
+///
+/// The law is P[X = x] ~ exp(-x**2 / (2 * sigma2)) on all integers, exactly, with no floating-point number in between; the random bits are
+/// ChaCha20's under a new key from the operating system for every call, also after a fork. With `not_private_seed` the noise can be
+/// repeated, by anyone: a NotPrivateWarning says so.
+///
+/// >>> import unspent
+/// >>> noise = unspent.sample("100000/9563", size=(1000, 3))
+/// >>> noise.shape, noise.dtype
+/// ((1000, 3), dtype('int64'))
+#[pyfunction]
+#[pyo3(signature = (sigma2, size=None, *, threads=None, not_private_seed=None))]
+pub fn sample<'py>(
+    py: Python<'py>,
+    sigma2: &Bound<'py, PyAny>,
+    size: Option<&Bound<'py, PyAny>>,
+    threads: Option<&Bound<'py, PyAny>>,
+    not_private_seed: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let sigma2 = rational("sigma2", sigma2)?;
+    let sampler = py.detach(|| Sampler::new(&sigma2)).or_raise(py)?;
+    let threads = match threads {
+        None => thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+        Some(given) => given.extract().ok().filter(|n: &NonZeroUsize| n.get() <= 1_024).ok_or_else(|| {
+            let hint = "leave it out for all cores";
+            exception(py, &Error::input("threads", given, "a whole number between 1 and 1024", hint))
+        })?,
+    };
+    let shape: Vec<usize> = match size {
+        None => vec![],
+        Some(given) => given.extract().map(|n| vec![n]).or_else(|_| given.extract()).map_err(|_| {
+            let hint = "like 1000 or (1000, 3)";
+            exception(py, &Error::input("size", given, "a whole number or a tuple of whole numbers", hint))
+        })?,
+    };
+    let key = match not_private_seed {
+        None => Key::from_os().or_raise(py)?,
+        Some(given) => {
+            let seed: u64 = given.extract().map_err(|_| {
+                let hint = "leave it out for private noise";
+                exception(
+                    py,
+                    &Error::input("not_private_seed", given, "a whole number between 0 and 2^64 - 1", hint),
+                )
+            })?;
+            let text = format!(
+                "NOT PRIVATE: the noise was made from the fixed seed {seed}, and can be taken off again"
+            );
+            PyErr::warn(py, py.get_type::<NotPrivateWarning>().as_any(), &CString::new(text)?, 1)?;
+            Key::not_private(seed)
+        }
+    };
+    let mut noise = key.noise(&sampler);
+    if size.is_none() {
+        return noise.sample().or_raise(py)?.into_bound_py_any(py);
+    }
+    // NumPy's own allocation, which says MemoryError where there is not enough.
+    let array = py.import("numpy")?.call_method1("empty", (shape, "int64"))?;
+    let array = array.cast_into::<PyArrayDyn<i64>>()?;
+    {
+        let mut places = array.readwrite();
+        for chunk in places.as_slice_mut()?.chunks_mut(CHUNK) {
+            let threads = if chunk.len() < WORTH_A_THREAD { NonZeroUsize::MIN } else { threads };
+            py.detach(|| noise.fill_on(threads, chunk)).or_raise(py)?;
+            py.check_signals()?;
+        }
+    }
+    Ok(array.into_any())
+}

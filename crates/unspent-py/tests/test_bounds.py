@@ -1,0 +1,105 @@
+"""An answer is two ends; nothing turns it into one float by accident."""
+
+import math
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from unspent import Bounds, BoundsArray, Composition, DiscreteGaussian, UnspentError
+
+TEN = Composition([DiscreteGaussian(5, count=10)])
+
+
+def test_ends():
+    delta = TEN.delta(4)
+    lower, upper = delta.fractions()
+    assert Fraction(delta.lower) <= lower < upper <= Fraction(delta.upper)
+    assert delta.lower in delta and upper in delta and 0 not in delta
+    assert math.isclose(10**delta.log10_upper, delta.upper)
+    assert [Fraction(text) for text in delta.decimal(3)] == [Fraction("0.00573"), Fraction("0.00574")]
+    with pytest.raises(ValueError, match="digits: `0`"):
+        delta.decimal(0)
+
+
+def test_what_no_float_can_hold():
+    delta = TEN.delta(1000)
+    assert (delta.lower, delta.upper) == (0.0, 5e-324)
+    assert -110_000 < delta.log10_lower <= delta.log10_upper < -100_000
+    assert delta.decimal(4)[0].split("e")[1] == str(math.floor(delta.log10_lower))
+    assert pickle.loads(pickle.dumps(delta)) == delta
+    lower, upper = delta.fractions()
+    assert 0 < lower < upper < Fraction(1, 10**100_000)
+    assert "1e-9999" not in delta and 0 not in delta and -1 not in delta
+
+
+def test_what_no_fraction_can_hold():
+    delta = TEN.delta("1e12")
+    assert delta.upper == 5e-324 and 0 in delta and 1 not in delta
+    with pytest.raises(UnspentError, match="^fractions: "):
+        delta.fractions()
+    assert delta.decimal(2)[1] and str(delta)
+
+
+@pytest.mark.parametrize(
+    "accident",
+    [float, int, bool, abs, round, math.sqrt, np.float64, math.log10]
+    + [lambda b: b + 1, lambda b: 1.0 * b, lambda b: b < 0.5, lambda b: 0.5 > b, lambda b: b / b, sum]
+    + [
+        lambda b: np.array([1.0]) + b,
+        lambda b: np.array([b], dtype=float),
+        lambda b: f"{b:.3f}",
+        lambda b: max(b, 0.1),
+    ],
+)
+def test_accidents(accident):
+    with pytest.raises(TypeError):
+        accident(TEN.delta(4))
+
+
+@pytest.mark.parametrize(
+    "accident", [np.asarray, np.log10, float, lambda a: a + 1.0, lambda a: np.ones(2) * a, np.mean]
+)
+def test_accidents_with_arrays(accident):
+    with pytest.raises(TypeError):
+        accident(TEN.delta([4, 5]))
+
+
+def test_equality_is_of_both_ends():
+    assert TEN.delta(4) == TEN.delta("4") and hash(TEN.delta(4)) == hash(TEN.delta("4"))
+    assert TEN.delta(4) != TEN.delta(5)
+    assert TEN.delta(4) != TEN.delta(4).upper
+    assert len({TEN.delta(4), TEN.delta("4"), TEN.delta(5)}) == 2
+
+
+def test_arrays_index_like_numpys():
+    grid = np.linspace(0, 5, 24).reshape(2, 3, 4)
+    deltas = TEN.delta(grid)
+    assert isinstance(deltas, BoundsArray)
+    assert deltas.shape == deltas.upper.shape == (2, 3, 4) and len(deltas) == 2
+    assert deltas[1, 2, 3] == TEN.delta(5)
+    assert deltas[1].shape == (3, 4) and deltas[..., 0].shape == (2, 3)
+    assert np.array_equal(deltas[grid > 2].upper, deltas.upper[grid > 2])
+    flat = TEN.delta([1, 2, 3])
+    assert flat[-1] == flat[2] == TEN.delta(3) and isinstance(flat[0], Bounds)
+    assert [one.upper for one in flat] == flat.upper.tolist()
+    for out in (3, -4, 10**30):
+        with pytest.raises(IndexError):
+            flat[out]
+
+
+def test_arrays_pickle_and_compare():
+    deltas = TEN.delta([[1, 2, 3], [4, 500, 60000]])
+    again = pickle.loads(pickle.dumps(deltas))
+    assert again == deltas and again.shape == (2, 3)
+    assert deltas != TEN.delta([1, 2, 3])
+    assert repr(again) == repr(deltas)
+
+
+def test_unpickling_nonsense():
+    for parts in [((1.5, 0), (1.0, 0)), ((-1.0, 0), (1.0, 0)), ((math.nan, 0), (1.0, 0)), ((3.0, 0), (1.0, 9))]:
+        with pytest.raises(ValueError, match="not the parts of bounds"):
+            Bounds._restore(*parts)
+    with pytest.raises(ValueError, match="not the parts of an array"):
+        BoundsArray._restore([3], ([1.0], [0]), ([1.0], [0]))
