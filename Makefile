@@ -39,13 +39,13 @@ gallery:
 	cp target/gallery/figures/curves-by-level.svg target/gallery/figures/tradeoff-by-level.svg \
 		target/gallery/figures/overall-curve.svg docs/
 
-# Formatting, lints and documentation, warnings denied.
+# Formatting, lints and documentation, warnings denied. (What documents the Python package is for Python.)
 check: target/python-venv/installed
 	$(PYTHON) -m ruff format --check --quiet
 	$(PYTHON) -m ruff check --quiet
 	cargo fmt --all --check
 	cargo clippy $(WORKSPACE) --all-targets --locked -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc $(WORKSPACE) --no-deps --document-private-items --locked
+	RUSTDOCFLAGS="-D warnings" cargo doc $(WORKSPACE) --exclude unspent-py --no-deps --document-private-items --locked
 
 # Speed, one thread, next to an uncertified convolution in the same run; and draws of noise per second, next to
 # a textbook sampler and OpenDP's (alone: cargo bench -p unspent-bench-noise).

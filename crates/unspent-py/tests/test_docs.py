@@ -54,8 +54,7 @@ def test_the_stub_says_what_is_there(root: Path, tmp_path: Path):
 
 def test_types(root: Path, tmp_path: Path):
     pytest.importorskip("mypy")
-    package = Path(unspent.__file__).parent
-    run_quietly("mypy", "--config-file", root / "pyproject.toml", package, cwd=tmp_path)
+    run_quietly("mypy", "--config-file", root / "pyproject.toml", "--package", "unspent", cwd=tmp_path)
     for wrong in ["unspent.DiscreteGaussian([5])", "float(release.delta(1))", "release.delta(1) + 1.0"]:
         script = tmp_path / "wrong.py"
         script.write_text(f"import unspent\nrelease = unspent.Composition([unspent.DiscreteGaussian(5)])\n{wrong}\n")

@@ -22,9 +22,11 @@ def closed():
 
 def test_a_curve_is_the_upper_bound():
     axes = unspent.plot.curve(TEN, np.linspace(0, 12, 7))
-    tight, cks, bun_steinke = axes.get_lines()
+    tight, cks, bun_steinke, *_legend = axes.get_lines()
     assert tight.get_xdata().tolist() == [0, 2, 4, 6, 8, 10, 12]
     assert tight.get_ydata().tolist() == TEN.delta([0, 2, 4, 6, 8, 10, 12]).log10_upper.tolist()
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert labels == ["tight", "Canonne–Kamath–Steinke, from ρ", "Bun–Steinke, from ρ"]
     assert (cks.get_ydata() >= tight.get_ydata()).all() and (bun_steinke.get_ydata() >= cks.get_ydata()).all()
 
 
@@ -54,7 +56,7 @@ def test_a_tradeoff_is_the_lower_bound():
 
 def test_an_allocation_is_drawn_by_its_name():
     axes = unspent.plot.tradeoff(unspent.preset("paper-2022-08-25"), [0.05])
-    assert axes.get_lines()[0].get_label() == "2022-08-25 demonstration as read by Su, Su and Wang"
+    assert axes.get_title() == "2022-08-25 demonstration as read by Su, Su and Wang"
 
 
 @pytest.mark.parametrize("nothing, error", [([], ValueError), ([5], TypeError), ({"a": None}, TypeError)])

@@ -21,9 +21,9 @@ Release: TypeAlias = Composition | Allocation
 Releases: TypeAlias = Release | Iterable[Release] | Mapping[str, Release]
 
 #: The published conversions from rho, and how they are drawn.
-CONVERSIONS: dict[Conversion, str] = {
-    "canonne-kamath-steinke": "--",
-    "bun-steinke": ":",
+CONVERSIONS: dict[Conversion, tuple[str, str]] = {
+    "canonne-kamath-steinke": ("--", "Canonne–Kamath–Steinke"),
+    "bun-steinke": (":", "Bun–Steinke"),
 }
 
 #: Points of a curve, unless they are given.
@@ -43,27 +43,20 @@ def curve(
     Drawn are the upper bounds. ``epsilon`` is the grid; without one it reaches to where the last release has come down
     to ``smallest_delta``. With ``conversions`` the published conversions from rho are drawn beside them.
     """
-    named = _compositions(releases)
-    ax = _axes(ax)
+    named, ax = _compositions(releases), _axes(ax)
+    named = _entitle(ax, named)
     if epsilon is None:
         top = max(composition.epsilon(smallest_delta).upper for _, composition in named)
         grid = np.linspace(0.0, top, POINTS)
     else:
         grid = np.asarray(epsilon, dtype=float)
     for label, composition in named:
-        (line,) = ax.plot(grid, composition.delta(grid).log10_upper, label=label)
-        if conversions:
-            for conversion, style in CONVERSIONS.items():
-                stated = np.array([composition.zcdp_delta(e, conversion) for e in grid.tolist()])
-                with np.errstate(divide="ignore"):
-                    ax.plot(
-                        grid,
-                        np.log10(stated),
-                        style,
-                        color=line.get_color(),
-                        alpha=0.7,
-                        label=f"{label or 'zCDP'}, {conversion}" if len(named) == 1 else None,
-                    )
+        (line,) = ax.plot(grid, composition.delta(grid).log10_upper, label=label or "tight")
+        for conversion, (style, _) in CONVERSIONS.items() if conversions else ():
+            stated = [composition.zcdp_delta(e, conversion) for e in grid.tolist()]
+            ax.plot(grid, np.log10(stated), style, color=line.get_color(), alpha=0.7)
+    for style, authors in CONVERSIONS.values() if conversions else ():
+        ax.plot([], [], style, color="0.4", label=f"{authors}, from ρ")
     ax.yaxis.set_major_formatter(_power_of_ten)
     ax.set_xlabel("ε")
     ax.set_ylabel("δ (upper bound)")
@@ -75,11 +68,11 @@ def tradeoff(releases: Releases, alpha: "Any | None" = None, *, ax: "Axes | None
 
     Drawn are the lower bounds, the guarantee. The diagonal is an attacker who guesses.
     """
-    named = _compositions(releases)
-    ax = _axes(ax)
+    named, ax = _compositions(releases), _axes(ax)
+    named = _entitle(ax, named)
     grid = np.linspace(0.0, 1.0, POINTS) if alpha is None else np.asarray(alpha, dtype=float)
     for label, composition in named:
-        ax.plot(grid, composition.tradeoff(grid).lower, label=label)
+        ax.plot(grid, composition.tradeoff(grid).lower, label=label or "the best attacker")
     ax.plot([0.0, 1.0], [1.0, 0.0], color="0.6", linewidth=0.8, linestyle="--", label="guessing")
     ax.set_xlabel("false alarms, α")
     ax.set_ylabel("misses (lower bound)")
@@ -115,6 +108,14 @@ def _axes(ax: "Axes | None") -> "Axes":
     except ImportError as error:
         raise ImportError("unspent.plot needs matplotlib: pip install 'unspent[plot]'") from error
     return pyplot.subplots()[1]
+
+
+def _entitle(ax: "Axes", named: "list[tuple[str | None, Composition]]") -> "list[tuple[str | None, Composition]]":
+    """A single name is a title: as a label it would only be long."""
+    if len(named) == 1 and named[0][0]:
+        ax.set_title(named[0][0], fontsize="medium", wrap=True)
+        return [(None, named[0][1])]
+    return named
 
 
 def _power_of_ten(value: float, _position: float) -> str:
