@@ -1,7 +1,7 @@
-"""Asks every accountant every problem, each in a forked child with limits of its own, and has the report written.
+"""Asks every accountant every problem, each in a forked child with limits of its own, and writes the report.
 
-Run by run.py inside the environment it sets up. Modules are imported before the fork, so that no time or memory below is an
-import's. Children run one after the other.
+Run by run.py inside the environment it sets up. Modules are imported before the fork, so that no time or
+memory below is an import's. Children run one after the other.
 """
 
 import argparse
@@ -25,8 +25,8 @@ import report
 from peers import ACCOUNTANTS, Unsupported
 from problems import DELTAS, PROBLEMS, USUAL_DELTA
 
-MODULES = ("numpy", "scipy.stats", "scipy.signal", "dp_accounting.pld.privacy_loss_distribution", "prv_accountant",
-           "opendp.prelude", "riskcal.accountants", "unspent")
+MODULES = ("numpy", "scipy.stats", "scipy.signal", "dp_accounting.pld.privacy_loss_distribution",
+           "prv_accountant", "opendp.prelude", "riskcal.accountants", "unspent")
 PACKAGES = ("unspent", "dp-accounting", "prv-accountant", "opendp", "riskcal", "numpy", "scipy")
 MEMORY_LIMIT = 12 << 30
 
@@ -65,20 +65,22 @@ def ask(accountant, problem, say, budget):
             found = {"none": reason(error)}
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         say({"answers": {delta: found}, "memory": (peak - before) * 1024})
+        return "none" not in found
 
     start = time.perf_counter()
     epsilon_at = accountant.prepare(problem)
-    answer(USUAL_DELTA)
+    answered = answer(USUAL_DELTA)
     say({"first": time.perf_counter() - start, "cold": True})
     for delta in DELTAS:
         if delta != USUAL_DELTA:
             answer(delta)
 
-    # Warm, and never the same delta twice, so that nobody can answer from memory.
-    mantissa, exponent = "1", USUAL_DELTA.partition("e")[2]
+    if not answered:
+        return
 
+    # Warm, and never the same delta twice, so that nobody can answer from memory.
     def other_delta(i):
-        return f"{mantissa}.{i + 1:04d}e{exponent}"
+        return USUAL_DELTA.replace("1e", f"1.{i + 1:04d}e")
     durations = repeat(lambda i: epsilon_at(other_delta(i)), budget, 2000)
     say({"further": statistics.median(durations)})
     durations = repeat(lambda i: accountant.prepare(problem)(other_delta(i)), budget, 2000)
@@ -141,14 +143,16 @@ def surroundings(arguments):
     model = platform.processor() or platform.machine()
     if os.path.exists("/proc/cpuinfo"):
         with open("/proc/cpuinfo", encoding="utf-8") as lines:
-            model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), model)
+            models = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+            model = next(models, model)
     versions = {}
     for package in PACKAGES:
         try:
             versions[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
             versions[package] = None
-    return {"date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(), "processor": model,
+    today = datetime.datetime.now(datetime.timezone.utc).date()
+    return {"date": today.isoformat(), "processor": model,
             "cores": os.cpu_count(), "memory": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
             "python": platform.python_version(), "versions": versions, "seconds": arguments.seconds,
             "memory limit": MEMORY_LIMIT, "command": arguments.command}

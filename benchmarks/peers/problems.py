@@ -1,6 +1,6 @@
-"""The problems every accountant is asked: groups of (sigma2, count), each count moved by 1, and the deltas.
+"""The problems every accountant is asked: groups of (sigma2, count), each noise moved by 1, and the deltas.
 
-Numbers are exact fractions; an accountant that takes a floating-point sigma gets the double nearest to the root.
+Numbers are exact fractions; an accountant that takes a floating-point sigma gets the double nearest to it.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Problem:
         return sum(count / (2 * sigma2) for sigma2, count in self.groups)
 
     def half_lattice_step(self):
-        """The coarsest grid that holds every loss (X - 1/2) / sigma2 of every group, or None if it is uselessly fine."""
+        """The coarsest grid that holds every loss (X - 1/2) / sigma2, or None if it is uselessly fine."""
         step = Fraction(0)
         for sigma2, _ in self.groups:
             loss = 1 / (2 * sigma2)
@@ -36,8 +36,8 @@ class Problem:
         return step if step > Fraction(1, 10**8) else None
 
 
-# The eighty queries of the 2022-08-25 demonstration (preset paper-2022-08-25): ten at each of eight levels, two of which
-# have the same share a/1000 of rho = 3.65, with sigma2 = 10 / (2 rho a/1000).
+# The eighty queries of the 2022-08-25 demonstration (preset paper-2022-08-25): ten at each of eight levels,
+# two of which have the same share a/1000 of rho = 3.65, with sigma2 = 10 / (2 rho a/1000).
 CENSUS_SHARES = ((20, 10), (274, 10), (85, 10), (131, 20), (238, 10), (118, 10), (3, 10))
 
 # sqrt(2) to forty digits: the decimal is the problem, so that everybody solves the same.

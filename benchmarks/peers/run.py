@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Ours and other accountants on the same problems, side by side: sets up target/peers-venv and measures there.
+"""Ours and other accountants on the same problems: sets up target/peers-venv and measures there.
 
 usage: run.py [--quick] [--only PROBLEM] [--peer NAME] [--out FILE] [--reuse]
        run.py --truth
@@ -21,11 +21,12 @@ PYTHON = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin") / "python"
 
 
 def install(*what):
-    subprocess.run([PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *what], check=True)
+    pip = [PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, *what], check=True)
 
 
 def set_up(truth):
-    """UNSPENT_WHEEL may name a wheel to take instead of building the project, or be empty to leave ours out."""
+    """UNSPENT_WHEEL may name a wheel to take instead of building the project; empty, it leaves ours out."""
     if not PYTHON.exists():
         venv.create(ENVIRONMENT, with_pip=True)
     install("-r", HERE / "requirements.txt")
@@ -39,11 +40,14 @@ def set_up(truth):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="30 seconds for each accountant and problem, not 300")
-    parser.add_argument("--only", action="append", metavar="PROBLEM", help="one problem by its name in problems.py")
-    parser.add_argument("--peer", action="append", metavar="NAME", help="accountants whose name contains this")
+    parser.add_argument("--quick", action="store_true",
+                        help="30 seconds for each accountant and problem, not 300")
+    parser.add_argument("--only", action="append", metavar="PROBLEM",
+                        help="one problem, by its name in problems.py")
+    parser.add_argument("--peer", action="append", metavar="NAME",
+                        help="accountants whose name contains this")
     parser.add_argument("--out", type=pathlib.Path, metavar="FILE",
-                        help="the report; docs/benchmarks.md, or target/benchmarks.md if not everything is measured")
+                        help="the report; docs/benchmarks.md, or target/benchmarks.md if less is measured")
     parser.add_argument("--reuse", action="store_true", help="take the environment as it is")
     parser.add_argument("--truth", action="store_true", help="make truth.json anew, from the oracle")
     arguments = parser.parse_args()

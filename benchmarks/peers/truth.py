@@ -1,14 +1,14 @@
-"""Exact epsilons at the deltas of every problem, from the oracle: python-flint is needed here and nowhere else.
+"""Exact epsilons at the deltas of every problem, from the oracle. Only this needs python-flint.
 
-usage: truth.py            writes truth.json beside itself (run.py --truth does the same in its own environment)
+usage: truth.py      writes truth.json beside itself (run.py --truth does the same in its own environment)
 
-For losses on a lattice delta(eps) is linear in e^eps between two losses: with p = P[L > eps] and q = Q[L > eps] there,
-e^eps = (q - delta) / p. Newton's steps in e^eps find the piece, and the ball of that quotient's logarithm, once
-it is known to lie in the piece, is the answer.
+For losses on a lattice delta(eps) is linear in e^eps between two losses: with p = P[L > eps] and
+q = Q[L > eps] there, e^eps = (q - delta) / p. Newton's steps in e^eps find the piece, and the ball of that
+quotient's logarithm, once it is known to lie in the piece, is the answer.
 
-Without a lattice the oracle's two-sided smoothing bound is used (see "Method 4" in oracle.py). Its gap is of the order
-of s^2, and what a small s costs is showing that the transform is negligible up to |t| of the order of 20/s. Here
-that is shown for stretches of t at once, so that s = 1e-7 is affordable.
+Without a lattice the oracle's two-sided smoothing bound is used (see "Method 4" in oracle.py). Its gap is of
+the order of s^2, and what a small s costs is showing that the transform is negligible up to |t| of the order
+of 20/s. Here that is shown for stretches of t at once, so that s = 1e-7 is affordable.
 """
 
 import json
@@ -60,8 +60,8 @@ def on_lattice(composition, delta):
 
 
 class Smoothed:
-    """delta with a fictitious Gaussian mechanism of size s added, as in the oracle's by_integration: the same line of
-    integration, the same rule and the same bounds; what differs is how nodes are shown to be negligible."""
+    """delta with a fictitious Gaussian mechanism of size s added, as in the oracle's by_integration: the same
+    line, the same rule, the same bounds; what differs is how nodes are shown to be negligible."""
 
     STRETCH = 2.0            # of t, decided at once
     AT_ONCE = 1 << 20        # stretches in one array
@@ -89,7 +89,8 @@ class Smoothed:
 
             self.values = [(i * self.h, transform(i * self.h)) for i in live]
             self.at_zero = transform(Fraction(0))
-            # Left out: nodes below tau up to the cut, and beyond it |F| <= e^{-s^2 t^2/2}, compared with its integral.
+            # Left out: nodes below tau up to the cut, and beyond it |F| <= e^{-s^2 t^2/2}, compared with its
+            # integral.
             step, cut = ball(self.h), ball(self.nodes * self.h)
             ignored = 2 * step * arb(2) ** (-bits - 10)
             ignored += 4 / arb.pi() * (-ball(s * s) * cut * cut / 2).exp() / (ball(s * s) * cut)
@@ -98,8 +99,8 @@ class Smoothed:
     def live_nodes(self, factors, counts, log_tau):
         """Numbers of the nodes where the bounds do not prove that the transform is below tau.
 
-        The modulus of a factor decreases in the distance of its angle from 2 pi Z, so that on a stretch of t it is at most its value
-        at the angle's smallest distance. The widest noise dies first."""
+        The modulus of a factor decreases in the distance of its angle from 2 pi Z, so that on a stretch of t
+        it is at most its value at the angle's smallest distance. The widest noise dies first."""
         import numpy
         from oracle import arb
         # Steps above count * ln |factor|: cell i stands for distances from pi i / CELLS on.
@@ -122,7 +123,7 @@ class Smoothed:
             for turns, steps in tables:
                 middle = (number + 0.5) * (self.STRETCH * turns)
                 distance = numpy.abs(middle - numpy.rint(middle))
-                # Half a stretch nearer, and far more than rounding can have cost (in turns; t * turns is below 1e8).
+                # Half a stretch nearer, and far more than rounding can have cost (up to 1e8 turns).
                 distance = numpy.maximum(distance - self.STRETCH * turns / 2 - 1e-6, 0.0)
                 total += steps[(distance * (2 * self.CELLS)).astype(int)]
                 kept = total >= log_tau
@@ -205,8 +206,9 @@ def solve(problem):
     composition = Composition([(sigma2, count, 1) for sigma2, count in problem.groups])
     if problem.half_lattice_step() is None:
         smoothed, found = without_lattice(composition, [Fraction(delta) for delta in DELTAS])
-        how = (f"oracle's smoothing bound (by_integration) with s = {float(smoothed.s):g}, sieved by stretches up to "
-               f"t = {float(smoothed.nodes * smoothed.h):.3g}, {len(smoothed.values)} live nodes, {smoothed.bits} bits")
+        how = (f"oracle's smoothing bound (by_integration) with s = {float(smoothed.s):g}, sieved by "
+               f"stretches up to t = {float(smoothed.nodes * smoothed.h):.3g}, "
+               f"{len(smoothed.values)} live nodes, {smoothed.bits} bits")
         epsilon = {delta: outward(*found[Fraction(delta)]) for delta in DELTAS}
     else:
         how = "oracle's by_dft, root of q - e^eps p = delta on its piece"
@@ -223,8 +225,9 @@ def write():
     for problem in PROBLEMS:
         start = time.time()
         problems[problem.name] = solve(problem)
-        print(f"{problem.name}: width {problems[problem.name]['width']}, {time.time() - start:.1f} s", flush=True)
-    what = "epsilon at delta as [lower, upper], decimals around the truth; made by truth.py from the oracle alone"
+        width = problems[problem.name]["width"]
+        print(f"{problem.name}: width {width}, {time.time() - start:.1f} s", flush=True)
+    what = "epsilon at delta as [lower, upper], decimals around the truth; made by truth.py from the oracle"
     PATH.write_text(json.dumps({"what": what, "problems": problems}, indent=1) + "\n", encoding="utf-8")
 
 

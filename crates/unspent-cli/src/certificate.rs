@@ -272,7 +272,7 @@ fn range(least: &Rational, greatest: &Rational, round: Round) -> String {
     format!("{} … {}", least.to_decimal(5, round), greatest.to_decimal(5, round))
 }
 
-fn csv(certificate: &Certificate) -> String {
+pub fn csv(certificate: &Certificate) -> String {
     let heads = [
         "scope",
         "name",

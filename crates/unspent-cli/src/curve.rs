@@ -167,7 +167,7 @@ impl Arguments {
             } else {
                 curve.clone()
             };
-            Ok(self.figure(&smooth, release.delta()))
+            Ok(picture(&smooth, self.over, release.delta()))
         })
     }
 
@@ -190,12 +190,7 @@ impl Arguments {
         let to = match (read("to", &self.to)?, self.over) {
             (Some(to), _) => to,
             (None, Over::Delta) => number("1e-2")?,
-            (None, Over::Epsilon) => {
-                let usual = Delta::parse(USUAL_DELTA)?;
-                let rho = Rho::new(release.composition(scope)?.rho())?;
-                let published = rho.epsilon(Conversion::BunSteinke, release.delta().unwrap_or(&usual));
-                number(&Magnitude::from_f64(1.05 * published).to_decimal(2, Round::Up))?
-            }
+            (None, Over::Epsilon) => beyond_published(release, scope)?,
         };
         ordered(from, to)
     }
@@ -247,54 +242,107 @@ impl Arguments {
         columns.extend(of(&curve.subject, curve.points.len()));
         Grid(columns)
     }
+}
 
-    fn figure(&self, curve: &Curve, stated: Option<&Delta>) -> plot::Figure {
-        let upper = |figure: &Figure| figure.bounds().upper();
-        let epsilon = |x: Magnitude| x.to_f64(Round::Up);
-        let line = |pick: &dyn Fn(&Point) -> Magnitude| {
-            let at = |p: &Point| match self.over {
-                Over::Epsilon => (epsilon(upper(&p.epsilon)), pick(p).log10(Round::Up)),
-                Over::Delta => (epsilon(pick(p)), p.log10_delta.upper.unwrap_or(f64::NEG_INFINITY)),
-            };
-            curve.points.iter().map(at).collect::<Vec<_>>()
-        };
-        let tight = |p: &Point| match self.over {
-            Over::Epsilon => upper(&p.delta),
-            Over::Delta => upper(&p.epsilon),
-        };
-        let guarantee: Vec<(f64, f64)> = line(&tight);
-        let mut series = vec![
-            Series::line("tight: the guarantee", Role::Guarantee, guarantee.clone()),
-            Series::line(
-                "Canonne–Kamath–Steinke, from ρ",
-                Role::Baseline(0),
-                line(&|p| p.canonne_kamath_steinke),
-            ),
-            Series::line("Bun–Steinke, from ρ", Role::Baseline(1), line(&|p| p.bun_steinke)),
-        ];
-        let lower = |p: &Point| p.log10_delta.lower.unwrap_or(f64::NEG_INFINITY);
-        let wide = |p: &Point| p.log10_delta.upper.is_some_and(|upper| upper - lower(p) > VISIBLE);
-        if self.over == Over::Epsilon && curve.points.iter().any(wide) {
-            let slices = curve.points.iter().zip(&guarantee).map(|(p, (x, y))| (*x, lower(p), *y)).collect();
-            series.insert(1, Series::band("the truth lies in here", Role::Guarantee, slices));
-        }
-        let (left, right) =
-            guarantee.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), p| (a.min(p.0), b.max(p.0)));
-        let floor = guarantee.iter().fold(0.0, |least: f64, p| least.min(p.1));
-        let mut y = Axis::log10("δ");
-        if floor.is_finite() {
-            y = y.between(floor.floor().min(-1.0), 0.0);
-        }
-        if let Some(delta) = stated {
-            let at = delta.value().to_bounds().log10().upper();
-            let label = format!("δ = {}, as stated", power(delta));
-            series.push(Series::line(label, Role::Reference, vec![(left, at), (right, at)]));
-        }
-        figure(
-            &curve.subject,
-            Panel { x: Axis::linear("ε").between(left, right), y, series, ..Panel::default() },
-        )
+/// A little more than the ε that is published.
+fn beyond_published(release: &Release, scope: &Scope) -> unspent::Result<Rational> {
+    let usual = Delta::parse(USUAL_DELTA)?;
+    let rho = Rho::new(release.composition(scope)?.rho())?;
+    let published = rho.epsilon(Conversion::BunSteinke, release.delta().unwrap_or(&usual));
+    Magnitude::from_f64(1.05 * published).to_decimal(2, Round::Up).parse()
+}
+
+/// δ against ε as `unspent curve --plot` draws it; with another allocation beside it, if one is given.
+pub fn curve_picture(
+    release: &Release,
+    scope: &Scope,
+    other: Option<&Release>,
+) -> unspent::Result<plot::Figure> {
+    let mut to = beyond_published(release, scope)?;
+    // What the other one does not have has no curve there.
+    let other = other.filter(|other| other.moved(scope).is_ok());
+    if let Some(other) = other {
+        to = to.max(beyond_published(other, scope)?);
     }
+    let grid = grid::linear(&Rational::from(0), &to, SMOOTH).into_iter().map(Epsilon::new);
+    let grid = grid.collect::<unspent::Result<Vec<_>>>()?;
+    let mut figure = picture(&Curve::over_epsilon(release, scope, &grid)?, Over::Epsilon, release.delta());
+    if let Some(other) = other {
+        let guarantee = picture(&Curve::over_epsilon(other, scope, &grid)?, Over::Epsilon, None);
+        beside(&mut figure, &guarantee);
+    }
+    Ok(figure)
+}
+
+/// The trade-off function as `unspent tradeoff --plot` draws it; with another allocation beside it, if one is given.
+pub fn tradeoff_picture(
+    release: &Release,
+    scope: &Scope,
+    other: Option<&Release>,
+) -> unspent::Result<plot::Figure> {
+    let rates = smooth_rates(&Rational::from(0), &Rational::from(1))?;
+    let rates = rates.into_iter().map(Alpha::new).collect::<unspent::Result<Vec<_>>>()?;
+    let mut figure = tradeoff(&TradeoffCurve::new(release, scope, &rates)?, false);
+    if let Some(other) = other.filter(|other| other.moved(scope).is_ok()) {
+        beside(&mut figure, &tradeoff(&TradeoffCurve::new(other, scope, &rates)?, false));
+    }
+    Ok(figure)
+}
+
+/// Adds the other's guarantee.
+fn beside(figure: &mut plot::Figure, other: &plot::Figure) {
+    let panel = &mut figure.panels[0];
+    let guarantee = other.panels[0].series[0].data.clone();
+    panel.series.insert(1, Series { label: "at the start".into(), role: Role::Alternative, data: guarantee });
+    if let (Some((low, _)), Some((other, _))) = (&mut panel.y.range, other.panels[0].y.range) {
+        *low = low.min(other);
+    }
+}
+
+/// A curve as a picture.
+fn picture(curve: &Curve, over: Over, stated: Option<&Delta>) -> plot::Figure {
+    let upper = |figure: &Figure| figure.bounds().upper();
+    let epsilon = |x: Magnitude| x.to_f64(Round::Up);
+    let line = |pick: &dyn Fn(&Point) -> Magnitude| {
+        let at = |p: &Point| match over {
+            Over::Epsilon => (epsilon(upper(&p.epsilon)), pick(p).log10(Round::Up)),
+            Over::Delta => (epsilon(pick(p)), p.log10_delta.upper.unwrap_or(f64::NEG_INFINITY)),
+        };
+        curve.points.iter().map(at).collect::<Vec<_>>()
+    };
+    let tight = |p: &Point| match over {
+        Over::Epsilon => upper(&p.delta),
+        Over::Delta => upper(&p.epsilon),
+    };
+    let guarantee: Vec<(f64, f64)> = line(&tight);
+    let mut series = vec![
+        Series::line("tight: the guarantee", Role::Guarantee, guarantee.clone()),
+        Series::line(
+            "Canonne–Kamath–Steinke, from ρ",
+            Role::Baseline(0),
+            line(&|p| p.canonne_kamath_steinke),
+        ),
+        Series::line("Bun–Steinke, from ρ", Role::Baseline(1), line(&|p| p.bun_steinke)),
+    ];
+    let lower = |p: &Point| p.log10_delta.lower.unwrap_or(f64::NEG_INFINITY);
+    let wide = |p: &Point| p.log10_delta.upper.is_some_and(|upper| upper - lower(p) > VISIBLE);
+    if over == Over::Epsilon && curve.points.iter().any(wide) {
+        let slices = curve.points.iter().zip(&guarantee).map(|(p, (x, y))| (*x, lower(p), *y)).collect();
+        series.insert(1, Series::band("the truth lies in here", Role::Guarantee, slices));
+    }
+    let (left, right) =
+        guarantee.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), p| (a.min(p.0), b.max(p.0)));
+    let floor = guarantee.iter().fold(0.0, |least: f64, p| least.min(p.1));
+    let mut y = Axis::log10("δ");
+    if floor.is_finite() {
+        y = y.between(floor.floor().min(-1.0), 0.0);
+    }
+    if let Some(delta) = stated {
+        let at = delta.value().to_bounds().log10().upper();
+        let label = format!("δ = {}, as stated", power(delta));
+        series.push(Series::line(label, Role::Reference, vec![(left, at), (right, at)]));
+    }
+    figure(&curve.subject, Panel { x: Axis::linear("ε").between(left, right), y, series, ..Panel::default() })
 }
 
 /// Decades that can be seen in print.
@@ -381,41 +429,42 @@ impl TradeoffArguments {
         ];
         columns.extend(of(&answer.subject, answer.points.len()));
         files.write(&Grid(columns), &answer, &answer.subject, || {
-            Ok(self.figure(&curve(smooth_rates(&from, &to)?)?))
+            Ok(tradeoff(&curve(smooth_rates(&from, &to)?)?, self.log))
         })
     }
+}
 
-    fn figure(&self, curve: &TradeoffCurve) -> plot::Figure {
-        let scaled = |x: Magnitude, round| if self.log { x.log10(round) } else { x.to_f64(round) };
-        let line = |pick: &dyn Fn(&TradeoffPoint) -> Magnitude| {
-            let at = |p: &TradeoffPoint| {
-                (scaled(p.alpha.to_bounds().lower(), Round::Down), scaled(pick(p), Round::Down))
-            };
-            curve.points.iter().map(at).collect::<Vec<_>>()
+/// A trade-off function as a picture.
+fn tradeoff(curve: &TradeoffCurve, log: bool) -> plot::Figure {
+    let scaled = |x: Magnitude, round| if log { x.log10(round) } else { x.to_f64(round) };
+    let line = |pick: &dyn Fn(&TradeoffPoint) -> Magnitude| {
+        let at = |p: &TradeoffPoint| {
+            (scaled(p.alpha.to_bounds().lower(), Round::Down), scaled(pick(p), Round::Down))
         };
-        let lower = |p: &TradeoffPoint| p.misses.bounds().lower();
-        let one = Rational::from(1);
-        let series = vec![
-            Series::line("tight: the guarantee", Role::Guarantee, line(&lower)),
-            Series::line(
-                "Canonne–Kamath–Steinke, from ρ",
-                Role::Baseline(0),
-                line(&|p| p.canonne_kamath_steinke),
-            ),
-            Series::line("Bun–Steinke, from ρ", Role::Baseline(1), line(&|p| p.bun_steinke)),
-            Series::line("guessing", Role::Reference, line(&|p| (&one - &p.alpha).to_bounds().lower())),
-        ];
-        let (x, y) = ("α, rate of false alarms", "rate of misses, at least");
-        let panel = if self.log {
-            // Both rates down to the same: the rest of the function is its mirror image.
-            let least = curve.points.first().map_or(-6.0, |p| p.alpha.to_bounds().log10().lower());
-            let y = Axis::log10(y).between(least, 0.0);
-            Panel { x: Axis::log10(x), y, series, ..Panel::default() }
-        } else {
-            Panel { x: Axis::linear(x), y: Axis::linear(y).between(0.0, 1.0), series, ..Panel::default() }
-        };
-        figure(&curve.subject, panel)
-    }
+        curve.points.iter().map(at).collect::<Vec<_>>()
+    };
+    let lower = |p: &TradeoffPoint| p.misses.bounds().lower();
+    let one = Rational::from(1);
+    let series = vec![
+        Series::line("tight: the guarantee", Role::Guarantee, line(&lower)),
+        Series::line(
+            "Canonne–Kamath–Steinke, from ρ",
+            Role::Baseline(0),
+            line(&|p| p.canonne_kamath_steinke),
+        ),
+        Series::line("Bun–Steinke, from ρ", Role::Baseline(1), line(&|p| p.bun_steinke)),
+        Series::line("guessing", Role::Reference, line(&|p| (&one - &p.alpha).to_bounds().lower())),
+    ];
+    let (x, y) = ("α, rate of false alarms", "rate of misses, at least");
+    let panel = if log {
+        // Both rates down to the same: the rest of the function is its mirror image.
+        let least = curve.points.first().map_or(-6.0, |p| p.alpha.to_bounds().log10().lower());
+        let y = Axis::log10(y).between(least, 0.0);
+        Panel { x: Axis::log10(x), y, series, ..Panel::default() }
+    } else {
+        Panel { x: Axis::linear(x), y: Axis::linear(y).between(0.0, 1.0), series, ..Panel::default() }
+    };
+    figure(&curve.subject, panel)
 }
 
 /// Rates dense at both ends. The function is convex, so that chords lie above it: they must not be seen to.

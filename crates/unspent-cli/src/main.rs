@@ -30,6 +30,7 @@ mod render;
 mod report;
 mod reproduce;
 mod sample;
+mod serve;
 mod source;
 mod synthesize;
 mod table;
@@ -76,6 +77,7 @@ enum Command {
     Synthesize(synthesize::Arguments),
     Reproduce(reproduce::Arguments),
     Account(account::Arguments),
+    Serve(serve::Arguments),
 }
 
 /// Why there is no answer: one line of cause, perhaps the line of a file, one line of hint, and the exit code.
@@ -155,6 +157,7 @@ fn run() -> Result<(), Failure> {
         Command::Interval(arguments) => arguments.run(),
         Command::Synthesize(arguments) => arguments.run(),
         Command::Reproduce(arguments) => arguments.run(),
+        Command::Serve(arguments) => arguments.run(),
         Command::Account(arguments) => {
             let json = arguments.json;
             let report = account::parse(&arguments)?.answer()?;

@@ -26,8 +26,9 @@ pub struct PresetArguments {
     name: String,
 }
 
+/// A preset, in brief.
 #[derive(Serialize)]
-struct Entry {
+pub struct Entry {
     preset: &'static str,
     name: String,
     neighbours: &'static str,
@@ -53,12 +54,15 @@ impl Entry {
     }
 }
 
+/// All presets.
+pub fn entries() -> unspent::Result<Vec<Entry>> {
+    Preset::ALL.iter().map(|preset| Ok(Entry::new(preset, &preset.allocation()?))).collect()
+}
+
 impl Arguments {
     /// Writes the list.
     pub fn run(&self) -> Result<(), Failure> {
-        let entries: Result<Vec<Entry>, Failure> =
-            Preset::ALL.iter().map(|preset| Ok(Entry::new(preset, &preset.allocation()?))).collect();
-        let entries = entries?;
+        let entries = entries()?;
         if self.json {
             return output::print(&output::json(&entries));
         }

@@ -943,7 +943,7 @@ hint: shorten the fraction
         b"level,query,rho\nA,x,1\n",
         &[],
         r#"error: table.csv: a table of budgets does not say what its neighbours are
-hint: add --neighbours bounded (one record changes) or --neighbours add-remove (it comes or goes)
+hint: say it beside the table: neighbours are bounded (one record changes) or add-remove (it comes or goes)
 "#,
     );
     place.refuses(
@@ -959,7 +959,7 @@ hint: add --delta 1e-10, or a line delta = "1e-10" to the file
         GOOD.as_bytes(),
         &["--neighbours", "bounded"],
         r#"error: budget.toml: the file itself says what its neighbours are
-hint: leave --neighbours out; it is for tables, whose names end in .csv
+hint: leave them out; only tables, whose names end in .csv, need to be told
 "#,
     );
 }

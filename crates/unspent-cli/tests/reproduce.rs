@@ -1,10 +1,10 @@
 //! `unspent reproduce`: the tables against golden ones, the data behind the figures, and the page in a browser.
 
+mod browser;
 mod place;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::LazyLock;
@@ -256,30 +256,12 @@ fn an_interrupted_run_leaves_nothing() {
     }
 }
 
-/// Needs a Chromium, Node and playwright-core: `make browser` sees to that where it can.
 #[test]
 fn the_page_in_a_browser() {
-    let skip = |why: &str| {
-        let _ = writeln!(std::io::stderr(), "SKIPPED: the report in a browser: {why}");
-    };
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("browser");
-    let chromium = std::env::var("CHROMIUM").unwrap_or("/usr/bin/chromium".into());
-    if !Path::new(&chromium).exists() {
-        return skip("there is no Chromium; `make browser` installs one");
+    let said = browser::run("browser.test.mjs", |script| {
+        script.arg(STUDY.join("report.html")).arg("11");
+    });
+    if let Some(said) = said {
+        assert!(said.contains("ok   no errors, no warnings, no requests"), "{said}");
     }
-    if !target.join("node_modules/playwright-core").exists() {
-        return skip("playwright-core is not installed; `make browser` installs it");
-    }
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/browser.test.mjs");
-    // Node looks for packages beside the script.
-    fs::copy(script, target.join("browser.test.mjs")).unwrap();
-    let output = Command::new("node")
-        .env("CHROMIUM", chromium)
-        .arg(target.join("browser.test.mjs"))
-        .arg(STUDY.join("report.html"))
-        .arg("11")
-        .output();
-    let Ok(output) = output else { return skip("there is no Node") };
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && said.contains("ok   no errors, no warnings, no requests"), "{said}");
 }

@@ -3,11 +3,15 @@
 use crate::bounds::{Bounds, Magnitude};
 use crate::error::{Error, Result};
 use crate::exact::Rational;
+use crate::float::Dd;
 use crate::mechanism::{MAX_COUNT, Mechanism};
 use crate::profile::{Accountant, Method, Point};
 
 /// Relative width of δ aimed at where no lattice makes it narrower, unless asked otherwise.
 pub const DEFAULT_TOLERANCE: f64 = 1e-6;
+
+/// The same, in haste.
+pub const HASTY_TOLERANCE: f64 = 1e-5;
 
 /// Largest ρ of a composition: beyond it not even ε fits in a double with a digit to spare.
 const MAX_RHO: f64 = 1e18;
@@ -192,6 +196,25 @@ impl Composition {
         self.delta(&Epsilon(Rational::integer(0)))
     }
 
+    /// An upper bound of δ at an ε ≥ 0 that is a double.
+    pub(crate) fn delta_above(&self, epsilon: Dd) -> Magnitude {
+        self.accountant.delta(&Point::from_f64(epsilon.hi), self.aim()).delta.upper()
+    }
+
+    /// The same composition, for answers while somebody waits: a relative width of δ of [`HASTY_TOLERANCE`] is enough where
+    /// anything better takes milliseconds.
+    #[must_use]
+    pub fn in_haste(mut self) -> Composition {
+        self.accountant = self.accountant.in_haste();
+        self
+    }
+
+    /// Whether it answers [in haste](Composition::in_haste).
+    #[must_use]
+    pub fn is_hasty(&self) -> bool {
+        self.accountant.is_hasty()
+    }
+
     pub(crate) fn accountant(&self) -> &Accountant {
         &self.accountant
     }
@@ -201,7 +224,7 @@ impl Composition {
     }
 
     pub(crate) fn aim(&self) -> f64 {
-        self.tolerance.unwrap_or(DEFAULT_TOLERANCE)
+        self.tolerance.unwrap_or(if self.is_hasty() { HASTY_TOLERANCE } else { DEFAULT_TOLERANCE })
     }
 
     pub(crate) fn demand(&self, quantity: &str, bounds: Bounds<Magnitude>) -> Result<Bounds<Magnitude>> {

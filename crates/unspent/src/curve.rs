@@ -133,11 +133,20 @@ impl TradeoffCurve {
     /// f(α) at each α.
     pub fn new(release: &Release, scope: &Scope, grid: &[Alpha]) -> Result<TradeoffCurve> {
         let (subject, composition, rho) = parts(release, scope)?;
-        let [cks, bun_steinke] = Conversion::ALL.map(|conversion| Tradeoff::new(&rho, conversion));
+        let refined = !composition.is_hasty();
+        let [cks, bun_steinke] = Conversion::ALL.map(|conversion| Tradeoff::new(&rho, conversion, refined));
+        let sketch = composition.is_hasty().then(|| Tradeoff::sketch(&composition)).transpose()?;
         let points = parallel::map(grid, |alpha| {
             Ok(TradeoffPoint {
                 alpha: alpha.value().clone(),
-                misses: composition.tradeoff(alpha)?.into(),
+                misses: match &sketch {
+                    // Guessing misses 1 − α of the times.
+                    Some(sketch) => Figure::Between {
+                        lower: sketch.at(alpha),
+                        upper: (&Rational::integer(1) - alpha.value()).to_bounds().upper(),
+                    },
+                    None => composition.tradeoff(alpha)?.into(),
+                },
                 bun_steinke: bun_steinke.at(alpha),
                 canonne_kamath_steinke: cks.at(alpha),
             })

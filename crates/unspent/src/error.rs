@@ -81,6 +81,15 @@ impl Error {
         self
     }
 
+    /// The input at fault, if it is one: a field like `levels[2].share`.
+    #[must_use]
+    pub fn field(&self) -> Option<&str> {
+        match &self.cause {
+            Cause::Input { field, .. } => Some(field),
+            _ => None,
+        }
+    }
+
     /// One line of advice.
     #[must_use]
     pub fn hint(&self) -> &str {

@@ -27,6 +27,7 @@ pub mod mechanism;
 pub mod parallel;
 pub mod population;
 mod profile;
+pub mod reading;
 pub mod release;
 pub mod report;
 pub mod residual;

@@ -58,11 +58,12 @@ impl Scope {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Release {
     allocations: Vec<Allocation>,
+    hasty: bool,
 }
 
 impl From<Allocation> for Release {
     fn from(allocation: Allocation) -> Release {
-        Release { allocations: vec![allocation] }
+        Release { allocations: vec![allocation], hasty: false }
     }
 }
 
@@ -98,7 +99,14 @@ impl Release {
                 ));
             }
         }
-        Ok(Release { allocations })
+        Ok(Release { allocations, hasty: false })
+    }
+
+    /// The same release, for answers while somebody waits: see [`Composition::in_haste`].
+    #[must_use]
+    pub fn in_haste(mut self) -> Release {
+        self.hasty = true;
+        self
     }
 
     /// The allocations.
@@ -229,7 +237,8 @@ impl Release {
     /// The independent mechanisms that the secret of that scope can move.
     pub fn composition(&self, scope: &Scope) -> Result<Composition> {
         let moves = self.moves(scope);
-        Composition::new(self.moved(scope)?.into_iter().map(|m| (m.noise.clone(), moves)))
+        let made = Composition::new(self.moved(scope)?.into_iter().map(|m| (m.noise.clone(), moves)))?;
+        Ok(if self.hasty { made.in_haste() } else { made })
     }
 
     fn knows(&self, allocation: &Allocation, what: &str, name: &str, known: &[String]) -> Result<()> {

@@ -6,10 +6,11 @@
 //! P.L. 94-171 certificates). Both are valid and neither is tight; results here are rounded up.
 
 use crate::bounds::{Magnitude, Round};
-use crate::composition::{Delta, Epsilon};
+use crate::composition::{Composition, Delta, Epsilon};
 use crate::error::{Error, Result};
 use crate::exact::Rational;
 use crate::float::{self, Dd};
+use crate::parallel;
 use crate::tradeoff::Alpha;
 
 /// A published way from ρ to (ε, δ).
@@ -152,15 +153,17 @@ impl Rho {
     }
 }
 
-/// What the (ε, δ) of one conversion, all of them together, say of the trade-off function.
+/// What the (ε, δ) of one profile, all of them together, say of the trade-off function.
 ///
 /// A release that is (ε, δ)-private has `f(α) ≥ max(0, 1 − δ − e^ε·α, e^{−ε}·(1 − δ − α))`, for every ε. Any ε
 /// gives a valid bound: a grid of them says where to look, and the best one nearby is evaluated rounding down.
-pub(crate) struct Tradeoff {
-    rho: Dd,
-    conversion: Conversion,
+pub(crate) struct Tradeoff<'p> {
+    /// δ at ε, rounded up.
+    profile: Box<dyn Fn(Dd) -> Magnitude + Sync + 'p>,
     step: f64,
     grid: Vec<Promise>,
+    /// Whether to look between the points of the grid.
+    refined: bool,
 }
 
 /// (ε, δ) as `e^ε`, rounded up, its inverse, rounded down, and δ, rounded up.
@@ -171,15 +174,35 @@ struct Promise {
     delta: Magnitude,
 }
 
-impl Tradeoff {
+impl<'p> Tradeoff<'p> {
     const GRID: usize = 256;
+    const FINE_GRID: usize = 512;
 
-    pub fn new(rho: &Rho, conversion: Conversion) -> Tradeoff {
+    /// Of a conversion.
+    pub fn new(rho: &Rho, conversion: Conversion, refined: bool) -> Tradeoff<'p> {
         // Up to where δ is 10⁻⁶⁰: for α beyond that the bound is all but 1 − α anyway.
         let tiny = Delta::new(Rational::power_of_ten(-60)).expect("a probability");
-        let step = rho.epsilon(conversion, &tiny) / Self::GRID as f64;
-        let mut tradeoff = Tradeoff { rho: rho.0.to_dd(), conversion, step, grid: vec![] };
-        tradeoff.grid = (0..=Self::GRID).map(|i| tradeoff.promise(step * i as f64)).collect();
+        let (dd, end) = (rho.0.to_dd(), rho.epsilon(conversion, &tiny));
+        Tradeoff::over(Self::GRID, end, refined, move |epsilon| conversion.delta(dd, epsilon))
+    }
+
+    /// Of a composition's own profile, on a fine grid only: a little below its trade-off function, for rates that can be drawn.
+    pub fn sketch(composition: &'p Composition) -> Result<Tradeoff<'p>> {
+        let small = Delta::new(Rational::power_of_ten(-9)).expect("a probability");
+        let end = composition.epsilon(&small)?.upper();
+        Ok(Tradeoff::over(Self::FINE_GRID, end, false, |epsilon| composition.delta_above(epsilon)))
+    }
+
+    fn over(
+        points: usize,
+        end: f64,
+        refined: bool,
+        profile: impl Fn(Dd) -> Magnitude + Sync + 'p,
+    ) -> Tradeoff<'p> {
+        let mut tradeoff =
+            Tradeoff { profile: Box::new(profile), step: end / points as f64, grid: vec![], refined };
+        let places: Vec<usize> = (0..=points).collect();
+        tradeoff.grid = parallel::map(&places, |i| tradeoff.promise(tradeoff.step * *i as f64));
         tradeoff
     }
 
@@ -188,11 +211,11 @@ impl Tradeoff {
         Promise {
             factor: Magnitude::exp(at, 0.0, Round::Up),
             inverse: Magnitude::exp(at.neg(), 0.0, Round::Down),
-            delta: self.conversion.delta(self.rho, at),
+            delta: (self.profile)(at),
         }
     }
 
-    /// Not above what the conversion guarantees at α.
+    /// Not above what the profile guarantees at α.
     pub fn at(&self, alpha: &Alpha) -> Magnitude {
         let most = alpha.value().to_magnitude_bounds().1;
         let rest = (&Rational::integer(1) - alpha.value()).to_magnitude_bounds().0;
@@ -207,11 +230,21 @@ impl Tradeoff {
 
     /// The largest of a bound over ε: the best of the grid, or a better one next to it.
     fn best(&self, bound: impl Fn(&Promise) -> Magnitude) -> Magnitude {
-        let (i, value) =
-            self.grid.iter().map(&bound).enumerate().fold((0, Magnitude::ZERO), |best, (i, value)| {
+        let among = |places: &mut dyn Iterator<Item = usize>| {
+            places.fold((0, Magnitude::ZERO), |best, i| {
+                let value = bound(&self.grid[i]);
                 if best.1 < value { (i, value) } else { best }
-            });
-        let end = |i: usize| self.step * i.min(Self::GRID) as f64;
+            })
+        };
+        let n = self.grid.len();
+        if !self.refined {
+            // It rises and falls once: near the best of a few is the best of all, and any is valid.
+            const STRIDE: usize = 8;
+            let (i, _) = among(&mut (0..n).step_by(STRIDE));
+            return among(&mut (i.saturating_sub(STRIDE)..n.min(i + STRIDE))).1;
+        }
+        let (i, value) = among(&mut (0..n));
+        let end = |i: usize| self.step * i.min(n - 1) as f64;
         let at = |e: f64| bound(&self.promise(e));
         let cost = |e: f64| -at(e).ln(Round::Down).max(-1e300);
         let refined = at(golden(cost, end(i.saturating_sub(1)), end(i + 1), 12));

@@ -6,8 +6,8 @@ use super::figures::StudyFigure;
 use super::study::{Study, Table, Verdict, rounded_down};
 
 const PAGE: &str = include_str!("page.html");
-const STYLE: &str = include_str!("report.css");
-const SCRIPT: &str = include_str!("report.js");
+const STYLE: &str = concat!(include_str!("../page/charts.css"), include_str!("report.css"));
+const SCRIPT: &str = concat!(include_str!("../page/charts.js"), include_str!("report.js"));
 
 /// What each section is called, what it says, and which tables and figures it shows.
 const SECTIONS: [(&str, &str, &str, &[&str]); 6] = [

@@ -20,18 +20,23 @@ impl Allocation {
         let hint = "an allocation file is a short text; `unspent preset NAME` prints one";
         let text = read_text(path, hint, "check the path; `unspent presets` lists what needs no file")
             .map_err(|e| e.at(&origin))?;
-        let is_table = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("csv"));
+        Allocation::parse_named(&origin, &text, neighbours)
+    }
+
+    /// Reads the text of a file of that name: a table of budgets if it ends in `.csv`, TOML otherwise.
+    pub fn parse_named(name: &str, text: &str, neighbours: Option<Neighbours>) -> Result<Allocation> {
+        let is_table = Path::new(name).extension().is_some_and(|e| e.eq_ignore_ascii_case("csv"));
         match (is_table, neighbours) {
-            (true, Some(neighbours)) => Allocation::parse_csv(&origin, &text, neighbours),
+            (true, Some(neighbours)) => Allocation::parse_csv(name, text, neighbours),
             (true, None) => Err(Error::stated(
-                format!("{origin}: a table of budgets does not say what its neighbours are"),
-                "add --neighbours bounded (one record changes) or --neighbours add-remove (it comes or goes)",
+                format!("{name}: a table of budgets does not say what its neighbours are"),
+                "say it beside the table: neighbours are bounded (one record changes) or add-remove (it comes or goes)",
             )),
             (false, Some(_)) => Err(Error::stated(
-                format!("{origin}: the file itself says what its neighbours are"),
-                "leave --neighbours out; it is for tables, whose names end in .csv",
+                format!("{name}: the file itself says what its neighbours are"),
+                "leave them out; only tables, whose names end in .csv, need to be told",
             )),
-            (false, None) => Allocation::parse(&origin, &text),
+            (false, None) => Allocation::parse(name, text),
         }
     }
 }

@@ -13,6 +13,7 @@
 //! becomes `σ² = mΔ²/2ρ` (`theory/neighbours.md`, N1 to N3).
 
 mod csv;
+mod draft;
 mod file;
 mod preset;
 mod reader;
@@ -23,6 +24,7 @@ mod write;
 use std::collections::HashMap;
 use std::fmt;
 
+pub use draft::{Draft, DraftLevel, DraftQuery, DraftShare};
 pub use preset::Preset;
 pub use schema::{Attribute, Cell, Code, Schema, UnitLevel};
 

@@ -1,0 +1,497 @@
+//! What can be asked: drafts in, the library's reports out.
+//!
+//! The shapes are those of `--json`; `openapi.json` describes them.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use unspent::allocation::{Draft, Neighbours};
+use unspent::reading::Attack;
+use unspent::report::Figure;
+use unspent::{
+    Allocation, Alpha, Certificate, Epsilon, Preset, Promise, Rational, Recalibration, Release, Round, Scope,
+};
+
+use crate::plot::{self, Axis, Bar, Panel, Role, Series};
+use crate::{certificate, curve, presets};
+
+const HTML: &str = "text/html; charset=utf-8";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+const STYLE: &str = "text/css; charset=utf-8";
+const JSON: &str = "application/json";
+
+/// An answer, ready to send.
+pub struct Reply {
+    pub status: u16,
+    pub kind: &'static str,
+    pub body: String,
+}
+
+impl Reply {
+    fn new(kind: &'static str, body: impl Into<String>) -> Reply {
+        Reply { status: 200, kind, body: body.into() }
+    }
+
+    fn json(report: &impl Serialize) -> Reply {
+        Reply::new(JSON, serde_json::to_string(report).expect("texts, numbers and lists"))
+    }
+}
+
+/// An answer, or why there is none.
+pub type Result<T> = std::result::Result<T, Box<Trouble>>;
+
+/// Why there is no answer.
+#[derive(Serialize)]
+pub struct Trouble {
+    #[serde(skip)]
+    status: u16,
+    message: String,
+    hint: String,
+    /// The field of the draft that is at fault.
+    field: Option<String>,
+    /// Where in a file it was found.
+    line: Option<usize>,
+    column: Option<usize>,
+    excerpt: Option<String>,
+}
+
+impl Trouble {
+    pub fn new(status: u16, message: impl Into<String>, hint: impl Into<String>) -> Box<Trouble> {
+        let (message, hint) = (message.into(), hint.into());
+        Box::new(Trouble { status, message, hint, field: None, line: None, column: None, excerpt: None })
+    }
+}
+
+impl From<unspent::Error> for Box<Trouble> {
+    fn from(error: unspent::Error) -> Box<Trouble> {
+        let excerpt = error.excerpt();
+        Box::new(Trouble {
+            field: error.field().map(Into::into),
+            line: excerpt.map(unspent::Excerpt::line),
+            column: excerpt.map(unspent::Excerpt::column),
+            excerpt: excerpt.map(ToString::to_string),
+            ..*Trouble::new(422, error.to_string(), error.hint())
+        })
+    }
+}
+
+impl From<Box<Trouble>> for Reply {
+    fn from(trouble: Box<Trouble>) -> Reply {
+        #[derive(Serialize)]
+        struct Body {
+            error: Box<Trouble>,
+        }
+        Reply { status: trouble.status, ..Reply::json(&Body { error: trouble }) }
+    }
+}
+
+/// A question that was understood.
+pub struct Question {
+    /// Whether it may take long: those wait for each other, and not others for them.
+    pub is_long: bool,
+    pub answer: Box<dyn FnOnce() -> Result<Reply> + Send>,
+}
+
+impl Question {
+    fn new(is_long: bool, answer: impl FnOnce() -> Result<Reply> + Send + 'static) -> Question {
+        Question { is_long, answer: Box::new(answer) }
+    }
+}
+
+/// A page, a part of it, or a list.
+pub fn get(path: &str) -> Result<Reply> {
+    Ok(match path {
+        "/" => Reply::new(HTML, include_str!("page/index.html")),
+        "/explorer.js" => Reply::new(SCRIPT, include_str!("page/explorer.js")),
+        "/explorer.css" => Reply::new(STYLE, include_str!("page/explorer.css")),
+        "/charts.js" => Reply::new(SCRIPT, include_str!("../page/charts.js")),
+        "/charts.css" => Reply::new(STYLE, include_str!("../page/charts.css")),
+        "/api/openapi.json" => {
+            Reply::new(JSON, include_str!("openapi.json").replace("{{version}}", env!("CARGO_PKG_VERSION")))
+        }
+        "/api/presets" => Reply::json(&presets::entries()?),
+        _ => match path.strip_prefix("/api/presets/") {
+            Some(name) => Reply::json(&Drafted::from(&Preset::find(name).map_err(absent)?.allocation()?)),
+            None if takes_body(path).is_ok() => {
+                return Err(Trouble::new(
+                    405,
+                    format!("{path} is asked with POST"),
+                    "with a draft as its body",
+                ));
+            }
+            None => return Err(nothing(path)),
+        },
+    })
+}
+
+const QUESTIONS: [&str; 7] = [
+    "/api/read",
+    "/api/certificate",
+    "/api/figure",
+    "/api/noise",
+    "/api/reading",
+    "/api/calibrate",
+    "/api/export",
+];
+
+/// Whether something is asked there with a body.
+pub fn takes_body(path: &str) -> Result<()> {
+    if QUESTIONS.contains(&path) { Ok(()) } else { Err(nothing(path)) }
+}
+
+/// What is asked.
+pub fn question(path: &str, body: &[u8]) -> Result<Question> {
+    Ok(match path {
+        "/api/read" => {
+            let asked: ReadQuestion = understood(body)?;
+            Question::new(false, move || read(&asked))
+        }
+        "/api/certificate" => {
+            let asked: CertificateQuestion = understood(body)?;
+            Question::new(asked.reductions, move || certify(&asked))
+        }
+        "/api/figure" => {
+            let asked: FigureQuestion = understood(body)?;
+            Question::new(false, move || Ok(Reply::json(&asked.draw()?)))
+        }
+        "/api/noise" => {
+            let asked: NoiseQuestion = understood(body)?;
+            Question::new(false, move || noise(&asked))
+        }
+        "/api/reading" => {
+            let asked: ReadingQuestion = understood(body)?;
+            Question::new(false, move || reading(&asked))
+        }
+        "/api/calibrate" => {
+            let asked: CalibrateQuestion = understood(body)?;
+            Question::new(true, move || calibrate(&asked))
+        }
+        "/api/export" => {
+            let asked: ExportQuestion = understood(body)?;
+            Question::new(matches!(asked.format, Format::Csv), move || export(asked))
+        }
+        _ => return Err(nothing(path)),
+    })
+}
+
+fn nothing(path: &str) -> Box<Trouble> {
+    let path: String = path.chars().take(60).collect();
+    Trouble::new(404, format!("there is nothing at {path}"), "/api/openapi.json lists what there is")
+}
+
+fn absent(error: unspent::Error) -> Box<Trouble> {
+    Box::new(Trouble { status: 404, ..*Box::<Trouble>::from(error) })
+}
+
+fn understood<Q: DeserializeOwned>(body: &[u8]) -> Result<Q> {
+    serde_json::from_slice(body).map_err(|error| {
+        let hint = "/api/openapi.json describes what can be asked";
+        Trouble::new(400, format!("the request cannot be read: {error}"), hint)
+    })
+}
+
+/// An allocation to be edited.
+#[derive(Serialize)]
+struct Drafted {
+    draft: Draft,
+}
+
+impl From<&Allocation> for Drafted {
+    fn from(allocation: &Allocation) -> Drafted {
+        Drafted { draft: Draft::from(allocation) }
+    }
+}
+
+/// A file that was dropped.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReadQuestion {
+    name: String,
+    text: String,
+    /// What a table of budgets cannot say.
+    neighbours: Option<String>,
+}
+
+fn read(question: &ReadQuestion) -> Result<Reply> {
+    let ReadQuestion { name, text, neighbours } = question;
+    let neighbours = neighbours.as_deref().map(Neighbours::parse).transpose()?;
+    let allocation = Allocation::parse_named(name, text, neighbours)?;
+    Ok(Reply::json(&Drafted::from(&allocation)))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CertificateQuestion {
+    draft: Draft,
+    /// Whether to say what noise could go, which takes most of the time.
+    #[serde(default = "yes")]
+    reductions: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn certify(question: &CertificateQuestion) -> Result<Reply> {
+    let release = Release::from(question.draft.allocation()?);
+    Ok(Reply::json(&if question.reductions {
+        Certificate::new(&release, None, None)?
+    } else {
+        // Asked while a hand moves: as certified, and perhaps a hundred-thousandth wider.
+        Certificate::without_reductions(&release.in_haste(), None, None)?
+    }))
+}
+
+/// Which part of a release.
+#[derive(Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Part {
+    kind: String,
+    name: Option<String>,
+}
+
+impl Part {
+    fn scope(&self) -> Result<Scope> {
+        match (self.kind.as_str(), self.name.clone()) {
+            ("total", None) => Ok(Scope::Total),
+            ("level", Some(name)) => Ok(Scope::Level(name)),
+            ("attribute", Some(name)) => Ok(Scope::Attribute(name)),
+            ("within", Some(name)) => Ok(Scope::Within(name)),
+            (kind, _) => Err(unspent::Error::input(
+                "scope",
+                kind,
+                "total, or level, attribute or within with a name",
+                "like {\"kind\": \"level\", \"name\": \"State\"}",
+            )
+            .into()),
+        }
+    }
+}
+
+/// Which picture.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    Curve,
+    Tradeoff,
+    Noise,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FigureQuestion {
+    figure: Kind,
+    draft: Draft,
+    /// What to compare with.
+    start: Option<Draft>,
+    scope: Part,
+}
+
+impl FigureQuestion {
+    fn draw(&self) -> Result<plot::Figure> {
+        let scope = self.scope.scope()?;
+        let release = |draft: &Draft| Ok::<_, Box<Trouble>>(Release::from(draft.allocation()?).in_haste());
+        let now = release(&self.draft)?;
+        let start = self.start.as_ref().filter(|start| **start != self.draft);
+        let start = start.map(release).transpose()?;
+        Ok(match self.figure {
+            Kind::Curve => curve::curve_picture(&now, &scope, start.as_ref())?,
+            Kind::Tradeoff => curve::tradeoff_picture(&now, &scope, start.as_ref())?,
+            Kind::Noise => {
+                deviations(&now.allocations()[0], start.as_ref().map(|start| &start.allocations()[0]))
+            }
+        })
+    }
+}
+
+/// The noise of every query, a panel a level.
+fn deviations(now: &Allocation, start: Option<&Allocation>) -> plot::Figure {
+    let sigma = |allocation: &Allocation, level: &str, query: &str| {
+        let found = allocation.measurements().find(|(l, q, _)| l.name == level && q.name == query);
+        found.map(|(_, _, m)| m.noise.sigma2().to_f64().sqrt())
+    };
+    let panels = now.levels().iter().map(|level| {
+        let queries: Vec<&str> =
+            level.measurements.iter().map(|m| now.queries()[m.query].name.as_str()).collect();
+        let bars = |allocation: &Allocation| {
+            let bar = |query: &&str| match sigma(allocation, &level.name, query) {
+                Some(sigma) => {
+                    let exact = Rational::from_f64("sigma", sigma).expect("variances are finite");
+                    Bar { value: sigma, label: exact.to_decimal(4, Round::Up) }
+                }
+                None => Bar { value: f64::NAN, label: String::new() },
+            };
+            queries.iter().map(bar).collect()
+        };
+        let mut series = vec![Series::bars("now", Role::Guarantee, bars(now))];
+        series.extend(start.map(|start| Series::bars("at the start", Role::Alternative, bars(start))));
+        Panel {
+            title: level.name.clone(),
+            x: Axis::linear("σ, standard deviation of the noise"),
+            categories: queries.iter().map(ToString::to_string).collect(),
+            series,
+            ..Panel::default()
+        }
+    });
+    plot::Figure {
+        title: "Noise by level and query".into(),
+        subtitle: now.name().into(),
+        columns: 2,
+        panels: panels.collect(),
+        ..plot::Figure::default()
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NoiseQuestion {
+    draft: Draft,
+}
+
+/// What is spent, and the noise that spends it.
+#[derive(Serialize)]
+struct Noise {
+    rho: Figure,
+    measurements: Vec<MeasuredNoise>,
+}
+
+#[derive(Serialize)]
+struct MeasuredNoise {
+    level: String,
+    query: String,
+    rho: String,
+    sigma2: String,
+    /// σ in a few digits, to be read; not a bound.
+    deviation: String,
+}
+
+fn noise(question: &NoiseQuestion) -> Result<Reply> {
+    let allocation = question.draft.allocation()?;
+    let measurements = allocation.measurements().map(|(level, query, m)| {
+        let sigma = m.noise.sigma2().to_f64().sqrt();
+        MeasuredNoise {
+            level: level.name.clone(),
+            query: query.name.clone(),
+            rho: m.rho.to_decimal_or_fraction(),
+            sigma2: m.noise.sigma2().to_decimal_or_fraction(),
+            deviation: Rational::from_f64("sigma", sigma)
+                .expect("variances are finite")
+                .to_decimal(5, Round::Up),
+        }
+    });
+    Ok(Reply::json(&Noise { rho: Figure::Exact(allocation.rho()), measurements: measurements.collect() }))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReadingQuestion {
+    draft: Draft,
+    scope: Part,
+    /// What is believed before.
+    prior: String,
+}
+
+/// What the best attacker reaches.
+#[derive(Serialize)]
+struct Reading {
+    prior: String,
+    record: String,
+    neighbours: &'static str,
+    attacks: Vec<Attack>,
+}
+
+/// The rates of false alarms that people think in.
+const RATES: [&str; 2] = ["0.01", "0.05"];
+
+fn reading(question: &ReadingQuestion) -> Result<Reply> {
+    let release = Release::from(question.draft.allocation()?).in_haste();
+    let composition = release.composition(&question.scope.scope()?)?;
+    let prior = Rational::parse("prior", &question.prior)?;
+    let attacks = RATES.iter().map(|rate| Attack::best(&composition, &Alpha::parse(rate)?, &prior));
+    Ok(Reply::json(&Reading {
+        prior: prior.to_decimal_or_fraction(),
+        record: release.record().into(),
+        neighbours: release.neighbours().name(),
+        attacks: attacks.collect::<unspent::Result<_>>()?,
+    }))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CalibrateQuestion {
+    draft: Draft,
+    /// What to keep; what was published unless given.
+    epsilon: Option<String>,
+    each_level: bool,
+}
+
+#[derive(Serialize)]
+struct Calibrated {
+    report: Recalibration,
+    draft: Draft,
+}
+
+fn calibrate(question: &CalibrateQuestion) -> Result<Reply> {
+    let allocation = question.draft.allocation()?;
+    let promise = match &question.epsilon {
+        Some(epsilon) => Some(Promise::Epsilon(Epsilon::parse(epsilon)?)),
+        None => Promise::stated(&allocation, None, question.each_level),
+    };
+    let promise = promise.ok_or_else(|| {
+        Trouble::new(
+            422,
+            "no promise: the allocation does not say what was published",
+            "give the epsilon to keep",
+        )
+    })?;
+    let report = allocation.calibrate(&promise, question.each_level, None)?;
+    let mut draft = Draft::from(&report.allocation);
+    // What was published stays what was published.
+    (draft.conversion, draft.epsilon) = (question.draft.conversion.clone(), question.draft.epsilon.clone());
+    Ok(Reply::json(&Calibrated { report, draft }))
+}
+
+/// As which file.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Format {
+    Toml,
+    Csv,
+    Svg,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ExportQuestion {
+    format: Format,
+    draft: Draft,
+    figure: Kind,
+    scope: Part,
+    start: Option<Draft>,
+}
+
+fn export(question: ExportQuestion) -> Result<Reply> {
+    let ExportQuestion { format, draft, figure, scope, start } = question;
+    Ok(match format {
+        Format::Toml => {
+            let allocation = draft.allocation()?;
+            let text = allocation.to_toml();
+            if Allocation::parse("", &text).as_ref() != Ok(&allocation) {
+                let hint = "its numbers may be too long: shorten the fractions";
+                return Err(Trouble::new(
+                    422,
+                    "the allocation cannot be written as a file that reads back the same",
+                    hint,
+                ));
+            }
+            Reply::new("application/toml; charset=utf-8", text)
+        }
+        Format::Csv => {
+            let report = Certificate::new(&Release::from(draft.allocation()?), None, None)?;
+            Reply::new("text/csv; charset=utf-8", certificate::csv(&report))
+        }
+        Format::Svg => {
+            let figure = FigureQuestion { figure, draft, start, scope }.draw()?;
+            Reply::new("image/svg+xml", plot::svg(&figure))
+        }
+    })
+}

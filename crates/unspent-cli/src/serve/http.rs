@@ -1,0 +1,211 @@
+//! Who may ask, how much and how long: everything between the network and an answer.
+//!
+//! - Only requests that name this machine are answered (the `Host` header), and only pages of this server may send
+//!   drafts (`Origin`, `Content-Type`): a web site that makes its own name point here gets nothing.
+//! - A request has ten seconds and a megabyte; there are so many connections, and so many answers in the making; who comes
+//!   later is told so at once, or after a short wait.
+
+use std::convert::Infallible;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio::{task, time};
+
+use super::api::{self, Reply, Trouble};
+use crate::Failure;
+
+/// Most bytes of a request's body: thousands of measurements.
+const MAX_BODY: usize = 1 << 20;
+/// Connections at a time; those beyond wait to be accepted.
+const MAX_CONNECTIONS: usize = 128;
+/// How long a request may take to arrive.
+const TO_ARRIVE: Duration = Duration::from_secs(10);
+/// How long a request waits for others to be answered.
+const TO_BEGIN: Duration = Duration::from_secs(5);
+
+/// The page asks its own server and nobody else, and is shown in nobody else's.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
+                      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+struct Server {
+    address: SocketAddr,
+    /// One for each core: answers use all of them anyway.
+    answers: Semaphore,
+    /// For those that may take long: one at a time, so that who moves a slider need not wait for them.
+    long_answers: Semaphore,
+}
+
+/// Listens until the process ends; `ready` is told where.
+pub fn serve(
+    address: SocketAddr,
+    ready: impl FnOnce(SocketAddr) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let cannot = |error: std::io::Error| {
+        let hint = match error.kind() {
+            std::io::ErrorKind::AddrInUse => "another program has that port; --port 0 takes one that is free",
+            std::io::ErrorKind::PermissionDenied => "ports below 1024 are for the system; try --port 8020",
+            _ => "check the address",
+        };
+        Failure::other(format!("{address}: cannot listen: {error}"), hint)
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(cannot)?;
+    runtime.block_on(async {
+        let listener = TcpListener::bind(address).await.map_err(cannot)?;
+        let address = listener.local_addr().map_err(cannot)?;
+        ready(address)?;
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let server =
+            Arc::new(Server { address, answers: Semaphore::new(cores), long_answers: Semaphore::new(1) });
+        let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+        loop {
+            let place = connections.clone().acquire_owned().await.expect("never closed");
+            let Ok((stream, _)) = listener.accept().await else {
+                // Out of file descriptors, say: others will close theirs.
+                time::sleep(Duration::from_millis(50)).await;
+                continue;
+            };
+            let server = server.clone();
+            task::spawn(async move {
+                let service =
+                    service_fn(|request| async { Ok::<_, Infallible>(server.respond(request).await) });
+                // A connection that breaks is the other side's affair.
+                let _ = http1::Builder::new()
+                    .timer(TokioTimer::new())
+                    .header_read_timeout(TO_ARRIVE)
+                    .max_buf_size(64 << 10)
+                    .serve_connection(TokioIo::new(stream), service)
+                    .await;
+                drop(place);
+            });
+        }
+    })
+}
+
+impl Server {
+    async fn respond(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
+        let began = Instant::now();
+        let head = request.method() == Method::HEAD;
+        let reply = self.reply(request).await.unwrap_or_else(Reply::from);
+        let mut response = Response::new(if head { Full::default() } else { Full::from(reply.body) });
+        *response.status_mut() = StatusCode::from_u16(reply.status).expect("statuses are ours");
+        let headers = response.headers_mut();
+        let milliseconds = 1e3 * began.elapsed().as_secs_f64();
+        for (name, value) in [
+            (header::CONTENT_TYPE, reply.kind),
+            (header::CONTENT_SECURITY_POLICY, POLICY),
+            (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+            (header::REFERRER_POLICY, "no-referrer"),
+            (header::CACHE_CONTROL, "no-store"),
+        ] {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
+        let timing = HeaderValue::from_str(&format!("total;dur={milliseconds:.2}")).expect("digits");
+        headers.insert("server-timing", timing);
+        if reply.status == 503 {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        // What was not read of a body that is too long, or too slow, would be taken for the next request.
+        if matches!(reply.status, 408 | 413) {
+            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        response
+    }
+
+    async fn reply(&self, request: Request<Incoming>) -> api::Result<Reply> {
+        self.check_host(request.headers())?;
+        let path = request.uri().path().to_string();
+        match *request.method() {
+            Method::GET | Method::HEAD => return api::get(&path),
+            Method::POST => api::takes_body(&path)?,
+            _ => {
+                let hint = "pages and lists are asked for with GET, answers with POST";
+                return Err(Trouble::new(405, format!("{} is not understood", request.method()), hint));
+            }
+        }
+        self.check_sender(request.headers())?;
+        let body = self.body(request).await?;
+        let question = api::question(&path, &body)?;
+        drop(body);
+        let places = if question.is_long { &self.long_answers } else { &self.answers };
+        let Ok(place) = time::timeout(TO_BEGIN, places.acquire()).await else {
+            return Err(Trouble::new(503, "too many questions at a time", "ask again in a moment"));
+        };
+        let answer = task::spawn_blocking(question.answer).await;
+        drop(place);
+        answer.unwrap_or_else(|_| {
+            let hint = "no answer is better than a wrong one; please report what was asked";
+            Err(Trouble::new(500, "a defect of unspent", hint))
+        })
+    }
+
+    /// All of the body, unless it is too long or takes too long.
+    async fn body(&self, request: Request<Incoming>) -> api::Result<Bytes> {
+        let too_long = || {
+            let hint = "an allocation is a short text";
+            Trouble::new(413, format!("the request is longer than {MAX_BODY} bytes"), hint)
+        };
+        let length =
+            request.headers().get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<u64>().ok());
+        if length.is_some_and(|length| length > MAX_BODY as u64) {
+            return Err(too_long());
+        }
+        match time::timeout(TO_ARRIVE, Limited::new(request.into_body(), MAX_BODY).collect()).await {
+            Ok(Ok(body)) => Ok(body.to_bytes()),
+            Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => Err(too_long()),
+            Ok(Err(_)) => Err(Trouble::new(400, "the request broke off", "send it again")),
+            Err(_) => Err(Trouble::new(408, "the request took too long to arrive", "send it again")),
+        }
+    }
+
+    /// A name that somebody else can point here is not ours: only addresses are, and `localhost`.
+    fn check_host(&self, headers: &HeaderMap) -> api::Result<()> {
+        let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+        let name = match host.rsplit_once(':') {
+            Some((name, port)) if port.parse() == Ok(self.address.port()) => name,
+            _ if self.address.port() == 80 => host,
+            _ => "",
+        };
+        let literal = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+        let ours = match literal {
+            Ok(address) => address.is_loopback() || !self.address.ip().is_loopback(),
+            Err(_) => name.eq_ignore_ascii_case("localhost"),
+        };
+        if ours {
+            return Ok(());
+        }
+        let hint = format!("this is http://{}/ and answers to no other name", self.address);
+        Err(Trouble::new(421, "the request is for another host", hint))
+    }
+
+    /// Drafts come from the page, or from programs: not from other sites' forms.
+    fn check_sender(&self, headers: &HeaderMap) -> api::Result<()> {
+        let text =
+            |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).unwrap_or_default();
+        if headers.contains_key(header::ORIGIN)
+            && text(header::ORIGIN) != format!("http://{}", text(header::HOST))
+        {
+            return Err(Trouble::new(
+                403,
+                "the request comes from another site",
+                "use the page of this server",
+            ));
+        }
+        let kind = text(header::CONTENT_TYPE);
+        if kind.split(';').next().map(str::trim) != Some("application/json") {
+            let hint = "send JSON, with Content-Type: application/json";
+            return Err(Trouble::new(415, format!("`{kind}` is not understood"), hint));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,96 @@
+//! `unspent serve`: a page on this machine on which a budget is turned by hand.
+//!
+//! ```text
+//! page ──JSON──▶ http (who may ask, how much, how long) ─▶ api (drafts in, the library's reports out) ──JSON──▶ page
+//! ```
+//!
+//! Nothing is kept: every question brings its allocation along, as a draft. The page and all it needs are inside the
+//! program.
+
+mod api;
+mod http;
+
+use std::io::Write;
+use std::net::{IpAddr, SocketAddr};
+use std::process::{Command, Stdio};
+
+use clap::Args;
+use unspent::Error;
+
+use crate::{Failure, output};
+
+/// A page on this machine on which a budget can be turned by hand.
+///
+/// Choose a preset or drop in an allocation file, move a level's share or delta, and see what it
+/// promises. Nothing leaves this machine. Ctrl-C ends it.
+#[derive(Args)]
+#[command(
+    verbatim_doc_comment,
+    after_long_help = "\
+Examples:
+  unspent serve --open
+  unspent serve --port 0"
+)]
+pub struct Arguments {
+    /// The port to listen on; 0 takes any that is free
+    #[arg(long, value_name = "P", default_value = "8020", allow_hyphen_values = true)]
+    port: String,
+
+    /// The address to listen on; others than this machine can reach it if it is not a loopback address
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1", allow_hyphen_values = true)]
+    listen: String,
+
+    /// Opens the page in a browser
+    #[arg(long)]
+    open: bool,
+}
+
+impl Arguments {
+    /// Listens until it is interrupted.
+    pub fn run(&self) -> Result<(), Failure> {
+        let port: u16 = self.port.parse().map_err(|_| {
+            Error::input(
+                "--port",
+                &self.port,
+                "a number between 0 and 65535",
+                "0 takes any port that is free",
+            )
+        })?;
+        let address: IpAddr = self.listen.parse().map_err(|_| {
+            let hint = "127.0.0.1 is this machine only, 0.0.0.0 every network it is in";
+            Error::input("--listen", &self.listen, "an IP address", hint)
+        })?;
+        if !address.is_loopback() {
+            let _ = writeln!(
+                std::io::stderr(),
+                "warning: whoever can reach {address} can use this page: there is no password, and no encryption"
+            );
+        }
+        // A defect in one answer is that answer's, and no reason to leave the others without one.
+        std::panic::set_hook(Box::new(|defect| {
+            let _ = writeln!(std::io::stderr(), "a defect of unspent: {defect}");
+        }));
+        http::serve(SocketAddr::new(address, port), |found| {
+            let page = format!("http://{found}/");
+            output::print(&format!("unspent is at {page} (Ctrl-C ends it)\n"))?;
+            if self.open && !opened(&page) {
+                let _ = writeln!(std::io::stderr(), "warning: no browser could be opened; go to {page}");
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Whether something was found that opens pages.
+fn opened(page: &str) -> bool {
+    let ways: [&[&str]; 3] = [&["xdg-open"], &["open"], &["cmd", "/C", "start"]];
+    ways.iter().any(|way| {
+        let command = Command::new(way[0])
+            .args(&way[1..])
+            .arg(page)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        command.is_ok()
+    })
+}

@@ -1,0 +1,341 @@
+//! An allocation to be edited: a budget, shares of it, and every number as it was written.
+//!
+//! A file's shares must sum to 1; those of a draft need not, so that one of them can be moved by itself. The budget of
+//! a measurement is exactly `rho · share of the level · share of the query`.
+
+use std::collections::{HashMap, HashSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Allocation, Level, Measurement, Neighbours, Query, Schema, check_length, check_text, noise, spelled_alike,
+};
+use crate::composition::{Delta, Epsilon};
+use crate::error::{Error, Result};
+use crate::exact::Rational;
+use crate::mechanism::parse_shift;
+use crate::zcdp::{Conversion, Rho};
+
+/// Most levels, and most queries.
+const MAX_PARTS: usize = 1_000;
+/// Most queries at levels.
+const MAX_MEASUREMENTS: usize = 5_000;
+
+/// An allocation as text, to be edited.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Draft {
+    /// What it is called.
+    pub name: String,
+    /// Where its figures come from.
+    pub source: Option<String>,
+    /// What one record is.
+    pub record: String,
+    /// `bounded` or `add-remove`.
+    pub neighbours: String,
+    /// The δ at which ε is quoted.
+    pub delta: Option<String>,
+    /// How the published ε was computed.
+    pub conversion: Option<String>,
+    /// What was promised, if not by a conversion.
+    pub epsilon: Option<String>,
+    /// Whether each level lies inside the one before.
+    pub nested: bool,
+    /// What is known of a record.
+    pub attributes: Vec<String>,
+    /// The queries.
+    pub queries: Vec<DraftQuery>,
+    /// The budget.
+    pub rho: String,
+    /// Its levels, from the largest areas to the smallest.
+    pub levels: Vec<DraftLevel>,
+    /// How a table of counts is read, as the `[table]` of a file.
+    pub table: Option<String>,
+}
+
+/// A query.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DraftQuery {
+    /// Its name.
+    pub name: String,
+    /// What it touches.
+    pub attributes: Vec<String>,
+    /// How far one record moves a cell.
+    pub shift: u64,
+}
+
+/// A level, with its share of the budget and how that is divided.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DraftLevel {
+    /// Its name.
+    pub name: String,
+    /// Its share of the budget.
+    pub share: String,
+    /// The queries' shares of that.
+    pub shares: Vec<DraftShare>,
+}
+
+/// A query's share of a level.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DraftShare {
+    /// The name of the query.
+    pub query: String,
+    /// Its share; a query with none is not asked.
+    pub share: String,
+}
+
+impl From<&Allocation> for Draft {
+    fn from(allocation: &Allocation) -> Draft {
+        let rho = allocation.rho();
+        let level = |level: &Level| {
+            let budget = level.rho();
+            let share = |m: &Measurement| DraftShare {
+                query: allocation.queries[m.query].name.clone(),
+                share: (&m.rho / &budget).to_decimal_or_fraction(),
+            };
+            DraftLevel {
+                name: level.name.clone(),
+                share: (&budget / &rho).to_decimal_or_fraction(),
+                shares: level.measurements.iter().map(share).collect(),
+            }
+        };
+        let query =
+            |q: &Query| DraftQuery { name: q.name.clone(), attributes: q.attributes.clone(), shift: q.shift };
+        Draft {
+            name: allocation.name.clone(),
+            source: allocation.source.clone(),
+            record: allocation.record.clone(),
+            neighbours: allocation.neighbours.name().into(),
+            delta: allocation.delta.as_ref().map(|delta| delta.value().to_short()),
+            conversion: allocation.conversion.map(|conversion| conversion.name().into()),
+            epsilon: allocation.epsilon.as_ref().map(|epsilon| epsilon.value().to_short()),
+            nested: allocation.nested,
+            attributes: allocation.attributes.clone(),
+            queries: allocation.queries.iter().map(query).collect(),
+            rho: rho.to_decimal_or_fraction(),
+            levels: allocation.levels.iter().map(level).collect(),
+            table: allocation.table.as_ref().map(|table| {
+                let mut text = String::new();
+                table.write(&mut text);
+                text
+            }),
+        }
+    }
+}
+
+impl Draft {
+    /// The allocation, with levels and queries that have a share; errors name the field.
+    pub fn allocation(&self) -> Result<Allocation> {
+        let count: usize = self.levels.iter().map(|level| level.shares.len()).sum();
+        let sizes = [
+            ("levels", self.levels.len(), MAX_PARTS),
+            ("queries", self.queries.len(), MAX_PARTS),
+            ("attributes", self.attributes.len(), MAX_PARTS),
+            ("levels", count, MAX_MEASUREMENTS),
+        ];
+        for (field, found, most) in sizes {
+            if found > most {
+                let allowed = format!("a number of at most {most}");
+                return Err(Error::input(
+                    field,
+                    found,
+                    allowed,
+                    "a release of that size is better read from a file",
+                ));
+            }
+        }
+        check_text("name", &self.name)?;
+        check_text("record", &self.record)?;
+        if let Some(source) = &self.source {
+            check_text("source", source)?;
+        }
+        let neighbours = Neighbours::parse(&self.neighbours)?;
+        let (attributes, queries) = self.queries()?;
+        let index: HashMap<&str, usize> =
+            queries.iter().enumerate().map(|(i, query)| (query.name.as_str(), i)).collect();
+        let rho = self.number("rho", &self.rho)?;
+        Rho::new(rho.clone()).map_err(|e| e.quoting(&self.rho))?;
+        let mut names = HashSet::new();
+        let mut levels = vec![];
+        for (i, level) in self.levels.iter().enumerate() {
+            check_text("name", &level.name).map_err(|e| e.at(format!("levels[{i}]")))?;
+            if !names.insert(level.name.as_str()) {
+                let cause = format!("levels[{i}].name: `{}` is there twice", level.name);
+                return Err(Error::stated(cause, "name the levels apart"));
+            }
+            let field = format!("levels[{i}].share");
+            let share = self.share(&field, &level.share)?;
+            let mut measurements = vec![];
+            let mut asked = HashSet::new();
+            for (j, part) in level.shares.iter().enumerate() {
+                let place = format!("levels[{i}].shares[{j}]");
+                let Some(&query) = index.get(part.query.as_str()) else {
+                    let allowed = "the name of one of the queries";
+                    let hint = "every query is listed in `queries` with what it touches";
+                    return Err(Error::input(format!("{place}.query"), &part.query, allowed, hint));
+                };
+                if !asked.insert(query) {
+                    let cause =
+                        format!("{place}.query: `{}` is asked at level `{}` twice", part.query, level.name);
+                    return Err(Error::stated(cause, "add the two shares up"));
+                }
+                let field = format!("{place}.share");
+                let rho = &(&rho * &share) * &self.share(&field, &part.share)?;
+                if rho.is_zero() {
+                    continue;
+                }
+                let noise = noise(&rho, queries[query].shift, neighbours).map_err(|e| e.at(&field))?;
+                measurements.push(Measurement { query, rho, noise });
+            }
+            if !measurements.is_empty() {
+                levels.push(Level { name: level.name.clone(), measurements });
+            }
+        }
+        if levels.is_empty() {
+            return Err(Error::stated(
+                "levels: nothing is released",
+                "give at least one level and query a share",
+            ));
+        }
+        let delta = self.delta.as_deref().map(Delta::parse).transpose()?;
+        let conversion = self.conversion.as_deref().map(Conversion::parse).transpose()?;
+        let epsilon = self.epsilon.as_deref().map(Epsilon::parse).transpose()?;
+        if epsilon.is_some() && (delta.is_none() || conversion.is_some()) {
+            return Err(Error::stated(
+                "epsilon: was promised at some delta, and instead of a conversion",
+                "give delta, and leave conversion out",
+            ));
+        }
+        Ok(Allocation {
+            name: self.name.clone(),
+            source: self.source.clone(),
+            record: self.record.clone(),
+            neighbours,
+            delta,
+            conversion,
+            epsilon,
+            nested: self.nested,
+            attributes,
+            queries,
+            levels,
+            table: self.table.as_deref().map(|text| Schema::parse("table", text)).transpose()?,
+        })
+    }
+
+    fn queries(&self) -> Result<(Vec<String>, Vec<Query>)> {
+        for (i, name) in self.attributes.iter().enumerate() {
+            check_text(&format!("attributes[{i}]"), name)?;
+        }
+        if let Some((_, error)) = spelled_alike(self.attributes.iter().map(String::as_str)) {
+            return Err(error);
+        }
+        let known: HashSet<&String> = self.attributes.iter().collect();
+        let mut names = HashSet::new();
+        let mut queries = vec![];
+        for (i, query) in self.queries.iter().enumerate() {
+            let place = format!("queries[{i}]");
+            check_text("name", &query.name).map_err(|e| e.at(&place))?;
+            if !names.insert(&query.name) {
+                let cause = format!("{place}.name: `{}` is there twice", query.name);
+                return Err(Error::stated(cause, "name the queries apart"));
+            }
+            if let Some(unknown) = query.attributes.iter().find(|a| !known.contains(a)) {
+                let allowed = "one of the attributes";
+                let hint = "every attribute is listed in `attributes`";
+                return Err(Error::input(format!("{place}.attributes"), unknown, allowed, hint));
+            }
+            let shift = parse_shift(&query.shift.to_string()).map_err(|e| e.at(&place))?;
+            queries.push(Query { name: query.name.clone(), attributes: query.attributes.clone(), shift });
+        }
+        Ok((self.attributes.clone(), queries))
+    }
+
+    fn number(&self, field: &str, text: &str) -> Result<Rational> {
+        check_length(field, text)?;
+        Rational::parse(field, text)
+    }
+
+    /// 0, or a share within reason: what is short to write may be very long to compute with.
+    fn share(&self, field: &str, text: &str) -> Result<Rational> {
+        let share = self.number(field, text)?;
+        if share.is_zero() {
+            return Ok(share);
+        }
+        let range = Rational::power_of_ten(-30)..=Rational::power_of_ten(6);
+        share.within(field, &range, "0 or a share between 1e-30 and 1e6").map_err(|e| e.quoting(text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Draft;
+    use crate::{Allocation, Preset, Rational};
+
+    #[test]
+    fn a_draft_is_the_allocation_it_was_made_of() {
+        let examples =
+            [include_str!("../../../../allocation.toml"), include_str!("../../../../examples/blocks.toml")];
+        let texts = Preset::ALL.iter().map(|preset| preset.text).chain(examples);
+        for text in texts {
+            let allocation = Allocation::parse("", text).unwrap();
+            let draft = Draft::from(&allocation);
+            assert_eq!(draft.allocation().unwrap(), allocation);
+            let json = serde_json::to_string(&draft).unwrap();
+            assert_eq!(serde_json::from_str::<Draft>(&json).unwrap(), draft);
+        }
+    }
+
+    #[test]
+    fn one_share_moves_one_level() {
+        let before = Allocation::preset("pl94-persons-us-2020").unwrap();
+        let mut draft = Draft::from(&before);
+        draft.levels[1].share = "1/2".into();
+        draft.levels[2].shares[0].share = "0".into();
+        let after = draft.allocation().unwrap();
+        assert_eq!(after.levels()[1].rho(), &before.rho() * &"1/2".parse::<Rational>().unwrap());
+        assert_eq!(after.levels()[0], before.levels()[0]);
+        assert_eq!(after.levels()[2].measurements.len() + 1, before.levels()[2].measurements.len());
+        draft.levels[0].share = "0".into();
+        assert_eq!(draft.allocation().unwrap().levels().len(), before.levels().len() - 1);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_by_field() {
+        let good = Draft::from(&Allocation::preset("paper-2022-08-25").unwrap());
+        let refused = |change: &dyn Fn(&mut Draft)| {
+            let mut draft = good.clone();
+            change(&mut draft);
+            draft.allocation().unwrap_err().to_string()
+        };
+        type Change<'c> = &'c dyn Fn(&mut Draft);
+        let cases: [(Change<'_>, &str); 14] = [
+            (&|d| d.rho = "0".into(), "rho: `0` is not"),
+            (&|d| d.rho = "much".into(), "rho: `much` is not a number"),
+            (&|d| d.rho = "1".repeat(300), "rho: `11111"),
+            (&|d| d.neighbours = "near".into(), "neighbours: `near` is not"),
+            (&|d| d.delta = Some("2".into()), "delta: `2` is not"),
+            (&|d| d.levels[1].share = "-1".into(), "levels[1].share: `-1` is not 0 or a share"),
+            (&|d| d.levels[1].share = "1e-9999".into(), "levels[1].share: `1e-9999` is not 0 or a share"),
+            (&|d| d.levels[0].shares[2].share = "x".into(), "levels[0].shares[2].share: `x` is not a number"),
+            (&|d| d.levels[0].shares[2].share = "1e-25".into(), "levels[0].shares[2].share: a budget of rho"),
+            (&|d| d.levels[1].name = "US".into(), "levels[1].name: `US` is there twice"),
+            (
+                &|d| d.levels[0].shares[0].query = "absent".into(),
+                "levels[0].shares[0].query: `absent` is not",
+            ),
+            (&|d| d.queries[0].shift = 0, "queries[0]: shift: `0` is not"),
+            (&|d| d.levels.clear(), "levels: nothing is released"),
+            (
+                &|d| d.levels = vec![d.levels[0].clone(); 1001],
+                "levels: `1001` is not a number of at most 1000",
+            ),
+        ];
+        for (change, said) in cases {
+            let error = refused(change);
+            assert!(error.starts_with(said), "{error}");
+        }
+    }
+}

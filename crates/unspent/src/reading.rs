@@ -1,0 +1,84 @@
+//! What an attacker gains, in the plainest terms there are: how often a test finds the truth, and what is believed after it.
+//!
+//! The attacker knows everything but one secret, has the release, and may be wrong at most a fraction α of the
+//! times it raises an alarm about nothing. Its power β is at most `1 − f(α)`, and a test with that power exists. Who
+//! believed the secret true with probability π before believes it with `πβ/(πβ + (1 − π)α)` after an alarm.
+
+use serde::Serialize;
+
+use crate::composition::Composition;
+use crate::error::{Error, Result};
+use crate::exact::Rational;
+use crate::report::{self, Figure};
+use crate::tradeoff::Alpha;
+
+/// What one attack reaches.
+#[derive(Clone, Debug, Serialize)]
+pub struct Attack {
+    /// How often it raises an alarm about nothing.
+    #[serde(serialize_with = "report::exactly")]
+    pub alpha: Rational,
+    /// How often it finds what is there: never more than the upper end; the best attack reaches the lower.
+    pub power: Figure,
+    /// What is believed after its alarm, at most and for the best attack.
+    pub posterior: Figure,
+}
+
+impl Attack {
+    /// The best attack with false alarms at the rate α, by someone who believed the secret with probability `prior`.
+    pub fn best(composition: &Composition, alpha: &Alpha, prior: &Rational) -> Result<Attack> {
+        let one = Rational::integer(1);
+        if !(prior.is_positive() && *prior < one) {
+            let hint = "what is believed before is a probability, like 1/1000";
+            return Err(Error::input("prior", prior, "a number strictly between 0 and 1", hint));
+        }
+        let power = composition.power(alpha)?;
+        let wrong = &(&one - prior) * alpha.value();
+        let believed = |beta: Rational, round_up: bool| {
+            let right = prior * &beta;
+            let sum = &right + &wrong;
+            // An attack that never raises an alarm teaches nothing.
+            let posterior = if sum.is_zero() { prior.clone() } else { &right / &sum };
+            let bounds = posterior.to_bounds();
+            if round_up { bounds.upper() } else { bounds.lower() }
+        };
+        let posterior = Figure::Between {
+            lower: believed(power.lower().to_rational(), false),
+            upper: believed(power.upper().to_rational(), true),
+        };
+        Ok(Attack { alpha: alpha.value().clone(), power: power.into(), posterior })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Attack;
+    use crate::{Alpha, Composition, DiscreteGaussian, Rational};
+
+    fn believed(sigma2: &str, alpha: &str, prior: &str) -> crate::Result<(f64, f64)> {
+        let composition = Composition::new([(DiscreteGaussian::parse(sigma2, "1")?, 1)])?;
+        let attack = Attack::best(&composition, &Alpha::parse(alpha)?, &prior.parse::<Rational>()?)?;
+        let ends = attack.posterior.bounds().to_f64();
+        Ok((ends.lower(), ends.upper()))
+    }
+
+    #[test]
+    fn belief_follows_bayes() {
+        // Much noise: the power is hardly more than α, and the belief hardly more than before.
+        let (lower, upper) = believed("1000000", "0.05", "1/1000").unwrap();
+        assert!(0.001 < lower && lower <= upper && upper < 0.00101, "{lower} {upper}");
+        // No noise to speak of: every alarm that is not false is true.
+        let (lower, upper) = believed("0.001", "0.01", "1/1000").unwrap();
+        let certain = 0.001 / (0.001 + 0.999 * 0.01);
+        assert!(lower <= certain && certain <= upper + 1e-15 && upper - lower < 1e-9, "{lower} {upper}");
+    }
+
+    #[test]
+    fn beliefs_are_probabilities() {
+        for prior in ["0", "1", "-1", "2"] {
+            let error = believed("5", "0.05", prior).unwrap_err().to_string();
+            assert!(error.starts_with("prior: "), "{error}");
+        }
+        assert_eq!(believed("5", "0", "1/4").unwrap(), (0.25, 0.25));
+    }
+}
