@@ -1,5 +1,7 @@
 //! A release: independent mechanisms, composed, and what they promise together.
 
+use std::collections::HashMap;
+
 use crate::bounds::{Bounds, Magnitude};
 use crate::error::{Error, Result};
 use crate::exact::Rational;
@@ -70,16 +72,13 @@ impl Composition {
                 "a release with no noisy answer promises everything; there is nothing to account for",
             ));
         }
-        let mut merged: Vec<(Mechanism, u128)> =
-            list.iter().map(|g| (g.mechanism.clone(), u128::from(g.count))).collect();
+        // Hashing is cheap, comparing fractions is not: only distinct ones are sorted.
+        let mut counts: HashMap<&Mechanism, u128> = HashMap::new();
+        for group in &list {
+            *counts.entry(&group.mechanism).or_default() += u128::from(group.count);
+        }
+        let mut merged: Vec<(Mechanism, u128)> = counts.into_iter().map(|(m, n)| (m.clone(), n)).collect();
         merged.sort();
-        merged.dedup_by(|later, first| {
-            let same = later.0 == first.0;
-            if same {
-                first.1 += later.1;
-            }
-            same
-        });
         let accountant = Accountant::new(&merged);
         if accountant.mu2() > 2.0 * MAX_RHO {
             return Err(Error::input(
@@ -148,9 +147,9 @@ impl Composition {
         Some(Rational::sum_within(&self.squares(), BITS)? / Rational::integer(2))
     }
 
-    /// nΔ²/σ² of every group.
+    /// nΔ²/σ² of every kind.
     fn squares(&self) -> Vec<Rational> {
-        self.groups.iter().map(|g| &g.mechanism.mu_squared() * &Rational::from(g.count)).collect()
+        self.merged.iter().map(|(m, n)| &m.mu_squared() * &Rational::integer(*n)).collect()
     }
 
     /// ρ to double precision.

@@ -1,8 +1,9 @@
 //! What an attacker gains, in the plainest terms there are: how often a test finds the truth, and what is believed after it.
 //!
-//! The attacker knows everything but one secret, has the release, and may be wrong at most a fraction α of the
-//! times it raises an alarm about nothing. Its power β is at most `1 − f(α)`, and a test with that power exists. Who
-//! believed the secret true with probability π before believes it with `πβ/(πβ + (1 − π)α)` after an alarm.
+//! The attacker knows everything but one secret, has the release, and raises a false alarm in a fraction α of all cases with
+//! nothing to find. Its power β is at most `1 − f(α)`, and a test with that power exists. Who
+//! believed the secret true with probability π before believes it with `πβ/(πβ + (1 − π)α)` after an alarm. (That is for
+//! tests of just that α: rarer alarms weigh more.)
 
 use serde::Serialize;
 
@@ -20,7 +21,7 @@ pub struct Attack {
     pub alpha: Rational,
     /// How often it finds what is there: never more than the upper end; the best attack reaches the lower.
     pub power: Figure,
-    /// What is believed after its alarm, at most and for the best attack.
+    /// What is believed after the alarm of an attack with that α: at most, and for the best one.
     pub posterior: Figure,
 }
 

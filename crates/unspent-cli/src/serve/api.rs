@@ -2,6 +2,7 @@
 //!
 //! The shapes are those of `--json`; `openapi.json` describes them.
 
+use hyper::body::Bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use unspent::allocation::{Draft, Neighbours};
@@ -23,12 +24,12 @@ const JSON: &str = "application/json";
 pub struct Reply {
     pub status: u16,
     pub kind: &'static str,
-    pub body: String,
+    pub body: Bytes,
 }
 
 impl Reply {
     fn new(kind: &'static str, body: impl Into<String>) -> Reply {
-        Reply { status: 200, kind, body: body.into() }
+        Reply { status: 200, kind, body: Bytes::from(body.into()) }
     }
 
     fn json(report: &impl Serialize) -> Reply {
@@ -444,9 +445,8 @@ fn calibrate(question: &CalibrateQuestion) -> Result<Reply> {
         )
     })?;
     let report = allocation.calibrate(&promise, question.each_level, None)?;
-    let mut draft = Draft::from(&report.allocation);
-    // What was published stays what was published.
-    (draft.conversion, draft.epsilon) = (question.draft.conversion.clone(), question.draft.epsilon.clone());
+    // It states what was kept: a conversion of the larger rho would promise more, and more again.
+    let draft = Draft::from(&report.allocation);
     Ok(Reply::json(&Calibrated { report, draft }))
 }
 

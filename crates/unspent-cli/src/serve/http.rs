@@ -5,9 +5,10 @@
 //! - A request has ten seconds and a megabyte; there are so many connections, and so many answers in the making; who comes
 //!   later is told so at once, or after a short wait.
 
+use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -44,6 +45,40 @@ struct Server {
     answers: Semaphore,
     /// For those that may take long: one at a time, so that who moves a slider need not wait for them.
     long_answers: Semaphore,
+    /// Whoever undoes a step, or shares a link, asks the same again.
+    given: Mutex<Given>,
+}
+
+/// The last answers, by path and body.
+#[derive(Default)]
+struct Given {
+    answers: HashMap<(String, Bytes), Arc<Reply>>,
+    /// From the oldest.
+    order: VecDeque<(String, Bytes)>,
+    bytes: usize,
+}
+
+impl Given {
+    const MOST_BYTES: usize = 16 << 20;
+
+    fn size((path, body): &(String, Bytes), reply: &Reply) -> usize {
+        path.len() + body.len() + reply.body.len()
+    }
+
+    fn keep(&mut self, asked: (String, Bytes), reply: &Arc<Reply>) {
+        let size = Given::size(&asked, reply);
+        if size > Given::MOST_BYTES / 16 || self.answers.contains_key(&asked) {
+            return;
+        }
+        self.bytes += size;
+        self.order.push_back(asked.clone());
+        self.answers.insert(asked, reply.clone());
+        while self.bytes > Given::MOST_BYTES {
+            let oldest = self.order.pop_front().expect("something takes the bytes");
+            let reply = self.answers.remove(&oldest).expect("both know it");
+            self.bytes -= Given::size(&oldest, &reply);
+        }
+    }
 }
 
 /// Listens until the process ends; `ready` is told where.
@@ -65,8 +100,12 @@ pub fn serve(
         let address = listener.local_addr().map_err(cannot)?;
         ready(address)?;
         let cores = thread::available_parallelism().map_or(1, usize::from);
-        let server =
-            Arc::new(Server { address, answers: Semaphore::new(cores), long_answers: Semaphore::new(1) });
+        let server = Arc::new(Server {
+            address,
+            answers: Semaphore::new(cores),
+            long_answers: Semaphore::new(1),
+            given: Mutex::default(),
+        });
         let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
         loop {
             let place = connections.clone().acquire_owned().await.expect("never closed");
@@ -96,8 +135,8 @@ impl Server {
     async fn respond(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
         let began = Instant::now();
         let head = request.method() == Method::HEAD;
-        let reply = self.reply(request).await.unwrap_or_else(Reply::from);
-        let mut response = Response::new(if head { Full::default() } else { Full::from(reply.body) });
+        let reply = self.reply(request).await.unwrap_or_else(|trouble| Arc::new(Reply::from(trouble)));
+        let mut response = Response::new(if head { Full::default() } else { Full::from(reply.body.clone()) });
         *response.status_mut() = StatusCode::from_u16(reply.status).expect("statuses are ours");
         let headers = response.headers_mut();
         let milliseconds = 1e3 * began.elapsed().as_secs_f64();
@@ -122,11 +161,11 @@ impl Server {
         response
     }
 
-    async fn reply(&self, request: Request<Incoming>) -> api::Result<Reply> {
+    async fn reply(&self, request: Request<Incoming>) -> api::Result<Arc<Reply>> {
         self.check_host(request.headers())?;
         let path = request.uri().path().to_string();
         match *request.method() {
-            Method::GET | Method::HEAD => return api::get(&path),
+            Method::GET | Method::HEAD => return api::get(&path).map(Arc::new),
             Method::POST => api::takes_body(&path)?,
             _ => {
                 let hint = "pages and lists are asked for with GET, answers with POST";
@@ -135,18 +174,23 @@ impl Server {
         }
         self.check_sender(request.headers())?;
         let body = self.body(request).await?;
-        let question = api::question(&path, &body)?;
-        drop(body);
+        let asked = (path, body);
+        if let Some(reply) = self.given.lock().expect("nothing panics with it").answers.get(&asked) {
+            return Ok(reply.clone());
+        }
+        let question = api::question(&asked.0, &asked.1)?;
         let places = if question.is_long { &self.long_answers } else { &self.answers };
         let Ok(place) = time::timeout(TO_BEGIN, places.acquire()).await else {
             return Err(Trouble::new(503, "too many questions at a time", "ask again in a moment"));
         };
         let answer = task::spawn_blocking(question.answer).await;
         drop(place);
-        answer.unwrap_or_else(|_| {
+        let reply = Arc::new(answer.unwrap_or_else(|_| {
             let hint = "no answer is better than a wrong one; please report what was asked";
             Err(Trouble::new(500, "a defect of unspent", hint))
-        })
+        })?);
+        self.given.lock().expect("nothing panics with it").keep(asked, &reply);
+        Ok(reply)
     }
 
     /// All of the body, unless it is too long or takes too long.

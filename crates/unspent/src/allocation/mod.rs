@@ -348,13 +348,15 @@ fn check_length(field: &str, text: &str) -> Result<()> {
 fn noise(rho: &Rational, shift: u64, neighbours: Neighbours) -> Result<DiscreteGaussian> {
     let squared = &Rational::from(shift) * &Rational::from(shift);
     let sigma2 = &(&squared * &Rational::from(neighbours.moves())) / &(rho * &Rational::integer(2));
-    let about = |x: &Rational| x.to_decimal(4, Round::Up);
-    let cause = format!(
-        "a budget of rho = {} means noise of variance {}, outside 1e-3 to 1e12",
-        about(rho),
-        about(&sigma2)
-    );
-    DiscreteGaussian::new(sigma2, shift).map_err(|_| Error::stated(cause, "check the share and the total"))
+    DiscreteGaussian::new(sigma2.clone(), shift).map_err(|_| {
+        let about = |x: &Rational| x.to_decimal(4, Round::Up);
+        let cause = format!(
+            "a budget of rho = {} means noise of variance {}, outside 1e-3 to 1e12",
+            about(rho),
+            about(&sigma2)
+        );
+        Error::stated(cause, "check the share and the total")
+    })
 }
 
 /// What noise spends on a query.

@@ -308,7 +308,7 @@
   }
 
   function questions() {
-    const { now: draft, start, scope, prior } = state;
+    const { now: draft, start } = state;
     ends.certificate.want({ draft, reductions: false });
     if (ends.start.wanted?.draft !== start) ends.start.want({ draft: start, reductions: false });
     ends.noise.want({ draft });
