@@ -25,16 +25,18 @@ test-python: target/python-venv/installed
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall target/wheels/unspent-*.whl
 	$(PYTHON) -m pytest --quiet
 
-# What the test of the report's page needs besides: Debian's Chromium, if there is none and it may be installed, and
-# the driver from npm. Without them that one test is skipped, by name.
+# What the tests of the pages need besides: Debian's Chromium, if there is none and it may be installed, and
+# the driver from npm. Without them those tests are skipped, by name.
 browser:
 	test -x /usr/bin/chromium || { [ "$$(id -u)" = 0 ] && timeout 60 apt-get update -qq && \
 		timeout 240 apt-get install -y -qq chromium > /dev/null; }
 	mkdir -p target/browser
 	cd target/browser && { test -d node_modules/playwright-core || timeout 120 npm install --silent --no-save playwright-core@1.64.1; }
 
-# The README's pictures.
-gallery:
+# The README's pictures; those of the explorer are made by its test.
+gallery: browser
+	cargo test --locked -p unspent-cli --test serve the_page_in_a_browser
+	cp target/explorer/explorer.png target/explorer/explorer-dark.png target/explorer/explorer-narrow.png docs/
 	cargo run --release --locked -- reproduce --force --no-png --out target/gallery
 	cp target/gallery/figures/curves-by-level.svg target/gallery/figures/tradeoff-by-level.svg \
 		target/gallery/figures/overall-curve.svg docs/
@@ -47,10 +49,11 @@ check: target/python-venv/installed
 	cargo clippy $(WORKSPACE) --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc $(WORKSPACE) --exclude unspent-py --no-deps --document-private-items --locked
 
-# Speed, one thread, next to an uncertified convolution in the same run; and draws of noise per second, next to
+# Speed, one thread, next to an uncertified convolution in the same run; the explorer's server; and draws of noise per second, next to
 # a textbook sampler and OpenDP's (alone: cargo bench -p unspent-bench-noise).
 bench:
 	cargo bench -p unspent --bench accountant
+	cargo bench -p unspent-cli --bench serve
 	cargo bench -p unspent-bench-noise
 
 # Other accountants on the same problems, side by side: docs/benchmarks.md. Takes some twenty minutes.

@@ -154,7 +154,9 @@ def error_claim(judged):
                   and abs(peer.error) < abs(answer.error)]
         beaten = len({answer for answer, _ in nearer})
         verdict = "not measured"
-        if own:
+        if own and all(answer.is_ours for answer in every):
+            verdict = "no peer was measured"
+        elif own:
             verdict = f"nearer to the truth than every peer in {len(own) - beaten} of {len(own)} questions"
         lines.append(f"* {name}: {verdict}{', but' if nearer else '.'}")
         for answer, peer in nearer:

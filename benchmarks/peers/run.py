@@ -60,7 +60,8 @@ def main():
 
     whole = not (arguments.quick or arguments.only or arguments.peer)
     out = arguments.out or (ROOT / "docs" if whole else TARGET) / "benchmarks.md"
-    command = [PYTHON, HERE / "measure.py", "--out", out, "--raw", TARGET / "benchmarks.json",
+    raw = TARGET / ("benchmarks.json" if whole else "benchmarks-part.json")
+    command = [PYTHON, HERE / "measure.py", "--out", out, "--raw", raw,
                "--seconds", "30" if arguments.quick else "300",
                "--command", shlex.join(["python3", "benchmarks/peers/run.py", *sys.argv[1:]])]
     for option, values in (("--only", arguments.only), ("--peer", arguments.peer)):

@@ -511,7 +511,7 @@ fn figure(subject: &Subject, panel: Panel) -> plot::Figure {
         _ => subject.label.clone(),
     };
     let note = format!(
-        "{} neighbours; {} per query; ρ{}. Each line is a valid bound at the computed points; only the tight one cannot be improved.",
+        "{} neighbours; {} per query; ρ{}. Each line is a valid bound at the computed points; only the tight one is all but exact.",
         subject.neighbours,
         if subject.moves == 1 { "one move" } else { "two moves" },
         equals(&subject.rho).replace(' ', "\u{a0}")

@@ -22,6 +22,9 @@ use crate::mechanism::{self, group};
 use crate::number::{self, Items, Numbers, fraction, rational};
 use crate::work::interruptible;
 
+/// Kinds of which it takes milliseconds at most to find out how they are best answered.
+const FEW: usize = 32;
+
 /// Questions that are answered between two looks at whether anybody still waits for all of them.
 const BLOCK: usize = 1 << 14;
 
@@ -67,7 +70,8 @@ impl Composition {
         py: Python<'_>,
         question: impl FnOnce(&unspent::Composition) -> unspent::Result<T> + Send + 'static,
     ) -> PyResult<T> {
-        if self.quick.get() == Some(&true) {
+        let is_quick = || *self.quick.get_or_init(|| self.inner.method() == Method::Lattice);
+        if self.quick.get() == Some(&true) || (self.inner.kinds() <= FEW && py.detach(is_quick)) {
             return py.detach(|| question(&self.inner)).or_raise(py);
         }
         let (inner, quick) = (self.inner.clone(), self.quick.clone());

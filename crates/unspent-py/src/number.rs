@@ -33,36 +33,35 @@ pub fn rational(field: &str, value: &Bound<'_, PyAny>) -> PyResult<Rational> {
         return Rational::parse(field, &value.str()?.to_string_lossy()).or_raise(py);
     }
     if is(&FRACTION, "fractions", "Fraction")? {
-        let text = format!("{}/{}", digits(field, value, "numerator")?, digits(field, value, "denominator")?);
-        return Rational::parse(field, &text).or_raise(py);
+        let numerator = integer(field, &value.getattr("numerator")?)?;
+        return Ok(numerator / integer(field, &value.getattr("denominator")?)?);
     }
     // NumPy's doubles are floats; its shorter ones are doubles too. A long double may not be one.
     if is(&FLOATING, "numpy", "floating")? && value.getattr("itemsize")?.extract::<usize>()? <= 8 {
         return Rational::from_f64(field, value.extract()?).or_raise(py);
     }
-    if value.is_instance_of::<PyInt>() || value.hasattr("__index__")? {
-        return match value.call_method0("__index__") {
-            Ok(_) => Rational::parse(field, &digits(field, value, "__index__")?).or_raise(py),
-            Err(_) => Err(no_number(field, value)),
-        };
+    match value.hasattr("__index__")?.then(|| value.call_method0("__index__")) {
+        Some(Ok(whole)) => integer(field, &whole),
+        _ => Err(no_number(field, value)),
     }
-    Err(no_number(field, value))
 }
 
-/// The digits of an integer that an attribute is, or returns.
-fn digits(field: &str, value: &Bound<'_, PyAny>, attribute: &str) -> PyResult<String> {
-    let found = value.getattr(attribute)?;
-    let integer = if found.is_callable() { found.call0()? } else { found };
-    // Python itself refuses to write very long integers.
-    match integer.str() {
-        Ok(text) => Ok(text.to_string_lossy().into_owned()),
+/// An `int`, exactly.
+fn integer(field: &str, value: &Bound<'_, PyAny>) -> PyResult<Rational> {
+    if let Ok(short) = value.extract::<i64>() {
+        return Ok(Rational::integer(short));
+    }
+    let py = value.py();
+    // Python itself refuses to write very long ones.
+    match value.str() {
+        Ok(text) => Rational::parse(field, &text.to_string_lossy()).or_raise(py),
         Err(_) => Err(Error::input(
             field,
-            format!("a number of {} bits", integer.call_method0("bit_length")?),
+            format!("a number of {} bits", value.call_method0("bit_length")?),
             "a number of at most 4096 characters",
             "so many digits are rarely meant",
         ))
-        .or_raise(value.py()),
+        .or_raise(py),
     }
 }
 

@@ -33,7 +33,7 @@ const MAX_EXPONENT: i64 = 10_000;
 /// assert_eq!("1e-3".parse::<Rational>()?.to_string(), "1/1000");
 /// # Ok::<(), unspent::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Rational(BigRational);
 
 impl Rational {
@@ -151,6 +151,12 @@ impl Rational {
 
     /// The positive generator of `aℤ + bℤ`, for positive rationals.
     pub(crate) fn gcd(&self, other: &Rational) -> Rational {
+        if let Some(((a, c), (b, d))) = small(self).zip(small(other)) {
+            let numerator = gcd((a * d as i128).unsigned_abs(), (b * c as i128).unsigned_abs());
+            if let Ok(numerator) = i128::try_from(numerator) {
+                return reduced(numerator, c * d);
+            }
+        }
         let (a, b) = (&self.0, &other.0);
         let numerator = (a.numer() * b.denom()).gcd(&(b.numer() * a.denom()));
         Rational(BigRational::new(numerator, a.denom() * b.denom()))
@@ -158,8 +164,8 @@ impl Rational {
 
     /// `self / step`, if that is an integer that fits.
     pub(crate) fn multiple_of(&self, step: &Rational) -> Option<u64> {
-        let q = &self.0 / &step.0;
-        if q.is_integer() { q.to_integer().to_u64() } else { None }
+        let q = self / step;
+        if q.0.is_integer() { q.0.to_integer().to_u64() } else { None }
     }
 
     /// `(⌊self⌋, self − ⌊self⌋)`.
@@ -399,23 +405,130 @@ macro_rules! as_written {
 }
 as_written!(crate::Alpha, crate::Delta, crate::Epsilon, crate::Rho);
 
+/// Numerator and denominator, if both fit in 64 bits: most budgets do, and the bignum's gcd takes twenty times as long.
+fn small(x: &Rational) -> Option<(i128, u128)> {
+    Some((x.0.numer().to_i64()?.into(), x.0.denom().to_u64()?.into()))
+}
+
+/// In lowest terms, as every `BigRational` must be.
+fn reduced(numerator: i128, denominator: u128) -> Rational {
+    let common = gcd(numerator.unsigned_abs(), denominator);
+    let magnitude = BigInt::from(numerator.unsigned_abs() / common);
+    let numerator = if numerator < 0 { -magnitude } else { magnitude };
+    Rational(BigRational::new_raw(numerator, BigInt::from(denominator / common)))
+}
+
+/// Of two numbers that are not both 0. Euclid's, in 64 bits from the moment that these are enough.
+fn gcd(mut a: u128, mut b: u128) -> u128 {
+    while b > u64::MAX.into() {
+        (a, b) = (b, a % b);
+    }
+    let (mut a, mut b) = if b == 0 { return a } else { ((a % b) as u64, b as u64) };
+    while a != 0 {
+        (a, b) = (b % a, a);
+    }
+    b.into()
+}
+
+type Small = (i128, u128);
+
+/// Sums may need one bit more than there is.
+fn small_sum(a: Small, b: Small) -> Option<Rational> {
+    let sum = (a.0 * b.1 as i128).checked_add(b.0 * a.1 as i128)?;
+    Some(reduced(sum, a.1 * b.1))
+}
+
+fn small_product(a: Small, b: Small) -> Option<Rational> {
+    Some(reduced(a.0 * b.0, a.1 * b.1))
+}
+
+fn small_quotient(a: Small, b: Small) -> Option<Rational> {
+    let (n, d) = (a.0 * b.1 as i128, a.1 * b.0.unsigned_abs());
+    (d != 0).then(|| reduced(if b.0 < 0 { -n } else { n }, d))
+}
+
 macro_rules! arithmetic {
-    ($($trait:ident $method:ident $op:tt),*) => {$(
+    ($($trait:ident $method:ident $op:tt $small:expr),*) => {$(
         impl std::ops::$trait for Rational {
             type Output = Rational;
-            fn $method(self, other: Rational) -> Rational { Rational(self.0 $op other.0) }
+            fn $method(self, other: Rational) -> Rational { &self $op &other }
         }
         impl std::ops::$trait<&Rational> for &Rational {
             type Output = Rational;
-            fn $method(self, other: &Rational) -> Rational { Rational(&self.0 $op &other.0) }
+            fn $method(self, other: &Rational) -> Rational {
+                let both = small(self).zip(small(other));
+                both.and_then(|(a, b)| $small(a, b)).unwrap_or_else(|| Rational(&self.0 $op &other.0))
+            }
         }
     )*};
 }
-arithmetic!(Add add +, Sub sub -, Mul mul *, Div div /);
+arithmetic!(
+    Add add + small_sum,
+    Sub sub - |a, b: Small| small_sum(a, (-b.0, b.1)),
+    Mul mul * small_product,
+    Div div / small_quotient
+);
+
+impl Ord for Rational {
+    fn cmp(&self, other: &Rational) -> Ordering {
+        match small(self).zip(small(other)) {
+            Some((a, b)) => (a.0 * b.1 as i128).cmp(&(b.0 * a.1 as i128)),
+            None => self.0.cmp(&other.0),
+        }
+    }
+}
+
+impl PartialOrd for Rational {
+    fn partial_cmp(&self, other: &Rational) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Small and large, near the edges of 64 bits, of either sign.
+    fn any() -> impl proptest::strategy::Strategy<Value = Rational> {
+        use proptest::prelude::*;
+        let edge = prop_oneof![
+            any::<i64>().prop_map(i128::from),
+            (-3i128..4),
+            (-3i128..4).prop_map(|i| i128::from(i64::MAX) + i),
+            (-3i128..4).prop_map(|i| i128::from(i64::MIN) + i),
+            (-3i128..4).prop_map(|i| i128::from(u64::MAX) + i),
+            any::<i128>().prop_map(|i| i / 4),
+        ];
+        (edge.clone(), edge).prop_map(|(n, d)| {
+            Rational(BigRational::new(BigInt::from(n), BigInt::from(if d == 0 { 1 } else { d })))
+        })
+    }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig::with_cases(20_000))]
+
+        /// What fits in a machine's words comes out as the bignum crate has it.
+        #[test]
+        fn short_cuts_arrive_at_the_same_place(a in any(), b in any()) {
+            let same = |short: Rational, long: BigRational| {
+                assert!(*short.0.denom() > BigInt::zero());
+                assert_eq!((short.0.numer(), short.0.denom()), (long.numer(), long.denom()));
+            };
+            same(&a + &b, &a.0 + &b.0);
+            same(&a - &b, &a.0 - &b.0);
+            same(&a * &b, &a.0 * &b.0);
+            if !b.is_zero() {
+                same(&a / &b, &a.0 / &b.0);
+            }
+            assert_eq!(a.cmp(&b), a.0.cmp(&b.0));
+            if a.is_positive() && b.is_positive() {
+                let common = a.gcd(&b);
+                assert!((&a.0 / &common.0).is_integer() && (&b.0 / &common.0).is_integer());
+                let (m, n) = ((&a.0 / &common.0).to_integer(), (&b.0 / &common.0).to_integer());
+                assert!(m.gcd(&n).is_one());
+            }
+        }
+    }
 
     fn r(text: &str) -> Rational {
         text.parse().unwrap()
