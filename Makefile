@@ -56,7 +56,7 @@ bench:
 	cargo bench -p unspent-cli --bench serve
 	cargo bench -p unspent-bench-noise
 
-# Other accountants on the same problems, side by side: docs/benchmarks.md. Takes some twenty minutes.
+# Other accountants on the same problems, side by side: docs/benchmarks.md. Takes about half an hour.
 peers:
 	python3 benchmarks/peers/run.py
 

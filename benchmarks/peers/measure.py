@@ -25,8 +25,16 @@ import report
 from peers import ACCOUNTANTS, Unsupported
 from problems import DELTAS, PROBLEMS, USUAL_DELTA
 
-MODULES = ("numpy", "scipy.stats", "scipy.signal", "dp_accounting.pld.privacy_loss_distribution",
-           "prv_accountant", "opendp.prelude", "riskcal.accountants", "unspent")
+MODULES = (
+    "numpy",
+    "scipy.stats",
+    "scipy.signal",
+    "dp_accounting.pld.privacy_loss_distribution",
+    "prv_accountant",
+    "opendp.prelude",
+    "riskcal.accountants",
+    "unspent",
+)
 PACKAGES = ("unspent", "dp-accounting", "prv-accountant", "opendp", "riskcal", "numpy", "scipy")
 MEMORY_LIMIT = 12 << 30
 
@@ -61,7 +69,7 @@ def ask(accountant, problem, say, budget):
             found = {"epsilon": repr(float(epsilon))}
             if lower is not None:
                 found["lower"] = repr(float(lower))
-        except Exception as error:      # whatever a package raises is its answer
+        except Exception as error:  # whatever a package raises is its answer
             found = {"none": reason(error)}
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         say({"answers": {delta: found}, "memory": (peak - before) * 1024})
@@ -81,6 +89,7 @@ def ask(accountant, problem, say, budget):
     # Warm, and never the same delta twice, so that nobody can answer from memory.
     def other_delta(i):
         return USUAL_DELTA.replace("1e", f"1.{i + 1:04d}e")
+
     durations = repeat(lambda i: epsilon_at(other_delta(i)), budget, 2000)
     say({"further": statistics.median(durations)})
     durations = repeat(lambda i: accountant.prepare(problem)(other_delta(i)), budget, 2000)
@@ -94,6 +103,7 @@ def child(accountant, problem, pipe, budget):
 
     def say(fact):
         os.write(pipe, (json.dumps(fact) + "\n").encode())
+
     try:
         ask(accountant, problem, say, budget)
     except Exception as error:
@@ -152,10 +162,17 @@ def surroundings(arguments):
         except importlib.metadata.PackageNotFoundError:
             versions[package] = None
     today = datetime.datetime.now(datetime.timezone.utc).date()
-    return {"date": today.isoformat(), "processor": model,
-            "cores": os.cpu_count(), "memory": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
-            "python": platform.python_version(), "versions": versions, "seconds": arguments.seconds,
-            "memory limit": MEMORY_LIMIT, "command": arguments.command}
+    return {
+        "date": today.isoformat(),
+        "processor": model,
+        "cores": os.cpu_count(),
+        "memory": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        "python": platform.python_version(),
+        "versions": versions,
+        "seconds": arguments.seconds,
+        "memory limit": MEMORY_LIMIT,
+        "command": arguments.command,
+    }
 
 
 def main():

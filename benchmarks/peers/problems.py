@@ -15,7 +15,7 @@ USUAL_DELTA = "1e-10"
 class Problem:
     name: str
     title: str
-    groups: tuple            # of (sigma2, count)
+    groups: tuple  # of (sigma2, count)
 
     @property
     def count(self):
@@ -47,8 +47,14 @@ PROBLEMS = (
     Problem("ten", "10 × N_ℤ(0, 5)", ((Fraction(5), 10),)),
     Problem("many", "1,890 × N_ℤ(0, 5000)", ((Fraction(5000), 1890),)),
     Problem("million", "10⁶ × N_ℤ(0, 10⁶)", ((Fraction(10**6), 10**6),)),
-    Problem("census", "the 80-fold 2022-08-25 (paper-2022-08-25)",
-            tuple((Fraction(100000, 73 * share), count) for share, count in CENSUS_SHARES)),
-    Problem("incommensurate", "σ² = 5 + √2·j, j = 0 … 32, ten of each (√2 to forty digits)",
-            tuple((5 + ROOT_2 * j, 10) for j in range(33))),
+    Problem(
+        "census",
+        "the 80-fold 2022-08-25 (paper-2022-08-25)",
+        tuple((Fraction(100000, 73 * share), count) for share, count in CENSUS_SHARES),
+    ),
+    Problem(
+        "incommensurate",
+        "σ² = 5 + √2·j, j = 0 … 32, ten of each (√2 to forty digits)",
+        tuple((5 + ROOT_2 * j, 10) for j in range(33)),
+    ),
 )

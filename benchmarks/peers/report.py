@@ -28,13 +28,14 @@ CLAIMS = {"bound": "upper bound", "interval": "interval", "estimate": "estimate"
 @dataclass(frozen=True)
 class Answer:
     """One epsilon of one accountant, judged."""
+
     accountant: str
     claim: str
     problem: str
     delta: str
-    error: float             # epsilon minus the truth; infinite without a finite answer
-    broken: bool             # it claims to bound the truth and does not
-    none: str = ""           # why there is no answer
+    error: float  # epsilon minus the truth; infinite without a finite answer
+    broken: bool  # it claims to bound the truth and does not
+    none: str = ""  # why there is no answer
 
     @property
     def is_ours(self):
@@ -72,16 +73,16 @@ def answers(results):
             if accountant.name in rows:
                 judged[problem, accountant.name] = {
                     delta: judge(accountant, problem, delta, found, exact[problem][delta])
-                    for delta, found in rows[accountant.name]["answers"].items()}
+                    for delta, found in rows[accountant.name]["answers"].items()
+                }
     return judged
 
 
 def duration(seconds):
     if seconds is None:
         return "–"
-    for unit, scale in (("s", 1), ("ms", 1e-3), ("µs", 1e-6)):
-        if seconds >= scale:
-            break
+    units = (("s", 1), ("ms", 1e-3), ("µs", 1e-6))
+    unit, scale = next((pair for pair in units if seconds >= pair[1]), units[-1])
     return f"{seconds / scale:.3g} {unit}"
 
 
@@ -108,9 +109,12 @@ def error_cell(answer):
 
 
 def table(problem, rows, judged):
-    lines = ["| accountant | claims | first ε | each further | memory | "
-             + " | ".join(f"error at δ = {delta}" for delta in DELTAS) + " |",
-             "|---|---|---:|---:|---:|" + "---:|" * len(DELTAS)]
+    lines = [
+        "| accountant | claims | first ε | each further | memory | "
+        + " | ".join(f"error at δ = {delta}" for delta in DELTAS)
+        + " |",
+        "|---|---|---:|---:|---:|" + "---:|" * len(DELTAS),
+    ]
     for accountant in ACCOUNTANTS:
         found = rows.get(accountant.name)
         if found is None:
@@ -149,9 +153,14 @@ def error_claim(judged):
     lines = []
     for name in (OURS, OURS_TIGHTER):
         own = [answer for answer in every if answer.accountant == name]
-        nearer = [(answer, peer) for answer in own for peer in every
-                  if not peer.is_ours and (peer.problem, peer.delta) == (answer.problem, answer.delta)
-                  and abs(peer.error) < abs(answer.error)]
+        nearer = [
+            (answer, peer)
+            for answer in own
+            for peer in every
+            if not peer.is_ours
+            and (peer.problem, peer.delta) == (answer.problem, answer.delta)
+            and abs(peer.error) < abs(answer.error)
+        ]
         beaten = len({answer for answer, _ in nearer})
         verdict = "not measured"
         if own and all(answer.is_ours for answer in every):
@@ -161,27 +170,36 @@ def error_claim(judged):
         lines.append(f"* {name}: {verdict}{', but' if nearer else '.'}")
         for answer, peer in nearer:
             kind = "not a bound" if peer.broken else CLAIMS[peer.claim]
-            lines.append(f"  * {TITLES[answer.problem]}, δ = {answer.delta}: {peer.accountant} ({kind}) is "
-                         f"off by {signed(peer.error)}, ours by {signed(answer.error)}")
-    return ["**Error.** A question is a problem and a δ; peers count whether theirs is a bound or not:",
-            "", *lines]
+            lines.append(
+                f"  * {TITLES[answer.problem]}, δ = {answer.delta}: {peer.accountant} ({kind}) is "
+                f"off by {signed(peer.error)}, ours by {signed(answer.error)}"
+            )
+    return ["**Error.** A question is a problem and a δ; peers count whether theirs is a bound or not:", "", *lines]
 
 
 def bound_claim(judged):
     every = [answer for given in judged.values() for answer in given.values()]
     own = [answer for answer in every if answer.is_ours]
     broken = [answer for answer in own if answer.broken]
-    claimed = [answer for answer in every if not answer.is_ours and answer.claim != "estimate"
-               and math.isfinite(answer.error)]
+    claimed = [
+        answer for answer in every if not answer.is_ours and answer.claim != "estimate" and math.isfinite(answer.error)
+    ]
     wrong = sorted((answer for answer in claimed if answer.broken), key=lambda answer: answer.error)
-    text = (f"Ours does NOT enclose it in {len(broken)} of {len(own)} answers." if broken
-            else f"Ours encloses it in all {len(own)} answers." if own else "Ours was not measured.")
+    text = (
+        f"Ours does NOT enclose it in {len(broken)} of {len(own)} answers."
+        if broken
+        else f"Ours encloses it in all {len(own)} answers."
+        if own
+        else "Ours was not measured."
+    )
     text += f" Of {len(claimed)} finite answers that peers claim to be bounds, {len(wrong)} are not"
     lines = [f"**Never below the truth.** {text}{':' if wrong else '.'}"]
     if wrong:
         lines += ["", "| problem | δ | accountant | error |", "|---|---:|---|---:|"]
-        lines += [f"| {TITLES[answer.problem]} | {answer.delta} | {answer.accountant} | "
-                  f"{signed(answer.error)} |" for answer in wrong]
+        lines += [
+            f"| {TITLES[answer.problem]} | {answer.delta} | {answer.accountant} | {signed(answer.error)} |"
+            for answer in wrong
+        ]
     return lines
 
 
@@ -191,13 +209,22 @@ def speed_claim(results, judged):
     if "first" not in own:
         return ["**Speed.** Ours was not measured on the 80-fold problem."]
     own_error = judged[SPEED_PROBLEM, OURS][USUAL_DELTA].error
-    lines = [f"| error at δ = {USUAL_DELTA} at most | fastest peer with a bound that holds | first ε | "
-             "ours faster by | each further | ours faster by |", "|---:|---|---:|---:|---:|---:|"]
+    lines = [
+        f"| error at δ = {USUAL_DELTA} at most | fastest peer with a bound that holds | first ε | "
+        "ours faster by | each further | ours faster by |",
+        "|---:|---|---:|---:|---:|---:|",
+    ]
     ratios = {}
     for accuracy in ACCURACIES:
-        fit = [(found["first"], name) for name, found in rows.items() if "first" in found
-               and (answer := judged[SPEED_PROBLEM, name].get(USUAL_DELTA)) and answer.is_bound
-               and not answer.is_ours and answer.error <= accuracy]
+        fit = [
+            (found["first"], name)
+            for name, found in rows.items()
+            if "first" in found
+            and (answer := judged[SPEED_PROBLEM, name].get(USUAL_DELTA))
+            and answer.is_bound
+            and not answer.is_ours
+            and answer.error <= accuracy
+        ]
         if not fit:
             lines.append(f"| {accuracy:.0e} | none | – | – | – | – |")
             continue
@@ -205,33 +232,45 @@ def speed_claim(results, judged):
         further = rows[name].get("further")
         ratios[accuracy] = seconds / own["first"]
         more = [duration(further), f"{further / own['further']:,.0f} ×"] if further else ["–", "–"]
-        lines.append(f"| {accuracy:.0e} | {name} | {duration(seconds)} | {ratios[accuracy]:,.0f} × | "
-                     + " | ".join(more) + " |")
+        lines.append(
+            f"| {accuracy:.0e} | {name} | {duration(seconds)} | {ratios[accuracy]:,.0f} × | " + " | ".join(more) + " |"
+        )
     ratio = ratios.get(COMPARABLE)
-    verdict = (f"no peer has a bound within {COMPARABLE:.0e}" if ratio is None else
-               f"{ratio:,.0f} times faster than the fastest peer with a bound within {COMPARABLE:.0e}"
-               + ("" if ratio >= 1000 else ", which is LESS than the thousand times aimed for"))
-    return [f"**Speed.** On the 80-fold problem ours takes {duration(own['first'])} from the list of noises "
-            f"to ε, off by {signed(own_error)}: {verdict}.", "", *lines]
+    verdict = (
+        f"no peer has a bound within {COMPARABLE:.0e}"
+        if ratio is None
+        else f"{ratio:,.0f} times faster than the fastest peer with a bound within {COMPARABLE:.0e}"
+        + ("" if ratio >= 1000 else ", which is LESS than the thousand times aimed for")
+    )
+    return [
+        f"**Speed.** On the 80-fold problem ours takes {duration(own['first'])} from the list of noises "
+        f"to ε, off by {signed(own_error)}: {verdict}.",
+        "",
+        *lines,
+    ]
 
 
 def small_delta_claim(judged):
-    lines = ["**Small δ.** Who answers, and how near the nearest bound is:", "",
-             "| problem | δ | ours | peers with a finite answer | of them bounds that hold | nearest |",
-             "|---|---:|---:|---:|---:|---|"]
+    lines = [
+        "**Small δ.** Who answers, and how near the nearest bound is:",
+        "",
+        "| problem | δ | ours | peers with a finite answer | of them bounds that hold | nearest |",
+        "|---|---:|---:|---:|---:|---|",
+    ]
     for problem in PROBLEMS:
         for delta in SMALL_DELTAS:
-            given = {name: found[delta] for (of, name), found in judged.items()
-                     if of == problem.name and delta in found}
+            given = {
+                name: found[delta] for (of, name), found in judged.items() if of == problem.name and delta in found
+            }
             own = given.get(OURS)
-            finite = [answer for answer in given.values()
-                      if math.isfinite(answer.error) and not answer.is_ours]
+            finite = [answer for answer in given.values() if math.isfinite(answer.error) and not answer.is_ours]
             holding = [answer for answer in finite if answer.is_bound]
             best = min(holding, key=lambda answer: answer.error, default=None)
             nearest = f"{best.accountant}, {signed(best.error)}" if best else "–"
             if given:
-                lines.append(f"| {problem.title} | {delta} | {error_cell(own)} | {len(finite)} | "
-                             f"{len(holding)} | {nearest} |")
+                lines.append(
+                    f"| {problem.title} | {delta} | {error_cell(own)} | {len(finite)} | {len(holding)} | {nearest} |"
+                )
     return lines
 
 
@@ -260,25 +299,35 @@ def markdown(results):
     where = results["surroundings"]
     versions = ", ".join(f"{name} {version or '(absent)'}" for name, version in where["versions"].items())
     lines = [
-        "# Beside other accountants", "",
+        "# Beside other accountants",
+        "",
         f"Measured on {where['date']} (UTC) with `{where['command']}`, which sets up everything, measures",
         f"and writes this page. {where['processor']}, {where['cores']} cores,",
-        f"{where['memory'] / 2**30:.0f} GB; Python {where['python']}; {versions}.", "", "## What it says", ""]
+        f"{where['memory'] / 2**30:.0f} GB; Python {where['python']}; {versions}.",
+        "",
+        "## What it says",
+        "",
+    ]
     claims = error_claim(judged), bound_claim(judged), speed_claim(results, judged), small_delta_claim(judged)
     for claim in claims:
         lines += [*claim, ""]
-    lines.append(HOW_TO_READ.format(usual=USUAL_DELTA, seconds=where["seconds"],
-                                    gigabytes=where["memory limit"] / 2**30))
+    lines.append(
+        HOW_TO_READ.format(usual=USUAL_DELTA, seconds=where["seconds"], gigabytes=where["memory limit"] / 2**30)
+    )
     exact = truth.read()
     for problem in PROBLEMS:
         rows = results["problems"].get(problem.name)
         if not rows:
             continue
-        epsilons = ", ".join(f"{float(lower):.10f} at δ = {delta}"
-                             for delta, (lower, _) in exact[problem.name].items())
-        lines += [f"## {problem.title}", "",
-                  f"{problem.count:,} noises, ρ ≈ {float(problem.rho):.6g}; exactly ε = {epsilons}.", "",
-                  *table(problem.name, rows, judged), ""]
+        epsilons = ", ".join(f"{float(lower):.10f} at δ = {delta}" for delta, (lower, _) in exact[problem.name].items())
+        lines += [
+            f"## {problem.title}",
+            "",
+            f"{problem.count:,} noises, ρ ≈ {float(problem.rho):.6g}; exactly ε = {epsilons}.",
+            "",
+            *table(problem.name, rows, judged),
+            "",
+        ]
         said = refusals(problem.name, judged)
         lines += [*said, ""] if said else []
     return "\n".join(lines).rstrip() + "\n"

@@ -40,14 +40,15 @@ def set_up(truth):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true",
-                        help="30 seconds for each accountant and problem, not 300")
-    parser.add_argument("--only", action="append", metavar="PROBLEM",
-                        help="one problem, by its name in problems.py")
-    parser.add_argument("--peer", action="append", metavar="NAME",
-                        help="accountants whose name contains this")
-    parser.add_argument("--out", type=pathlib.Path, metavar="FILE",
-                        help="the report; docs/benchmarks.md, or target/benchmarks.md if less is measured")
+    parser.add_argument("--quick", action="store_true", help="30 seconds for each accountant and problem, not 100")
+    parser.add_argument("--only", action="append", metavar="PROBLEM", help="one problem, by its name in problems.py")
+    parser.add_argument("--peer", action="append", metavar="NAME", help="accountants whose name contains this")
+    parser.add_argument(
+        "--out",
+        type=pathlib.Path,
+        metavar="FILE",
+        help="the report; docs/benchmarks.md, or target/benchmarks.md if less is measured",
+    )
     parser.add_argument("--reuse", action="store_true", help="take the environment as it is")
     parser.add_argument("--truth", action="store_true", help="make truth.json anew, from the oracle")
     arguments = parser.parse_args()
@@ -61,9 +62,18 @@ def main():
     whole = not (arguments.quick or arguments.only or arguments.peer)
     out = arguments.out or (ROOT / "docs" if whole else TARGET) / "benchmarks.md"
     raw = TARGET / ("benchmarks.json" if whole else "benchmarks-part.json")
-    command = [PYTHON, HERE / "measure.py", "--out", out, "--raw", raw,
-               "--seconds", "30" if arguments.quick else "300",
-               "--command", shlex.join(["python3", "benchmarks/peers/run.py", *sys.argv[1:]])]
+    command = [
+        PYTHON,
+        HERE / "measure.py",
+        "--out",
+        out,
+        "--raw",
+        raw,
+        "--seconds",
+        "30" if arguments.quick else "100",
+        "--command",
+        shlex.join(["python3", "benchmarks/peers/run.py", *sys.argv[1:]]),
+    ]
     for option, values in (("--only", arguments.only), ("--peer", arguments.peer)):
         for value in values or []:
             command += [option, value]

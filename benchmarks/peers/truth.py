@@ -27,8 +27,10 @@ PATH = HERE / "truth.json"
 def read():
     """{problem: {delta: (lower, upper)}}, exact fractions around the truth."""
     problems = json.loads(PATH.read_text(encoding="utf-8"))["problems"]
-    return {name: {delta: tuple(map(Fraction, pair)) for delta, pair in found["epsilon"].items()}
-            for name, found in problems.items()}
+    return {
+        name: {delta: tuple(map(Fraction, pair)) for delta, pair in found["epsilon"].items()}
+        for name, found in problems.items()
+    }
 
 
 def gaussian_epsilon(mu2, delta):
@@ -46,10 +48,11 @@ def midpoint(ball):
 def on_lattice(composition, delta):
     """(lower, upper) of epsilon, fractions."""
     from oracle import ball, by_dft, precision
+
     epsilon = Fraction(gaussian_epsilon(composition.mu2, delta)).limit_denominator(10**6)
     while True:
         first = composition.first_above(epsilon)
-        answer, = by_dft(composition, [epsilon])
+        (answer,) = by_dft(composition, [epsilon])
         with precision(400):
             root = ((answer["q"] - ball(delta)) / answer["p"]).log()
             # Losses of the piece: epsilon is at least the one before `first`, and below it.
@@ -63,12 +66,13 @@ class Smoothed:
     """delta with a fictitious Gaussian mechanism of size s added, as in the oracle's by_integration: the same
     line, the same rule, the same bounds; what differs is how nodes are shown to be negligible."""
 
-    STRETCH = 2.0            # of t, decided at once
-    AT_ONCE = 1 << 20        # stretches in one array
+    STRETCH = 2.0  # of t, decided at once
+    AT_ONCE = 1 << 20  # stretches in one array
     CELLS = 4096
 
     def __init__(self, composition, largest, smallest_delta, s):
-        from oracle import HalfLineFactor, LN2, arb, ball, precision
+        from oracle import LN2, HalfLineFactor, arb, ball, precision
+
         self.s = s
         # Absolute accuracy that leaves fifty bits of the smallest delta, after the factor e^{eps/2}.
         self.bits = bits = int(-math.log2(smallest_delta) + largest / 2 / LN2) + 60
@@ -102,7 +106,9 @@ class Smoothed:
         The modulus of a factor decreases in the distance of its angle from 2 pi Z, so that on a stretch of t
         it is at most its value at the angle's smallest distance. The widest noise dies first."""
         import numpy
+
         from oracle import arb
+
         # Steps above count * ln |factor|: cell i stands for distances from pi i / CELLS on.
         tables = []
         for factor, n in sorted(zip(factors, counts), key=lambda pair: -pair[0].sigma2):
@@ -136,6 +142,7 @@ class Smoothed:
     def delta(self, epsilon):
         """(lower, upper), balls."""
         from oracle import arb, ball, precision, zero_to
+
         s = self.s
         with precision(self.bits + 80):
             step = ball(self.h)
@@ -155,25 +162,27 @@ class Smoothed:
 def without_lattice(composition, deltas, s=Fraction(1, 10**7)):
     """{delta: (lower, upper)} of epsilon, fractions."""
     from oracle import ball, precision
+
     guesses = {delta: gaussian_epsilon(composition.mu2, float(delta)) for delta in deltas}
     smoothed = Smoothed(composition, max(guesses.values()) + 5, float(min(deltas)), s)
     found = {}
-    for delta in deltas:
-        def log_excess(epsilon, end):
-            """ln(delta(epsilon) / delta) for one end of the bracket."""
-            with precision(smoothed.bits + 80):
-                return (smoothed.delta(epsilon)[end] / ball(delta)).log()
 
+    def log_excess(delta, epsilon, end):
+        """ln(delta(epsilon) / delta) for one end of the bracket."""
+        with precision(smoothed.bits + 80):
+            return (smoothed.delta(epsilon)[end] / ball(delta)).log()
+
+    for delta in deltas:
         ends = []
         for end, sign in ((0, 1), (1, -1)):
             # Secant steps, then a step outward and a check that the sign is certain there.
             a, b = Fraction(guesses[delta]), Fraction(guesses[delta]) + Fraction(1, 10)
-            at_a, at_b = midpoint(log_excess(a, end)), midpoint(log_excess(b, end))
+            at_a, at_b = midpoint(log_excess(delta, a, end)), midpoint(log_excess(delta, b, end))
             while abs(b - a) > Fraction(1, 10**18):
                 a, b, at_a = b, (b - at_b * (b - a) / (at_b - at_a)).limit_denominator(10**40), at_b
-                at_b = midpoint(log_excess(b, end))
+                at_b = midpoint(log_excess(delta, b, end))
             edge = b - sign * Fraction(1, 10**16)
-            assert sign * log_excess(edge, end) > 0
+            assert sign * log_excess(delta, edge, end) > 0
             ends.append(edge)
         found[delta] = tuple(ends)
     return smoothed, found
@@ -182,6 +191,7 @@ def without_lattice(composition, deltas, s=Fraction(1, 10**7)):
 def check_smoothing():
     """The smoothing bound, with a coarse s, must enclose delta where the lattice says it is."""
     from oracle import Composition, ball, precision
+
     composition = Composition([(sigma2, count, 1) for sigma2, count in PROBLEMS[0].groups])
     exact = {delta: on_lattice(composition, Fraction(delta))[0] for delta in DELTAS}
     smoothed = Smoothed(composition, float(max(exact.values())), float(DELTAS[-1]), Fraction(1, 20))
@@ -197,25 +207,33 @@ def outward(lower, upper, places=24):
 
     def decimal(n):
         return f"{n // scale}.{n % scale:0{places}d}"
+
     return [decimal(math.floor(lower * scale)), decimal(math.ceil(upper * scale))]
 
 
 def solve(problem):
     """The record of one problem in truth.json."""
     from oracle import Composition
+
     composition = Composition([(sigma2, count, 1) for sigma2, count in problem.groups])
     if problem.half_lattice_step() is None:
         smoothed, found = without_lattice(composition, [Fraction(delta) for delta in DELTAS])
-        how = (f"oracle's smoothing bound (by_integration) with s = {float(smoothed.s):g}, sieved by "
-               f"stretches up to t = {float(smoothed.nodes * smoothed.h):.3g}, "
-               f"{len(smoothed.values)} live nodes, {smoothed.bits} bits")
+        how = (
+            f"oracle's smoothing bound (by_integration) with s = {float(smoothed.s):g}, sieved by "
+            f"stretches up to t = {float(smoothed.nodes * smoothed.h):.3g}, "
+            f"{len(smoothed.values)} live nodes, {smoothed.bits} bits"
+        )
         epsilon = {delta: outward(*found[Fraction(delta)]) for delta in DELTAS}
     else:
         how = "oracle's by_dft, root of q - e^eps p = delta on its piece"
         epsilon = {delta: outward(*on_lattice(composition, Fraction(delta))) for delta in DELTAS}
     width = max(float(Fraction(upper) - Fraction(lower)) for lower, upper in epsilon.values())
-    return {"groups": [[str(sigma2), count] for sigma2, count in problem.groups], "how": how,
-            "width": f"{width:.1e}", "epsilon": epsilon}
+    return {
+        "groups": [[str(sigma2), count] for sigma2, count in problem.groups],
+        "how": how,
+        "width": f"{width:.1e}",
+        "epsilon": epsilon,
+    }
 
 
 def write():
