@@ -296,6 +296,37 @@ fn files_go_in_and_out() {
     assert_eq!(read("t.csv", table, json!("add-remove")).json()["draft"]["rho"], "0.1");
 }
 
+/// What is stated in a file is so, and what has no share keeps its place.
+#[test]
+fn calibrated_drafts_say_what_they_keep() {
+    let server = Server::start();
+    let mut draft = server.draft("pl94-persons-us-2020");
+    draft["levels"][1]["share"] = json!("0");
+    draft["levels"][2]["shares"][0]["share"] = json!("0");
+    let question = |draft: &Value| json!({ "draft": draft, "epsilon": null, "each_level": false });
+    let calibrated = server.post("/api/calibrate", &question(&draft)).json();
+    let mut after = calibrated["draft"].clone();
+    let names = |draft: &Value, list: &str| -> Vec<Value> {
+        draft[list].as_array().unwrap().iter().map(|part| part["name"].clone()).collect()
+    };
+    assert_eq!(
+        (names(&after, "levels"), names(&after, "queries")),
+        (names(&draft, "levels"), names(&draft, "queries"))
+    );
+    assert_eq!(after["levels"][1]["share"], "0");
+    // Once is enough: there is next to nothing left to spend.
+    let again = server.post("/api/calibrate", &question(&after)).json();
+    let factor: f64 = again["report"]["rows"][0]["factor"].as_str().unwrap().parse().unwrap();
+    assert!((factor - 1.0).abs() < 1e-6, "{factor}");
+    let toml = |draft: &Value| {
+        let scope = total();
+        server.post("/api/export", &json!({ "format": "toml", "draft": draft, "figure": "curve", "scope": scope, "start": null })).body
+    };
+    assert!(toml(&after).contains("\nepsilon = "));
+    after["delta"] = json!("1e-20");
+    assert!(!toml(&after).contains("epsilon"), "a promise that is not kept is not stated");
+}
+
 #[test]
 fn what_is_wrong_is_said() {
     let server = Server::start();
@@ -383,11 +414,17 @@ fn only_this_machine_and_its_page_are_answered() {
         format!("192.0.2.1:{port}"),
         format!("localhost.example.org:{port}"),
         format!("127.0.0.1.example.org:{port}"),
+        format!("[[127.0.0.1]]:{port}"),
+        format!("[127.0.0.1]:{port}"),
+        format!("127.0.0.1:{port}\r\nHost: example.org"),
         String::new(),
     ] {
         named(&host).trouble(421);
     }
     assert_eq!(server.raw(b"GET / HTTP/1.0\r\n\r\n").status, 421);
+    let absolute =
+        format!("GET http://example.org/ HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", server.address);
+    server.raw(absolute.as_bytes()).trouble(421);
     let body = br#"{"draft":null}"#;
     let from = |origin: &str| {
         let headers = format!("Content-Type: application/json\r\nOrigin: {origin}\r\n");
@@ -409,7 +446,7 @@ fn only_this_machine_and_its_page_are_answered() {
         assert!(page.head.contains(header), "{header}");
     }
     // Nothing on the page is fetched from elsewhere.
-    for path in ["/", "/explorer.js", "/explorer.css", "/charts.js", "/charts.css"] {
+    for path in ["/", "/explorer.js", "/exact.js", "/explorer.css", "/charts.js", "/charts.css"] {
         let answer = server.get(path);
         assert_eq!(answer.status, 200);
         let text = answer.body.replace("http://www.w3.org/2000/svg", "");

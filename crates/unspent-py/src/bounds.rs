@@ -5,12 +5,12 @@ use pyo3::IntoPyObjectExt;
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyInt, PyTuple};
+use pyo3::types::{PyInt, PyIterator, PyList, PyTuple};
 use unspent::bounds::{Bounds as Ends, Magnitude, Round};
 use unspent::report::{FULL, Figure, READABLE, padded};
 use unspent::{Error, Rational};
 
-use crate::error::{OrRaise, exception};
+use crate::error::{OrRaise, UnspentError, exception};
 use crate::number::{array, fraction, rational};
 
 /// Two ends with the truth between them, every rounding error included: lower <= truth <= upper.
@@ -87,11 +87,24 @@ impl Bounds {
 
     /// Whether a number lies inside, ends included.
     fn __contains__(&self, value: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let value = rational("value", value)?;
+        let py = value.py();
+        let value = match rational("value", value) {
+            Ok(value) => value,
+            // Too long to be read; Python can still compare it.
+            Err(error) if error.is_instance_of::<UnspentError>(py) && value.hasattr("numerator")? => {
+                let (lower, upper) = self.fractions(py)?;
+                return Ok(lower.le(value)? && upper.ge(value)?);
+            }
+            Err(error) => return Err(error),
+        };
         // The nearest magnitudes around the value: an end lies between them only if it is one of them.
         let near = value.to_bounds();
         let is_negative = value < Rational::integer(0);
         Ok(!is_negative && self.0.lower() <= near.lower() && near.upper() <= self.0.upper())
+    }
+
+    fn __format__(&self, specification: &str) -> PyResult<String> {
+        if specification.is_empty() { Ok(self.__str__()) } else { Err(two_ends()) }
     }
 
     fn __float__(&self) -> PyResult<f64> {
@@ -257,6 +270,12 @@ impl BoundsArray {
         Bounds(self.ends[found.extract::<usize>()?]).into_bound_py_any(py)
     }
 
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        let items: PyResult<Vec<_>> =
+            (0..self.shape[0]).map(|i| self.__getitem__(py, i.into_pyobject(py)?.as_any())).collect();
+        PyList::new(py, items?)?.into_any().try_iter()
+    }
+
     /// Refuses: there are two arrays here, not one.
     #[pyo3(signature = (*_arguments, **_options))]
     fn __array__(
@@ -308,7 +327,8 @@ impl BoundsArray {
         let pairs = |(mantissas, exponents): (Vec<f64>, Vec<i64>)| mantissas.into_iter().zip(exponents);
         let ends: Vec<_> =
             pairs(lower).zip(pairs(upper)).map(|(l, u)| restore(l, u)).collect::<PyResult<_>>()?;
-        if shape.is_empty() || shape.iter().product::<usize>() != ends.len() {
+        let size = shape.iter().try_fold(1usize, |size, n| size.checked_mul(*n));
+        if shape.is_empty() || size != Some(ends.len()) {
             return Err(PyValueError::new_err("these are not the parts of an array of bounds"));
         }
         Ok(BoundsArray { shape, ends })

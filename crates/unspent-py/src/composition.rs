@@ -140,7 +140,14 @@ fn groups(mechanisms: &Bound<'_, PyAny>) -> PyResult<Vec<Group>> {
     let Ok(items) = mechanisms.try_iter() else {
         return group("mechanisms", mechanisms).map(|one| vec![one]);
     };
-    items.enumerate().map(|(i, item)| group(&format!("item {i}: mechanisms"), &item?)).collect()
+    let mut found = vec![];
+    for (i, item) in items.enumerate() {
+        if i % (1 << 12) == 0 {
+            mechanisms.py().check_signals()?;
+        }
+        found.push(group("mechanisms", &item?).map_err(|error| number::at(mechanisms.py(), i, error))?);
+    }
+    Ok(found)
 }
 
 #[pymethods]
@@ -171,6 +178,9 @@ impl Composition {
         };
         let mut groups: Vec<Group> = vec![];
         for i in 0..items.len() {
+            if i % (1 << 12) == 0 {
+                py.check_signals()?;
+            }
             let noise = items.get("rho", i).and_then(Rho::new).and_then(|rho| {
                 let sigma2 = &Rational::from(moves) / &(&Rational::integer(2) * rho.value());
                 DiscreteGaussian::new(sigma2, 1)
@@ -301,8 +311,8 @@ impl Composition {
     /// A privacy loss distribution of dp-accounting's that dominates this one, to be composed further there.
     ///
     /// The losses are multiples of `value_discretization_interval`; at most `tail_mass`, or a little more, is at infinity. Its delta is at
-    /// least that of this composition at every epsilon, and after composing both with anything else. What dp-accounting then does
-    /// with it in floating point is its own.
+    /// least that of this composition at every epsilon, and after composing both with anything else; what the FFT of a composition then
+    /// loses is dp-accounting's own. The smaller the noise, the further the losses reach: take a longer interval then.
     #[pyo3(signature = (value_discretization_interval=1e-4, tail_mass=1e-20))]
     fn to_pld<'py>(
         &self,

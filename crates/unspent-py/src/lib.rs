@@ -44,6 +44,8 @@ mod _native {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        // Errors made in Python have one too, if only an empty one.
+        module.getattr("UnspentError")?.setattr("hint", "")?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

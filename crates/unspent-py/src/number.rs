@@ -4,11 +4,11 @@ use numpy::{PyArrayDyn, PyReadonlyArrayDyn, PyUntypedArray, PyUntypedArrayMethod
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBool, PyFloat, PyInt, PyString, PyType};
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyFloat, PyInt, PyMemoryView, PyString, PyType};
 use unspent::{Error, Rational};
 
 use crate::bounds::{Bounds, BoundsArray};
-use crate::error::OrRaise;
+use crate::error::{OrRaise, UnspentError};
 
 static FRACTION: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static DECIMAL: PyOnceLock<Py<PyType>> = PyOnceLock::new();
@@ -42,6 +42,7 @@ pub fn rational(field: &str, value: &Bound<'_, PyAny>) -> PyResult<Rational> {
     }
     match value.hasattr("__index__")?.then(|| value.call_method0("__index__")) {
         Some(Ok(whole)) => integer(field, &whole),
+        Some(Err(error)) if !error.is_instance_of::<PyTypeError>(py) => Err(error),
         _ => Err(no_number(field, value)),
     }
 }
@@ -78,7 +79,8 @@ fn no_number(field: &str, value: &Bound<'_, PyAny>) -> PyErr {
 pub fn wrong_type(field: &str, value: &Bound<'_, PyAny>, allowed: &str) -> PyErr {
     const SHOWN: usize = 40;
     let kind = value.get_type().name().map_or_else(|_| "object".into(), |name| name.to_string());
-    let mut shown = value.repr().map_or_else(|_| "…".into(), |text| text.to_string());
+    let shown = value.repr().map_or_else(|_| "…".into(), |text| text.to_string());
+    let mut shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     if shown.chars().count() > SHOWN {
         shown = shown.chars().take(SHOWN).collect::<String>() + "…";
     }
@@ -126,6 +128,25 @@ pub fn numbers(field: &str, value: &Bound<'_, PyAny>) -> PyResult<Numbers> {
         || value.is_instance_of::<PyInt>()
         || value.is_instance_of::<Bounds>()
         || value.is_instance_of::<BoundsArray>();
+    // Bytes are sequences of numbers, too, but are not meant so; nor is what a mask hides.
+    let kind = value
+        .getattr("dtype")
+        .and_then(|dtype| dtype.getattr("kind"))
+        .and_then(|kind| kind.extract::<char>());
+    if value.is_instance_of::<PyByteArray>()
+        || value.is_instance_of::<PyMemoryView>()
+        || value.is_instance_of::<PyBytes>()
+        || matches!(kind, Ok('m' | 'M' | 'b' | 'S' | 'V' | 'c'))
+    {
+        return Err(no_number(field, value));
+    }
+    if value.hasattr("mask")? && value.hasattr("filled")? {
+        return Err(wrong_type(
+            field,
+            value,
+            "an array without a mask; say what is meant with .compressed() or .filled()",
+        ));
+    }
     if is_plain || !(value.hasattr("__array__")? || value.hasattr("__len__")?) {
         return Ok(Numbers::One(rational(field, value)?));
     }
@@ -147,9 +168,27 @@ pub fn numbers(field: &str, value: &Bound<'_, PyAny>) -> PyResult<Numbers> {
     let objects = objects.extract::<PyReadonlyArrayDyn<'_, Py<PyAny>>>()?;
     let mut items = vec![];
     for (i, object) in objects.as_array().iter().enumerate() {
-        items.push(rational(&format!("item {i}: {field}"), object.bind(py))?);
+        // Long lists take seconds, and Python waits.
+        if i % (1 << 12) == 0 {
+            py.check_signals()?;
+        }
+        items.push(rational(field, object.bind(py)).map_err(|error| at(py, i, error))?);
     }
     Ok(Numbers::Many { shape, items: Items::Exact(items) })
+}
+
+/// The same error, with the number of the item in front.
+pub fn at(py: Python<'_>, i: usize, error: PyErr) -> PyErr {
+    let message = format!("item {i}: {}", error.value(py));
+    if error.is_instance_of::<PyTypeError>(py) {
+        return PyTypeError::new_err(message);
+    }
+    if !error.is_instance_of::<UnspentError>(py) {
+        return error;
+    }
+    let placed = PyErr::new::<UnspentError, _>(message);
+    let hint = error.value(py).getattr("hint").and_then(|hint| placed.value(py).setattr("hint", hint));
+    hint.map_or_else(|other| other, |()| placed)
 }
 
 /// An array of that shape.

@@ -32,6 +32,7 @@ def test_what_no_float_can_hold():
     lower, upper = delta.fractions()
     assert 0 < lower < upper < Fraction(1, 10**100_000)
     assert "1e-9999" not in delta and 0 not in delta and -1 not in delta
+    assert lower in delta and upper in delta and lower / 2 not in delta and 2 * upper not in delta
 
 
 def test_what_no_fraction_can_hold():
@@ -84,6 +85,8 @@ def test_arrays_index_like_numpys():
     flat = TEN.delta([1, 2, 3])
     assert flat[-1] == flat[2] == TEN.delta(3) and isinstance(flat[0], Bounds)
     assert [one.upper for one in flat] == flat.upper.tolist()
+    assert [row.shape for row in deltas] == [(3, 4), (3, 4)]
+    assert f"{flat[0]}" == str(flat[0])
     for out in (3, -4, 10**30):
         with pytest.raises(IndexError):
             flat[out]
@@ -101,5 +104,8 @@ def test_unpickling_nonsense():
     for parts in [((1.5, 0), (1.0, 0)), ((-1.0, 0), (1.0, 0)), ((math.nan, 0), (1.0, 0)), ((3.0, 0), (1.0, 9))]:
         with pytest.raises(ValueError, match="not the parts of bounds"):
             Bounds._restore(*parts)
+    for shape in ([3], [], [2**63, 2]):
+        with pytest.raises(ValueError, match="not the parts of an array"):
+            BoundsArray._restore(shape, ([1.0], [0]), ([1.0], [0]))
     with pytest.raises(ValueError, match="not the parts of an array"):
-        BoundsArray._restore([3], ([1.0], [0]), ([1.0], [0]))
+        BoundsArray._restore([2**63, 2], ([], []), ([], []))

@@ -95,8 +95,14 @@ def test_series():
         ([1, None], TypeError, "^item 1: epsilon: `None`"),
         ([[1, 2], [3]], TypeError, r"^item 0: epsilon: `\[1, 2\]` \(list\) is not a number"),
         ({"a": 1}, TypeError, "^epsilon: `{'a': 1}` \\(dict\\) is not a number"),
-        (np.array(["2024-01-01"], dtype="datetime64[D]"), TypeError, "^item 0: epsilon:"),
-        (np.array([True]), TypeError, "^item 0: epsilon:"),
+        (np.array(["2024-01-01"], dtype="datetime64[D]"), TypeError, "^epsilon:"),
+        (np.array([True]), TypeError, "^epsilon:"),
+        (np.array([2], dtype="m8[ns]"), TypeError, "^epsilon:"),
+        (bytearray(b"5"), TypeError, "^epsilon:"),
+        (memoryview(b"5"), TypeError, "^epsilon:"),
+        (b"5", TypeError, "^epsilon:"),
+        (np.ma.array([1.0, 2.0], mask=[0, 1]), TypeError, "^epsilon: .* is not an array without a mask"),
+        (np.ma.masked, TypeError, "^epsilon: .* is not an array without a mask"),
     ],
 )
 def test_bad_arrays(bad, error, said):
@@ -215,8 +221,9 @@ def in_a_copy(_):
         ".delta(np.tile(np.linspace(0, 5, 1000), 50_000))",
         "[unspent.sample(1e6, 1 << 24) for _ in range(1_000_000)]",
         "[unspent.preset('dhc-persons-us-2020').certificate() for _ in range(100_000)]",
+        "unspent.Composition(unspent.DiscreteGaussian(5) for _ in iter(int, 1))",
     ],
-    ids=["array", "sample", "certificate"],
+    ids=["array", "sample", "certificate", "generator"],
 )
 def test_ctrl_c(work):
     """What would take many minutes ends when it is told to."""

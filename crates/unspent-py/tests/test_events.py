@@ -31,6 +31,10 @@ def test_trees():
     )
 
 
+class DpEventOfMyOwn(dp_accounting.GaussianDpEvent):
+    """Might do anything besides."""
+
+
 @pytest.mark.parametrize(
     "event, said",
     [
@@ -54,12 +58,28 @@ def test_trees():
         (dp_accounting.GaussianDpEvent(float("nan")), "^event: scale: `NaN` is not a finite number"),
         (dp_accounting.ComposedDpEvent([]), "^composition: there is no mechanism in it"),
         (5, "^event: `int` is not an event"),
+        (DpEventOfMyOwn(1.0), r"^event: `.*DpEventOfMyOwn` is not an event"),
+        (type("GaussianDpEvent", (), {"noise_multiplier": 1.0})(), r"^event: `.*\.GaussianDpEvent` is not an event"),
     ],
     ids=lambda value: type(value).__name__,
 )
 def test_what_is_not_understood_is_refused_by_name(event, said):
-    with pytest.raises(UnspentError, match=said):
+    with pytest.raises(UnspentError, match=said) as caught:
         Composition.from_dp_event(event)
+    assert caught.value.hint in str(caught.value)
+
+
+def test_deep_and_endless_trees():
+    deep = dp_accounting.GaussianDpEvent(1.0)
+    for _ in range(5000):
+        deep = dp_accounting.ComposedDpEvent([deep])
+    assert Composition.from_dp_event(deep) == Composition([Gaussian(1)])
+    endless = dp_accounting.ComposedDpEvent([])
+    endless.events.append(endless)
+    with pytest.raises(UnspentError, match="^event: there are more than 1000000 events in it"):
+        Composition.from_dp_event(endless)
+    counted = dp_accounting.SelfComposedDpEvent(dp_accounting.GaussianDpEvent(1.0), np.int64(3))
+    assert Composition.from_dp_event(counted) == Composition([Gaussian(1, count=3)])
 
 
 CASES = [
@@ -67,6 +87,8 @@ CASES = [
     unspent.preset("paper-2022-08-25").composition(),
     Composition([DiscreteGaussian("5000", count=1890)]),
     Composition([Gaussian(2, count=3)]),
+    Composition([DiscreteGaussian(5, count=3)]),
+    Composition([DiscreteGaussian("0.1", count=3), DiscreteGaussian("0.37", count=2)]),
 ]
 
 
@@ -81,8 +103,12 @@ def test_a_distribution_dominates(composition):
         exactly = composition.delta(float(epsilon))
         assert Fraction(above) >= exactly.fractions()[0]
         assert above <= 1.001 * exactly.upper + 1e-19
-    found = distribution.get_epsilon_for_delta(1e-10)
-    assert composition.epsilon("1e-10").lower <= found <= composition.epsilon("1e-10").upper + 1e-4
+    for delta in (1e-3, 1e-5, 1e-8, 1e-10, 1e-12):
+        found = distribution.get_epsilon_for_delta(delta)
+        assert composition.epsilon(delta).lower <= found <= composition.epsilon(delta).upper + 1e-4
+    # As a difference of two sums, which is how it answers lists.
+    grid = np.arange(0, int(top / interval), 501) * interval
+    assert (np.array(distribution.get_delta_for_epsilon(grid.tolist())) >= composition.delta(grid).lower).all()
 
 
 def test_it_still_dominates_when_composed():
@@ -101,7 +127,7 @@ def test_it_composes_with_their_own():
     assert ours.compose(theirs).get_delta_for_epsilon(5.0) == pytest.approx(CASES[0].delta(5).upper, rel=2e-3)
 
 
-@pytest.mark.parametrize("interval", [0, -1e-3, float("nan"), 100, 1e-8])
+@pytest.mark.parametrize("interval", [0, -1e-3, float("nan"), 100, 1e-8, 5e-6])
 def test_bad_intervals(interval):
     with pytest.raises(UnspentError, match="^interval: "):
         CASES[0].to_pld(interval)

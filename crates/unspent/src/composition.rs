@@ -201,7 +201,7 @@ impl Composition {
     }
 
     /// The same composition, for answers while somebody waits: a relative width of δ of [`HASTY_TOLERANCE`] is enough where
-    /// anything better takes milliseconds.
+    /// anything better takes milliseconds, and a wider one where even that does, as with noise far below 1. As certified as ever.
     #[must_use]
     pub fn in_haste(mut self) -> Composition {
         self.accountant = self.accountant.in_haste();

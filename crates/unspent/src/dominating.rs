@@ -24,7 +24,7 @@ use crate::parallel;
 use crate::profile::Point;
 
 /// Most points of a grid.
-const MAX_POINTS: f64 = (1u64 << 24) as f64;
+const MAX_POINTS: f64 = (1u64 << 22) as f64;
 /// Least mass at infinity that may be asked for: sums of such are still far from underflow.
 const LEAST_TAIL: f64 = 1e-280;
 
@@ -45,8 +45,8 @@ impl Composition {
     /// Masses on the multiples of `interval` that dominate the composition, with about `tail` at infinity.
     ///
     /// # Guarantee
-    /// δ of the law is at least δ of the composition at every ε, positive or negative, also if its sum is evaluated in
-    /// double precision in any order.
+    /// δ of the law is at least δ of the composition at every ε, positive or negative, also if it is evaluated in double
+    /// precision, as a sum or as the difference of two.
     ///
     /// ```
     /// use unspent::{Composition, Delta, DiscreteGaussian, Epsilon};
@@ -82,8 +82,8 @@ impl Composition {
             ));
         }
         let top = top as i64;
-        // What a sum of so many positive terms can lose in any order, a few roundings in each term, and the rounding
-        // of a loss, which counts by its ratio to the distance that it is seen from.
+        // What a sum of so many terms can lose in any order, a few roundings in each term, and the rounding of a loss,
+        // which counts by its ratio to the distance that it is seen from.
         let slack = points + 8.0 + 2.0 * top as f64;
         let indices: Vec<i64> = (0..=top).collect();
         // δ(kh) and δ(−kh), from above.
@@ -94,8 +94,7 @@ impl Composition {
             // δ(−ε) = 1 − e^{−ε}(1 − δ(ε)), F2; the exponent is off by a relative 2u at most.
             let factor = float::down(float::exp(-at.dd.hi), 4.0 + 2.0 * at.dd.hi);
             let below = (1.0 - (factor * complement).next_down().max(0.0)).next_up();
-            let lifted = |delta: f64| float::up(delta.min(1.0), slack);
-            (lifted(found.delta.upper().to_f64(Round::Up)), lifted(below))
+            (found.delta.upper().to_f64(Round::Up), below.min(1.0))
         });
         let delta = |k: i64| {
             let (above, below) = deltas[k.unsigned_abs() as usize];
@@ -104,18 +103,22 @@ impl Composition {
         let (grown, shrink) = (float::expm1(interval), float::exp(-interval));
         // e^h − 1 and e^{−h}, from below.
         let (grown, shrink) = (float::down(grown, FUNCTION / UNIT), float::down(shrink, FUNCTION / UNIT));
-        let infinite = delta(top);
+        let infinite = float::up(delta(top), slack);
         let (mut reached, mut b, mut total) = (infinite, 0.0f64, infinite);
         let mut masses = vec![0.0; 2 * top as usize + 1];
         for k in (-top..top).rev() {
             let goal = delta(k);
+            // Those who subtract Q[L > ε] and e^ε·P[L > ε] lose relative to the former, which is δ' + b.
+            let is_enough = |(b, reached): (f64, f64)| {
+                reached >= float::up(goal + 2.0 * slack * UNIT * (reached + b), 4.0)
+            };
             let after = |mass: f64| {
                 let b = ((b + mass).next_down().max(0.0) * shrink).next_down().max(0.0);
                 (b, (reached + (grown * b).next_down().max(0.0)).next_down())
             };
             let mut mass = ((goal - reached) / (grown * shrink) - b).max(0.0);
             let mut nudge = b.max(mass).max(f64::MIN_POSITIVE) * UNIT;
-            while after(mass).1 < goal {
+            while !is_enough(after(mass)) {
                 mass += nudge;
                 nudge *= 2.0;
             }
@@ -237,7 +240,7 @@ mod tests {
             assert!(release.dominating_law(interval, &tail).unwrap_err().is_input());
         }
         let error = release.dominating_law(1e-7, &tail).unwrap_err().to_string();
-        assert!(error.starts_with("interval: `0.0000001` is not so long that at most 16777216"), "{error}");
+        assert!(error.starts_with("interval: `0.0000001` is not so long that at most 4194304"), "{error}");
         let error = release.dominating_law(1e-3, &Delta::parse("1e-300").unwrap()).unwrap_err().to_string();
         assert!(error.contains("is not a mass of at least 1e-280"), "{error}");
     }

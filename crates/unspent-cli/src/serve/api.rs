@@ -104,6 +104,7 @@ pub fn get(path: &str) -> Result<Reply> {
         "/" => Reply::new(HTML, include_str!("page/index.html")),
         "/explorer.js" => Reply::new(SCRIPT, include_str!("page/explorer.js")),
         "/explorer.css" => Reply::new(STYLE, include_str!("page/explorer.css")),
+        "/exact.js" => Reply::new(SCRIPT, include_str!("page/exact.js")),
         "/charts.js" => Reply::new(SCRIPT, include_str!("../page/charts.js")),
         "/charts.css" => Reply::new(STYLE, include_str!("../page/charts.css")),
         "/api/openapi.json" => {
@@ -446,8 +447,15 @@ fn calibrate(question: &CalibrateQuestion) -> Result<Reply> {
     })?;
     let report = allocation.calibrate(&promise, question.each_level, None)?;
     // It states what was kept: a conversion of the larger rho would promise more, and more again.
-    let draft = Draft::from(&report.allocation);
+    let draft = question.draft.with_budget_of(&report.allocation);
     Ok(Reply::json(&Calibrated { report, draft }))
+}
+
+/// Whether the ε that an allocation states, if it states one, is certified.
+fn keeps_its_promise(allocation: &Allocation) -> Result<bool> {
+    let (Some(epsilon), Some(delta)) = (allocation.epsilon(), allocation.delta()) else { return Ok(true) };
+    let found = Release::from(allocation.clone()).composition(&Scope::Total)?.delta(epsilon)?;
+    Ok(found.upper() <= delta.value().to_bounds().lower())
 }
 
 /// As which file.
@@ -473,7 +481,11 @@ fn export(question: ExportQuestion) -> Result<Reply> {
     let ExportQuestion { format, draft, figure, scope, start } = question;
     Ok(match format {
         Format::Toml => {
-            let allocation = draft.allocation()?;
+            let mut allocation = draft.allocation()?;
+            if !keeps_its_promise(&allocation)? {
+                // What is stated must be so.
+                allocation = Draft { epsilon: None, ..draft }.allocation()?;
+            }
             let text = allocation.to_toml();
             if Allocation::parse("", &text).as_ref() != Ok(&allocation) {
                 let hint = "its numbers may be too long: shorten the fractions";

@@ -7,14 +7,14 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -32,6 +32,8 @@ const MAX_BODY: usize = 1 << 20;
 const MAX_CONNECTIONS: usize = 128;
 /// How long a request may take to arrive.
 const TO_ARRIVE: Duration = Duration::from_secs(10);
+/// How long a connection may last; pages open another without a word.
+const LIFETIME: Duration = Duration::from_secs(60);
 /// How long a request waits for others to be answered.
 const TO_BEGIN: Duration = Duration::from_secs(5);
 
@@ -42,9 +44,9 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 struct Server {
     address: SocketAddr,
     /// One for each core: answers use all of them anyway.
-    answers: Semaphore,
+    answers: Arc<Semaphore>,
     /// For those that may take long: one at a time, so that who moves a slider need not wait for them.
-    long_answers: Semaphore,
+    long_answers: Arc<Semaphore>,
     /// Whoever undoes a step, or shares a link, asks the same again.
     given: Mutex<Given>,
 }
@@ -60,12 +62,16 @@ struct Given {
 
 impl Given {
     const MOST_BYTES: usize = 16 << 20;
+    /// Of both lists, for an entry.
+    const OVERHEAD: usize = 512;
 
     fn size((path, body): &(String, Bytes), reply: &Reply) -> usize {
-        path.len() + body.len() + reply.body.len()
+        Given::OVERHEAD + 2 * path.len() + body.len() + reply.body.len()
     }
 
-    fn keep(&mut self, asked: (String, Bytes), reply: &Arc<Reply>) {
+    fn keep(&mut self, (path, body): (String, Bytes), reply: &Arc<Reply>) {
+        // A copy: what was received is a part of a larger buffer.
+        let asked = (path, Bytes::copy_from_slice(&body));
         let size = Given::size(&asked, reply);
         if size > Given::MOST_BYTES / 16 || self.answers.contains_key(&asked) {
             return;
@@ -102,8 +108,8 @@ pub fn serve(
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let server = Arc::new(Server {
             address,
-            answers: Semaphore::new(cores),
-            long_answers: Semaphore::new(1),
+            answers: Arc::new(Semaphore::new(cores)),
+            long_answers: Arc::new(Semaphore::new(1)),
             given: Mutex::default(),
         });
         let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
@@ -118,13 +124,13 @@ pub fn serve(
             task::spawn(async move {
                 let service =
                     service_fn(|request| async { Ok::<_, Infallible>(server.respond(request).await) });
-                // A connection that breaks is the other side's affair.
-                let _ = http1::Builder::new()
+                let connection = http1::Builder::new()
                     .timer(TokioTimer::new())
                     .header_read_timeout(TO_ARRIVE)
                     .max_buf_size(64 << 10)
-                    .serve_connection(TokioIo::new(stream), service)
-                    .await;
+                    .serve_connection(TokioIo::new(stream), service);
+                // A connection that breaks is the other side's affair; one that does not read its answers is closed too.
+                let _ = time::timeout(LIFETIME, connection).await;
                 drop(place);
             });
         }
@@ -146,6 +152,7 @@ impl Server {
             (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
             (header::REFERRER_POLICY, "no-referrer"),
             (header::CACHE_CONTROL, "no-store"),
+            (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
         ] {
             headers.insert(name, HeaderValue::from_static(value));
         }
@@ -162,7 +169,7 @@ impl Server {
     }
 
     async fn reply(&self, request: Request<Incoming>) -> api::Result<Arc<Reply>> {
-        self.check_host(request.headers())?;
+        self.check_host(&request)?;
         let path = request.uri().path().to_string();
         match *request.method() {
             Method::GET | Method::HEAD => return api::get(&path).map(Arc::new),
@@ -180,11 +187,16 @@ impl Server {
         }
         let question = api::question(&asked.0, &asked.1)?;
         let places = if question.is_long { &self.long_answers } else { &self.answers };
-        let Ok(place) = time::timeout(TO_BEGIN, places.acquire()).await else {
+        let Ok(Ok(place)) = time::timeout(TO_BEGIN, places.clone().acquire_owned()).await else {
             return Err(Trouble::new(503, "too many questions at a time", "ask again in a moment"));
         };
-        let answer = task::spawn_blocking(question.answer).await;
-        drop(place);
+        let answer = task::spawn_blocking(move || {
+            let answer = (question.answer)();
+            // Whoever asked may have left; the place is free when the work is done.
+            drop(place);
+            answer
+        });
+        let answer = answer.await;
         let reply = Arc::new(answer.unwrap_or_else(|_| {
             let hint = "no answer is better than a wrong one; please report what was asked";
             Err(Trouble::new(500, "a defect of unspent", hint))
@@ -213,19 +225,28 @@ impl Server {
     }
 
     /// A name that somebody else can point here is not ours: only addresses are, and `localhost`.
-    fn check_host(&self, headers: &HeaderMap) -> api::Result<()> {
-        let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    fn check_host(&self, request: &Request<Incoming>) -> api::Result<()> {
+        let mut hosts =
+            request.headers().get_all(header::HOST).iter().map(|host| host.to_str().unwrap_or_default());
+        let host = match (hosts.next(), hosts.next()) {
+            (Some(host), None) => host,
+            _ => "",
+        };
+        let named = request.uri().authority().is_none_or(|authority| authority.as_str() == host);
         let name = match host.rsplit_once(':') {
             Some((name, port)) if port.parse() == Ok(self.address.port()) => name,
             _ if self.address.port() == 80 => host,
             _ => "",
         };
-        let literal = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+        let literal = match name.strip_prefix('[').and_then(|name| name.strip_suffix(']')) {
+            Some(inside) => inside.parse::<Ipv6Addr>().map(IpAddr::from),
+            None => name.parse::<Ipv4Addr>().map(IpAddr::from),
+        };
         let ours = match literal {
             Ok(address) => address.is_loopback() || !self.address.ip().is_loopback(),
             Err(_) => name.eq_ignore_ascii_case("localhost"),
         };
-        if ours {
+        if named && ours {
             return Ok(());
         }
         let hint = format!("this is http://{}/ and answers to no other name", self.address);

@@ -8,6 +8,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { deflateRawSync } from 'node:zlib';
 import { chromium } from 'playwright-core';
 
 const { URL: address, UNSPENT, EXAMPLES, OUT } = process.env;
@@ -149,6 +150,15 @@ await check('what is exported has the same ε on the command line', async () => 
   exported = await saved(page, '#export-toml');
   return equal(rounded(lineOf(certificate(exported), 'total').tight.upper, moved, true), moved);
 });
+await check('… under a name of its own', () => {
+  const text = readFileSync(exported, 'utf8');
+  return /^name = .* \(changed\)"$/m.test(text) && /^source = "changed from: /m.test(text) || text.slice(0, 300);
+});
+await check('the change overstates no improvement', async () => {
+  const [before, now] = ['pl94-persons-us-2020', exported].map((file) => +lineOf(certificate(file), 'total').tight.upper);
+  const by = parseFloat((await cell(page, 'total', 'change')).replace('−', ''));
+  return by <= before - now && by > before - now - 1.0001e-4 || `${by} for ${before - now}`;
+});
 await check('a certificate and three pictures are saved too', async () => {
   const table = readFileSync(await saved(page, '#export-csv'), 'utf8');
   for (const figure of ['curve', 'tradeoff', 'noise']) {
@@ -217,6 +227,8 @@ await check('a wrong number is marked at its field, and the figures as out of da
   await page.keyboard.press('Enter');
   await page.waitForSelector('#results[data-state=trouble]', { state: 'attached' });
   const said = await page.locator('[data-level="Block"] > .control .wrong').textContent();
+  await page.waitForFunction(() => ['#certificate', '#certificate-notes', '#promise', '[data-level="State"] .side', '#rho-slider'].every((part) =>
+    getComputedStyle(document.querySelector(part)).opacity === (part === '#rho-slider' ? '1' : '0.5')));
   const marked = await field(page, 'Block').getAttribute('aria-invalid') === 'true' && await page.locator('#stale').isVisible() && await tight(page) === before;
   await field(page, 'Block').fill('0.1');
   await page.keyboard.press('Enter');
@@ -235,9 +247,35 @@ await check('what only the program can refuse is marked there too', async () => 
   provoked = false;
   return await page.locator('[data-level="Block"] > .control .wrong').textContent() === '';
 });
-await check('other neighbours, another δ', async () => {
+await check('the way back to the start mends a field, and nothing is done until then', async () => {
   await page.locator('#reset').click();
   await ready(page);
+  const before = await shares(page);
+  await field(page, 'Block').fill('a third');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('#results[data-state=trouble]', { state: 'attached' });
+  for (const id of ['calibrate', 'export-toml', 'export-csv', 'export-svg']) if (await page.locator(`#${id}`).isEnabled()) return id;
+  await page.locator('#reset').click();
+  await ready(page);
+  const said = await page.locator('[data-level="Block"] > .control .wrong').textContent();
+  return await shares(page) === before && said === '' && await field(page, 'Block').getAttribute('aria-invalid') === 'false' &&
+    await page.locator('#calibrate').isEnabled() && await page.locator('#export-toml').isEnabled() && await page.locator('#reset').isDisabled();
+});
+await check('of two quick choices the last counts', async () => {
+  await page.route('**/api/presets/dhc-units-us-2020', async (route) => {
+    await new Promise((after) => setTimeout(after, 700));
+    await route.continue();
+  });
+  await page.locator('#preset').selectOption('dhc-units-us-2020');
+  await page.locator('#preset').selectOption('pl94-units-us-2020');
+  await page.waitForTimeout(1000);
+  await ready(page);
+  await page.unroute('**/api/presets/dhc-units-us-2020');
+  const found = [await page.locator('#preset').inputValue(), await page.locator('[data-level]').count()].join(' ');
+  await choose(page, 'pl94-persons-us-2020');
+  return equal(found, 'pl94-units-us-2020 6');
+});
+await check('other neighbours, another δ', async () => {
   await page.locator('input[name=neighbours][value=add-remove]').check();
   await ready(page);
   const other = await tight(page);
@@ -289,6 +327,55 @@ await check('each level by itself, and what that exceeds', async () => {
   await page.locator('#undo').click();
   await ready(page);
   return new Set(factors).size > 5;
+});
+await page.locator('input[name=spend][value=all]').check();
+await check('spending with a level and a query left out keeps every label at its place', async () => {
+  const names = () => page.locator('#levels label').allTextContents().then((all) => all.join('|'));
+  const before = await names();
+  const query = page.locator('[data-level="State"] [data-query="cenrace"] input[type=text]');
+  await page.locator('[data-level="State"] summary').click();
+  for (const node of [field(page, 'County'), query]) {
+    await node.fill('0');
+    await page.keyboard.press('Enter');
+    await ready(page);
+  }
+  await page.locator('#calibrate').click();
+  await page.waitForSelector('#spent tr[data-label=total], #keep-trouble p');
+  await ready(page);
+  const refused = await page.locator('#keep-trouble').textContent();
+  const zeros = [await field(page, 'County').inputValue(), await query.inputValue()].join(' ');
+  const side = await page.locator('[data-level="County"] > .control .side').textContent();
+  const beside = (await page.locator('[data-level="Tract"] > .control .side').textContent()).slice('ε ≤ '.length);
+  const line = await cell(page, 'Tract', 'tight');
+  const after = await names();
+  await choose(page, 'pl94-units-us-2020');
+  await choose(page, 'pl94-persons-us-2020');
+  return refused || after === before && beside === line && equal(`${zeros} ${side}`, '0 0 not released');
+});
+await check('a promise that is not kept is said to be broken, and does not outlive its δ', async () => {
+  await page.locator('#calibrate').click();
+  await page.waitForSelector('#spent tr[data-label=total]');
+  await ready(page);
+  if (await page.locator('#broken').isVisible()) return 'broken by spending';
+  if (!(await page.locator('#promise').textContent()).startsWith('Nothing of what was promised is unspent')) return 'not spent';
+  await page.locator('#rho').fill('10');
+  await page.keyboard.press('Enter');
+  await ready(page);
+  const [broken, promise] = [await page.locator('#broken').textContent(), await page.locator('#promise').textContent()];
+  await page.locator('#undo').click();
+  await ready(page);
+  const mended = await page.locator('#broken').isHidden();
+  const asked = page.waitForRequest((request) => request.url().endsWith('/api/certificate'));
+  await page.locator('#delta').fill('1e-6');
+  await page.keyboard.press('Enter');
+  const { draft } = (await asked).postDataJSON();
+  await ready(page);
+  const said = await page.locator('#notice').textContent();
+  const left = await page.locator('#promise').textContent();
+  await choose(page, 'pl94-units-us-2020');
+  await choose(page, 'pl94-persons-us-2020');
+  return mended && broken.includes('no longer keeps the promised ε of 17.1435') && promise.includes('needs more noise') && draft.delta === '1e-6' && draft.epsilon === null &&
+    said.includes('dropped') && left.includes('does not say what was promised') || [mended, broken, promise, draft.epsilon, said, left].join(' | ');
 });
 await check('an ε to keep that is none is refused at its field', async () => {
   await page.locator('#keep').fill('lots');
@@ -377,6 +464,28 @@ await check('a link restores start and now', async () => {
   await other.context().close();
   return here === there && first === await cell(page, 'total', 'start') || `${here} ${there}`;
 });
+const linkTo = (value) => `#state=${deflateRawSync(JSON.stringify(value)).toString('base64url')}`;
+const official = (await (await fetch(new URL('/api/presets/pl94-persons-us-2020', address))).json()).draft;
+await check('a link that is not the preset it says it is does not pass for it', async () => {
+  const forged = { ...official, rho: '1/100' };
+  const other = await open({}, linkTo({ version: 1, origin: 'preset:pl94-persons-us-2020', start: forged, now: forged }));
+  const found = [await other.locator('#preset').inputValue(), await other.locator('#preset option:checked').textContent(), await other.locator('#origin').textContent()];
+  await other.waitForFunction(() => location.hash.startsWith('#state='));
+  await other.context().close();
+  return found[0] === '' && found[1] === 'from a link' && found[2].startsWith('Source, as the link has it') || found.join(' | ');
+});
+await check('a link with many long fractions does not stop the page', async () => {
+  const levels = [...Array(300).keys()].map((i) => ({ ...official.levels[0], name: `level ${i}`, share: `1/${10n ** 240n + 2n * BigInt(i) + 1n}`, shares: [{ query: 'total', share: '1' }] }));
+  const long = { ...official, levels };
+  provoked = true;
+  const other = await browser.newPage();
+  await other.goto(new URL(linkTo({ version: 1, origin: 'file:long', start: long, now: long }), address).href);
+  await other.waitForSelector('[data-level="level 299"]');
+  const title = await other.locator('#level-sum .renormalise').getAttribute('title');
+  await other.close();
+  provoked = false;
+  return title.includes('too long');
+});
 await check('the way past the controls keeps what is set', async () => {
   const before = await shares(page);
   await page.locator('.skip').focus();
@@ -384,8 +493,9 @@ await check('the way past the controls keeps what is set', async () => {
   await page.waitForFunction(() => location.hash.startsWith('#state='));
   return await page.evaluate(() => document.activeElement.id) === 'certificate-title' && await shares(page) === before;
 });
-for (const hash of ['#state=AAAA', '#state=not!base64', '#state=', '#preset=nothing', '#state=q1YqSy0qzszPU7Iy0FEqLkksKlGyqlaqBQA']) {
-  await check(`a damaged link says so: ${hash}`, async () => {
+for (const hash of ['#state=AAAA', '#state=not!base64', '#state=', '#preset=nothing', '#state=q1YqSy0qzszPU7Iy0FEqLkksKlGyqlaqBQA',
+  linkTo({ version: 1, origin: 'preset:pl94-persons-us-2020', start: official, now: { ...official, name: 'another' } }), linkTo(' '.repeat(2e6))]) {
+  await check(`a damaged link says so: ${hash.slice(0, 50)}`, async () => {
     provoked = hash.startsWith('#preset');
     const other = await open({}, hash);
     provoked = false;

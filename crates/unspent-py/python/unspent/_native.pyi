@@ -1,4 +1,4 @@
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from os import PathLike
 from typing import Any, Literal, NoReturn, SupportsIndex, final, overload
@@ -50,6 +50,7 @@ class BoundsArray:
     @overload
     def __getitem__(self, key: Any, /) -> Bounds | BoundsArray: ...
     def __array__(self, *_arguments: Any, **_options: Any) -> NoReturn: ...
+    def __iter__(self) -> Iterator[Bounds | BoundsArray]: ...
     def __eq__(self, other: object, /) -> bool: ...
 
 @final
@@ -304,5 +305,5 @@ def sample(
 ) -> int: ...
 @overload
 def sample(
-    sigma2: Exact, size: int | tuple[int, ...], *, threads: int | None = None, not_private_seed: int | None = None
+    sigma2: Exact, size: int | Sequence[int], *, threads: int | None = None, not_private_seed: int | None = None
 ) -> NDArray[np.int64]: ...

@@ -225,6 +225,29 @@ impl Draft {
         })
     }
 
+    /// The same levels and queries, in the same order, with the budget of another allocation; none where that has none.
+    #[must_use]
+    pub fn with_budget_of(&self, allocation: &Allocation) -> Draft {
+        let found = Draft::from(allocation);
+        let share = |level: Option<&DraftLevel>, query: &str| {
+            let share = level.and_then(|level| level.shares.iter().find(|part| part.query == query));
+            share.map_or_else(|| "0".into(), |part| part.share.clone())
+        };
+        let level = |outline: &DraftLevel| {
+            let level = found.levels.iter().find(|level| level.name == outline.name);
+            let part = |part: &DraftShare| DraftShare {
+                query: part.query.clone(),
+                share: share(level, &part.query),
+            };
+            DraftLevel {
+                name: outline.name.clone(),
+                share: level.map_or_else(|| "0".into(), |level| level.share.clone()),
+                shares: outline.shares.iter().map(part).collect(),
+            }
+        };
+        Draft { levels: self.levels.iter().map(level).collect(), queries: self.queries.clone(), ..found }
+    }
+
     fn queries(&self) -> Result<(Vec<String>, Vec<Query>)> {
         for (i, name) in self.attributes.iter().enumerate() {
             check_text(&format!("attributes[{i}]"), name)?;
@@ -299,7 +322,13 @@ mod tests {
         assert_eq!(after.levels()[0], before.levels()[0]);
         assert_eq!(after.levels()[2].measurements.len() + 1, before.levels()[2].measurements.len());
         draft.levels[0].share = "0".into();
-        assert_eq!(draft.allocation().unwrap().levels().len(), before.levels().len() - 1);
+        let least = draft.allocation().unwrap();
+        assert_eq!(least.levels().len(), before.levels().len() - 1);
+        // What has no share keeps its place.
+        let again = draft.with_budget_of(&least);
+        assert_eq!(again.allocation().unwrap(), least);
+        assert_eq!((again.levels[0].share.as_str(), again.levels[2].shares[0].share.as_str()), ("0", "0"));
+        assert_eq!(again.levels.len(), draft.levels.len());
     }
 
     #[test]

@@ -313,7 +313,9 @@ impl fmt::Display for Neighbours {
 
 /// Names are shown in tables and asked for on command lines.
 fn check_text(field: &str, text: &str) -> Result<()> {
-    if text.trim().is_empty() || text.chars().any(char::is_control) {
+    // Some characters make what follows them read backwards.
+    let reorders = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if text.trim().is_empty() || text.chars().any(|c| c.is_control() || reorders(c)) {
         let hint = "write something a reader will recognise";
         return Err(Error::input(field, text, "a text of one line", hint));
     }

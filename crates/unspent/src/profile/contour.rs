@@ -29,9 +29,6 @@ use crate::float::{self, Complex, DD_UNIT, Dd, FUNCTION, PI, Sum, UNIT};
 /// errors, so that neither is bought at the other's expense.
 const ALIAS: f64 = 1e-13;
 
-/// Nodes times kinds after which an integral is refused as too long.
-const WORK_LIMIT: u64 = 1 << 21;
-
 /// Nodes of a period up to which every index is exact.
 const MAX_NODES: f64 = (1u64 << 50) as f64;
 
@@ -273,7 +270,7 @@ impl Problem<'_> {
         let plain_end = self.sieve.plain_end;
         let beyond_plain = self.sieve.windows.last().is_some_and(|w| w.1 > plain_end);
         let beyond = (self.sieve.measure - plain_end).max(0.0) / per_node;
-        if beyond * spectrum.kinds.len() as f64 > WORK_LIMIT as f64 {
+        if beyond * spectrum.kinds.len() as f64 > spectrum.work as f64 {
             return None;
         }
         let (half_period, period) = match spacing {
@@ -322,7 +319,7 @@ impl Problem<'_> {
                 total.density_error += size * node.relative;
                 work += if plain { 1 + line.active.len() as u64 } else { spectrum.kinds.len() as u64 };
                 // Too long, or hopeless: the errors drown the sum.
-                if work > WORK_LIMIT || total.rounding > 4.0 * peak {
+                if work > spectrum.work || total.rounding > 4.0 * peak {
                     return None;
                 }
                 // Up to half a turn of every kind the modulus of Φ falls with t (T9, V5).

@@ -124,10 +124,11 @@ const QUICK_WORK: u64 = 1 << 19;
 const THOROUGH_WORK: u64 = 1 << 22;
 const LATTICE_NODES: f64 = (1u64 << 20) as f64;
 
-/// The same in haste: a tenth of a millisecond, and a few hundred nodes or atoms an answer.
+/// The same in haste: a millisecond at most for an answer, and usually far less.
 const HASTY_WORK: u64 = 1 << 14;
 const HASTY_NODES: f64 = (1u64 << 11) as f64;
-const HASTY_ATOMS: f64 = (1u64 << 11) as f64;
+const HASTY_ATOMS: f64 = (1u64 << 13) as f64;
+const HASTY_SUM: u64 = 1 << 15;
 
 /// Relative width of δ from which on smoothing is not slower than a lattice that takes long to sieve.
 const QUICK_TOLERANCE: f64 = 1e-7;
@@ -170,7 +171,15 @@ impl Accountant {
     /// Prefers smoothing to whatever takes long.
     pub fn in_haste(self) -> Accountant {
         let atoms = self.atoms.filter(|atoms| *atoms <= HASTY_ATOMS);
-        Accountant { atoms, hasty: true, quick: OnceLock::new(), thorough: OnceLock::new(), ..self }
+        Accountant {
+            spectrum: Spectrum { work: HASTY_SUM, ..self.spectrum },
+            atoms,
+            lattice: self.lattice,
+            quick: OnceLock::new(),
+            thorough: OnceLock::new(),
+            smoothing: Smoothing::default(),
+            hasty: true,
+        }
     }
 
     pub fn is_hasty(&self) -> bool {

@@ -31,9 +31,6 @@ pub(crate) struct Sieve {
 /// roundoff is lost in the other rounding errors.
 const NEGLIGIBLE: f64 = UNIT / 8.0;
 
-/// Evaluations of one kind's bound after which a sieve gives up.
-pub(crate) const WORK_LIMIT: u64 = 1 << 23;
-
 impl Sieve {
     /// Sieves `[0, end]` for a composition smoothed by `s2`; `None` if that takes too long.
     pub fn new(spectrum: &Spectrum, s2: f64, end: f64, log_cut: f64, work_limit: u64) -> Option<Sieve> {

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 use super::contour::{Integral, Problem, Term, dropping};
 use super::kernel::{Losses, Payoff};
-use super::sieve::{Sieve, WORK_LIMIT};
+use super::sieve::Sieve;
 use super::spectrum::Spectrum;
 use super::{Accountant, Delta, Point, log_cut};
 use crate::bounds::{Bounds, Magnitude, Round};
@@ -65,7 +65,7 @@ impl Smoothing {
             // The range ends where the Gaussian factor alone is below the cut.
             let cut = log_cut((80.0 / smooth).sqrt(), mu) + 2.0;
             let end = (2.0 * cut / smooth).sqrt();
-            Sieve::new(spectrum, s2, end, cut, WORK_LIMIT)
+            Sieve::new(spectrum, s2, end, cut, 4 * spectrum.work)
         })
         .as_ref()
     }

@@ -11,6 +11,7 @@
 //   #level-sum, [data-level] .sum, each with button.renormalise         sums of shares
 //   #epsilon #epsilon-start, #undo #redo #reset #copy-link, #notice     the bar
 //   #results[data-state=ready|waiting|trouble]                          ready: everything shown is of what is set
+//   #broken                                                             a stated ε is exceeded
 //   #certificate tr[data-label="total"] .rho .bun-steinke .canonne-kamath-steinke .tight .truth .start .change
 //   #scope #prior #reading, #figure-curve #figure-tradeoff #figure-noise
 //   #reductions tr[data-label], input[name=spend] #keep #calibrate #spent tr[data-label]
@@ -21,8 +22,13 @@
   const REST = 250; // ms after which a hand is said to rest
   const DEFAULT = 'pl94-persons-us-2020';
   const DELTA = '1e-10'; // where none is stated
-  const LARGEST = 4e6; // bytes of a file or a link
+  // What a file or a link may hold: bytes (the program takes a little more in one question), levels, shares, characters of a number.
+  const MOST = { bytes: 9e5, levels: 1000, shares: 5000, length: 1000 };
+  const fits = (text) => text.length <= MOST.length && !/e[+-]?\d{4}/i.test(text);
+  const DIGITS = 2000; // of a denominator, beyond which a sum is not worked out exactly
+  const FORMATS = ['toml', 'csv', 'svg'];
   const CONVERSIONS = { 'bun-steinke': 'Bun–Steinke', 'canonne-kamath-steinke': 'Canonne–Kamath–Steinke' };
+  const { Rational, ONE, number, shown, exactly, percent, oneIn } = globalThis.exact;
   const byId = (id) => document.getElementById(id);
   const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 
@@ -42,6 +48,7 @@
   }
 
   const b = (text) => el('b', {}, text);
+  const bdi = (name) => el('bdi', {}, name); // names keep their direction to themselves
   /** 1e-10 as 10⁻¹⁰, set with a real superscript. */
   function power(text) {
     const parts = /^(.*)e([+-]?\d+)$/i.exec(text);
@@ -53,112 +60,6 @@
 
   function listen(node, types, act) {
     for (const type of types.split(' ')) node.addEventListener(type, act);
-  }
-
-  // ---- Exact numbers
-
-  const gcd = (a, c) => {
-    while (c) [a, c] = [c, a % c];
-    return a < 0n ? -a : a;
-  };
-
-  class Rational {
-    constructor(numerator, denominator = 1n) {
-      const common = gcd(numerator, denominator) * (denominator < 0n ? -1n : 1n);
-      this.n = numerator / common;
-      this.d = denominator / common;
-    }
-
-    /** As the program reads numbers: 5, 3.65, 104/4099, 1e-10. Throws what is wrong, in words. */
-    static parse(text) {
-      const hint = text.trim().endsWith('%') ? 'write a part of 1: 50 % is 0.5'
-        : text.includes(',') ? 'write a decimal point, and no commas between digits'
-          : 'write a decimal or a fraction, like 5, 3.65, 104/4099 or 1e-10';
-      const parts = text.trim().split('/');
-      if (parts.length > 2 || text.length > 4096) throw new Error(`Not a number: ${hint}.`);
-      const [numerator, denominator] = parts.map((part) => {
-        const found = /^\s*([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?\s*$/.exec(part);
-        if (!found || !(found[2] || found[3])) throw new Error(`Not a number: ${hint}.`);
-        const [, sign, whole, decimals = '', exponent = '0'] = found;
-        if (Math.abs(+exponent) > 10000) throw new Error('The exponent must be between ±10000.');
-        const by = BigInt(exponent) - BigInt(decimals.length);
-        const digits = BigInt(sign + (whole + decimals));
-        return by < 0n ? new Rational(digits, 10n ** -by) : new Rational(digits * 10n ** by);
-      });
-      if (!denominator) return numerator;
-      if (denominator.n === 0n) throw new Error('A fraction needs a denominator other than zero.');
-      return numerator.over(denominator);
-    }
-
-    plus(other) { return new Rational(this.n * other.d + other.n * this.d, this.d * other.d); }
-    minus(other) { return new Rational(this.n * other.d - other.n * this.d, this.d * other.d); }
-    times(other) { return new Rational(this.n * other.n, this.d * other.d); }
-    over(other) { return new Rational(this.n * other.d, this.d * other.n); }
-    compare(other) {
-      const difference = this.n * other.d - other.n * this.d;
-      return difference < 0n ? -1 : difference > 0n ? 1 : 0;
-    }
-    toString() { return this.d === 1n ? String(this.n) : `${this.n}/${this.d}`; }
-
-    /** With so many decimals, rounded up or down. */
-    fixed(places, up) {
-      const scaled = this.n * 10n ** BigInt(places);
-      let whole = scaled / this.d; // towards zero
-      if (scaled % this.d) whole += up && scaled > 0n ? 1n : !up && scaled < 0n ? -1n : 0n;
-      const digits = String(whole < 0n ? -whole : whole).padStart(places + 1, '0');
-      const text = places ? `${digits.slice(0, -places)}.${digits.slice(-places)}` : digits;
-      return whole < 0n ? '−' + text : text;
-    }
-
-    /** The place of the first digit: 0 for 1 to 9.99, −2 for 0.01. For positive numbers. */
-    get magnitude() {
-      let at = String(this.n).length - String(this.d).length;
-      const ten = (k) => k < 0 ? new Rational(1n, 10n ** BigInt(-k)) : new Rational(10n ** BigInt(k));
-      if (this.compare(ten(at)) < 0) at -= 1;
-      return at;
-    }
-
-    /** In a few significant digits, rounded up or down; very small and large ones with a power of ten. */
-    short(digits, up) {
-      if (this.n <= 0n) return this.n === 0n ? '0' : this.fixed(digits, up);
-      const at = this.magnitude;
-      if (at >= -4 && at < 9) return this.fixed(Math.max(0, digits - 1 - at), up);
-      const by = 10n ** BigInt(Math.abs(at));
-      return `${(at < 0 ? new Rational(this.n * by, this.d) : new Rational(this.n, this.d * by)).fixed(digits - 1, up)}e${at}`;
-    }
-
-    /** Near enough to place a slider. */
-    toNumber() { return this.n === 0n ? 0 : Number(this.short(17, false).replace('−', '-')); }
-  }
-  const ONE = new Rational(1n);
-  const number = (text) => Rational.parse(text);
-
-  /** An ε or ρ as tables show it. */
-  function shown(text, up) {
-    const value = number(text);
-    return value.n === 0n || value.magnitude >= -2 ? value.fixed(4, up) : value.short(3, up);
-  }
-
-  /** In decimal where that ends, else as a fraction. */
-  function exactly(value) {
-    const places = [...Array(20).keys()].find((k) => 10n ** BigInt(k) % value.d === 0n);
-    return places === undefined ? String(value) : value.fixed(places, false);
-  }
-
-  /** A probability in percent. What is short of certainty does not become certain by rounding. */
-  function percent(text, up) {
-    const value = number(text).times(new Rational(100n));
-    const rest = new Rational(100n).minus(value);
-    const places = rest.n <= 0n || value.n <= 0n ? 0 : clamp(Math.max(2 - value.magnitude, 1 - rest.magnitude), 0, 20);
-    return `${value.fixed(places, up)}\u00a0%`;
-  }
-
-  /** 1 in N, with N rounded so that it claims no less (up) or no more than the truth. */
-  function oneIn(text, up) {
-    const value = number(text);
-    if (value.n <= 0n) return 'none';
-    const n = ONE.over(value).fixed(0, !up);
-    return `1 in ${n.replace(/\B(?=(\d{3})+$)/g, ',')}`;
   }
 
   // ---- Questions to the program
@@ -253,12 +154,25 @@
     keys.slice(0, -1).reduce((node, key) => node[key], next)[keys.at(-1)] = value;
     return next;
   }
+  /** With another number in one place. An ε that is stated is stated for its δ, and does not outlive it. */
+  function turned(path, value) {
+    const next = set(state.now, path, value);
+    if (path === 'delta' && next.epsilon && number(value).compare(number(state.now.delta))) {
+      notice(`The stated ε of ${shown(next.epsilon, true)} was promised for δ = ${state.now.delta}: with another δ it is dropped.`);
+      next.epsilon = null;
+    }
+    return next;
+  }
+  const outline = (draft) => draft.levels.map((level) => [level.name, level.shares.map((part) => part.query)]);
+  /** All of a draft that no control changes. */
+  const frame = (draft) => ({ ...draft, rho: null, delta: null, neighbours: null, epsilon: null, conversion: null, levels: outline(draft) });
   const same = (a, c) => a === c || JSON.stringify(a) === JSON.stringify(c);
   const remember = () => ({ start: state.start, now: state.now, origin: state.origin });
 
   /** Sets another allocation. Changes of one session, such as a drag, are one step. */
   function edit(next, session = null) {
     if (same(next, state.now)) return;
+    if (!same(outline(next), outline(state.start))) throw new Trouble({ message: 'the answer has other levels or queries than what is set', hint: '' });
     if (!session || session !== state.session) state.past.push(remember());
     state.session = session;
     state.future = [];
@@ -290,19 +204,26 @@
     changed();
   }
 
+  function reset() {
+    wrong.clear();
+    if (state.now === state.start) changed();
+    else edit(state.start);
+  }
+
   let resting;
   function changed() {
+    questions(); // first: from here on nothing that is shown is up to date
     if (!shape || shape.start !== state.start) build();
     for (const control of controls.values()) control.update();
     sums();
     for (const radio of document.querySelectorAll('input[name=neighbours]')) radio.checked = radio.value === state.now.neighbours;
     byId('undo').disabled = !state.past.length;
     byId('redo').disabled = !state.future.length;
-    byId('reset').disabled = state.now === state.start;
     byId('spent').hidden = state.now !== spent; // what was done, while it is what is set
-    byId('origin').textContent = state.now.source ? `Source: ${state.now.source}` : '';
+    const { source } = state.start;
+    const whence = state.now !== state.start ? 'Changed from' : state.origin.startsWith('link:') ? 'Source, as the link has it' : 'Source';
+    byId('origin').replaceChildren(...(source ? [`${whence}: `, bdi(source)] : []));
     choosePreset();
-    questions();
     clearTimeout(resting);
     resting = setTimeout(rest, REST);
   }
@@ -342,6 +263,9 @@
     const why = wrong.size ? 'a field is not a number' : failed ? 'there is no answer for what is set' : '';
     byId('stale').hidden = !why;
     byId('stale').textContent = why && `Not up to date: ${why}. These are the last figures that were.`;
+    byId('reset').disabled = state.now === state.start && !wrong.size;
+    byId('calibrate').disabled = calibrating || wrong.size > 0;
+    for (const format of FORMATS) byId(`export-${format}`).disabled = wrong.size > 0;
     byId('results').dataset.state = why ? 'trouble' : !loading && all.every((end) => end.fresh) && ends.certificate.answered?.reductions ? 'ready' : 'waiting';
   }
 
@@ -398,6 +322,8 @@
   }
 
   const controls = new Map();
+  let spent = null; // the allocation that calibrating gave
+  let calibrating = false;
   let sessions = 0;
 
   class Control {
@@ -421,7 +347,9 @@
         const at = +this.slider.value;
         // Back at its mark a slider gives the starting number itself, exactly.
         const first = get(state.start, path);
-        edit(set(state.now, path, at === this.place(first) ? first : scale.value(at)), this.session);
+        edit(turned(path, at === this.place(first) ? first : scale.value(at)), this.session);
+        this.update();
+        mark();
       });
       listen(this.field, 'focus', () => { this.typing = `type ${++sessions}`; });
       listen(this.field, 'input', () => {
@@ -435,17 +363,24 @@
 
     read() {
       clearTimeout(this.waiting);
+      if (controls.get(this.path) !== this) return undefined; // of an allocation that is gone
       const text = this.field.value.trim();
       try {
+        if (!fits(text)) throw new Error(`A number has at most ${MOST.length} characters here, and an exponent of three digits.`);
         this.check(number(text));
-        wrong.delete(this.path);
-        this.own = true;
-        edit(set(state.now, this.path, text), this.typing);
-        this.own = false;
       } catch (error) {
         wrong.set(this.path, error.message);
+        return mark();
       }
-      mark();
+      wrong.delete(this.path);
+      this.own = true;
+      try {
+        edit(turned(this.path, text), this.typing);
+      } finally {
+        this.own = false;
+        mark();
+      }
+      return undefined;
     }
 
     update() {
@@ -489,9 +424,9 @@
     });
     byId('budget').replaceChildren(rho.node, delta.node);
     byId('levels').replaceChildren(...start.levels.map((level, i) => {
-      const share = new Control({ path: `levels[${i}].share`, id: `level-${i}`, label: level.name, spoken: `Share of ${level.name}`, check: notNegative, scale: shares });
+      const share = new Control({ path: `levels[${i}].share`, id: `level-${i}`, label: bdi(level.name), spoken: `Share of ${level.name}`, check: notNegative, scale: shares });
       const parts = level.shares.map((part, j) => {
-        const control = new Control({ path: `levels[${i}].shares[${j}].share`, id: `level-${i}-query-${j}`, label: part.query, spoken: `Share of ${part.query} within ${level.name}`, check: notNegative, scale: shares });
+        const control = new Control({ path: `levels[${i}].shares[${j}].share`, id: `level-${i}-query-${j}`, label: bdi(part.query), spoken: `Share of ${part.query} within ${level.name}`, check: notNegative, scale: shares });
         control.node.dataset.query = part.query;
         return control.node;
       });
@@ -502,14 +437,25 @@
     side.tight = side.noise = ends.certificate.last = null;
   }
 
+  /** Exactly, or null where that would take too long. */
+  function sumOf(values) {
+    const most = 10n ** BigInt(DIGITS);
+    let sum = new Rational(0n);
+    for (const value of values) {
+      sum = sum.plus(value);
+      if (sum.d > most) return null;
+    }
+    return sum;
+  }
+
   /** The exact sums, with a way to make them 1 that is taken only when asked for. */
   function sums() {
     const { now } = state;
     const show = (node, texts, of, divided) => {
-      const sum = texts.map(number).reduce((a, c) => a.plus(c));
-      const one = sum.compare(ONE) === 0;
-      const exact = String(sum);
-      const value = one ? '1' : exact.length <= 16 && sum.d !== 1n ? `${exact} ≈ ${sum.short(6, false)}` : sum.d === 1n ? exact : `≈ ${sum.short(8, false)}`;
+      const sum = sumOf(texts.map(number));
+      const one = sum !== null && sum.compare(ONE) === 0;
+      const exact = sum ? String(sum) : '';
+      const value = !sum ? `≈ ${texts.reduce((a, text) => a + number(text).toNumber(), 0).toPrecision(8)}` : one ? '1' : exact.length <= 16 && sum.d !== 1n ? `${exact} ≈ ${sum.short(6, false)}` : sum.d === 1n ? exact : `≈ ${sum.short(8, false)}`;
       let button = node.querySelector('button');
       if (!button) {
         button = el('button.renormalise', { type: 'button' }, 'Renormalise');
@@ -519,9 +465,13 @@
       node.firstChild.textContent = `${of} sum to ${value}.`;
       node.firstChild.title = exact;
       node.classList.toggle('off', !one);
-      button.disabled = one || sum.n === 0n;
-      button.title = 'Divides every share by their sum, exactly';
-      button.divide = () => edit(divided((text) => String(number(text).over(sum))));
+      button.disabled = !sum || one || sum.n === 0n;
+      button.title = sum ? 'Divides every share by their sum, exactly' : `Their exact sum is a fraction of more than ${DIGITS} digits: too long to divide by`;
+      button.divide = () => {
+        const next = divided((text) => String(number(text).over(sum)));
+        if (isDraft(next)) edit(next);
+        else notice(`Divided exactly, the shares would have more than ${MOST.length} characters: nothing was changed.`);
+      };
       return one;
     };
     show(byId('level-sum'), now.levels.map((level) => level.share), 'Shares of the levels', (by) => {
@@ -572,12 +522,16 @@
 
   const figure = (name, text, up) => text === null || text === undefined ? el(`td.num.${name}`, {}, '–') : el(`td.num.${name}`, { title: text }, shown(text, up));
 
-  /** From the start to now, of what is shown, so that it can be checked by eye. */
+  /** From the start to now, with the decimals of what is shown: never a greater improvement or a smaller loss than it is. */
   function change(now, before) {
-    const by = before === undefined ? new Rational(0n) : number(shown(now, true)).minus(number(shown(before, true)));
-    if (by.n === 0n) return el('td.num.change', {}, '–');
+    const by = before === undefined ? new Rational(0n) : number(now).minus(number(before));
     const weaker = by.n > 0n;
-    return el(`td.num.change.${weaker ? 'weaker' : 'stronger'}`, {}, `${weaker ? '+' : ''}${by.fixed(4, weaker)}`, el('span.sr', {}, `, a ${weaker ? 'weaker' : 'stronger'} promise`));
+    const places = (text) => (/\.(\d+)/.exec(text)?.[1].length ?? 0) - (/e(.*)/.exec(text)?.[1] ?? 0);
+    const most = by.n === 0n ? 0 : Math.max(places(shown(now, true)), places(shown(before, true)));
+    const size = new Rational(weaker ? by.n : -by.n, by.d);
+    const text = most > 8 ? size.short(3, weaker) : size.fixed(most, weaker);
+    if (!/[1-9]/.test(text)) return el('td.num.change', {}, '–');
+    return el(`td.num.change.${weaker ? 'weaker' : 'stronger'}`, {}, `${weaker ? '+' : '−'}${text}`, el('span.sr', {}, `, a ${weaker ? 'weaker' : 'stronger'} promise`));
   }
 
   function showCertificate(answer, body) {
@@ -593,13 +547,14 @@
       if (title) group.append(el('tr.group', {}, el('th', { colspan: '8', scope: 'rowgroup' }, title)));
       for (const line of lines) {
         const first = before.get(keyOf(line));
-        group.append(el('tr', { 'data-label': line.label }, el('th', { scope: 'row' }, labelOf(line)),
+        group.append(el('tr', { 'data-label': line.label }, el('th', { scope: 'row' }, bdi(labelOf(line))),
           figure('tight', line.tight.upper, true), figure('truth', line.tight.lower, false), figure('start', first?.tight.upper, true), change(line.tight.upper, first?.tight.upper),
           figure('canonne-kamath-steinke', line.canonne_kamath_steinke, true), figure('bun-steinke', line.bun_steinke, true), figure('rho', line.rho.upper, true)));
       }
       table.append(group);
     }
     subject(answer);
+    kept(answer, body.draft);
     besides();
     headline(answer);
     scopes(answer);
@@ -616,7 +571,7 @@
   function subject(answer) {
     const [product] = answer.products;
     const plural = (n, one, many) => `${n} ${n === 1 ? one : many}`;
-    byId('subject').replaceChildren(b(answer.name), el('br'),
+    byId('subject').replaceChildren(el('b', {}, bdi(answer.name)), el('br'),
       `${plural(product.levels, 'level', 'levels')}, ${plural(product.queries, 'query', 'queries')}, ${product.measurements} measurements. ` +
       `Neighbours: ${answer.neighbours}. δ = `, power(answer.delta), '.');
     const notes = [
@@ -629,9 +584,17 @@
     if (first && (first.delta !== answer.delta || first.neighbours !== answer.neighbours)) {
       notes.unshift(`The start is at δ = ${first.delta}, for ${first.neighbours} neighbours.`);
     }
-    if (answer.left_out.length) notes.push(`No query touches ${answer.left_out.join(', ')}: nothing is released about it.`);
+    if (answer.left_out.length) notes.push(['No query touches ', ...answer.left_out.flatMap((name, i) => i ? [', ', bdi(name)] : [bdi(name)]), ': nothing is released about it.']);
     if (answer.places_left_out.length) notes.push('Nothing is said of places: the levels are not known to be nested.');
-    byId('certificate-notes').replaceChildren(...notes.map((note) => el('li', {}, note)));
+    byId('certificate-notes').replaceChildren(...notes.map((note) => el('li', {}, ...[note].flat())));
+  }
+
+  /** Warns where the ε that the allocation states is surely exceeded. */
+  function kept(answer, { epsilon }) {
+    const { lower } = answer.lines.find((line) => line.scope === 'total').tight;
+    const broken = Boolean(epsilon) && number(lower).compare(number(epsilon)) > 0;
+    byId('broken').hidden = !broken;
+    byId('broken').textContent = broken ? `This release ${state.now === state.start ? 'does not keep' : 'no longer keeps'} the promised ε of ${shown(epsilon, false)}: its ε is at least ${shown(lower, false)}.` : '';
   }
 
   const totalOf = (answer) => answer.lines.find((line) => line.scope === 'total').tight.upper;
@@ -658,7 +621,7 @@
     const value = JSON.stringify(state.scope);
     if (select.dataset.names !== names) {
       select.dataset.names = names;
-      const option = (line) => el('option', { value: JSON.stringify({ kind: line.scope, name: line.name }) }, labelOf(line).replace(/^The whole/, 'the whole'));
+      const option = (line) => el('option', { dir: 'auto', value: JSON.stringify({ kind: line.scope, name: line.name }) }, labelOf(line).replace(/^The whole/, 'the whole'));
       const group = (scope, title) => {
         const lines = answer.lines.filter((line) => line.scope === scope);
         return lines.length ? [el('optgroup', { label: title }, ...lines.map(option))] : [];
@@ -677,11 +640,11 @@
   function showReading(answer, { scope, prior, draft }) {
     const { record, neighbours, attacks } = answer;
     const whole = scope.kind === 'total' || scope.kind === 'level';
-    const secret = scope.kind === 'attribute' ? `which of two values of “${scope.name}” one ${record} has`
-      : scope.kind === 'within' ? `in which of two places inside one ${scope.name} one ${record} is counted`
-        : neighbours === 'bounded' ? `which of two given records one ${record} really has` : `whether one ${record} is in the data at all`;
-    const suspicion = whole && neighbours === 'add-remove' ? `the ${record} is there` : 'it is the second of the two';
-    const sees = scope.kind === 'level' ? `what is released at the level ${scope.name}, and nothing else` : 'everything that is released';
+    const secret = scope.kind === 'attribute' ? ['which of two values of “', bdi(scope.name), '” one ', bdi(record), ' has']
+      : scope.kind === 'within' ? ['in which of two places inside one ', bdi(scope.name), ' one ', bdi(record), ' is counted']
+        : neighbours === 'bounded' ? ['which of two given records one ', bdi(record), ' really has'] : ['whether one ', bdi(record), ' is in the data at all'];
+    const suspicion = whole && neighbours === 'add-remove' ? ['the ', bdi(record), ' is there'] : ['it is the second of the two'];
+    const sees = scope.kind === 'level' ? ['what is released at the level ', bdi(scope.name), ', and nothing else'] : ['everything that is released'];
     const rate = (alpha) => `${exactly(number(alpha).times(new Rational(100n)))}\u00a0%`;
     const items = attacks.map(({ alpha, power: reached, posterior }) => el('li', { 'data-alpha': alpha },
       `An attack that raises a false alarm in ${rate(alpha)} of cases finds the truth in at most `, b(percent(reached.upper, true)),
@@ -690,7 +653,7 @@
       number(posterior.upper).compare(new Rational(1n, 4n)) < 0 ? ` (${oneIn(posterior.upper, true)})` : '',
       `, and with the best attack really ${percent(posterior.lower, false)}.`));
     byId('reading').replaceChildren(
-      el('p', {}, `Someone knows everything about the data but one thing: ${secret}. They see ${sees}, and say “alarm” when they come to believe that ${suspicion}.`),
+      el('p', {}, 'Someone knows everything about the data but one thing: ', ...secret, '. They see ', ...sees, ', and say “alarm” when they come to believe that ', ...suspicion, '.'),
       el('ul', {}, ...items),
       el('p.small', {}, 'An attack that raises fewer false alarms finds less, but its alarms weigh more. All this holds for neighbours that agree on what is published without noise' +
         (draft.neighbours === 'bounded' ? ', and says nothing of what the rest of the data tell about everybody.' : '.')));
@@ -707,7 +670,8 @@
 
   // ---- Spending what is unspent
 
-  /** A smaller variance in percent; the reduction is rounded down. */
+  const exceeds = (factor) => number(factor).compare(ONE) > 0;
+  /** A change of the variance in percent; a reduction is rounded down, what is added up. */
   const less = (factor) => {
     const cut = ONE.minus(number(factor)).times(new Rational(100n));
     return cut.n === 0n ? '0\u00a0%' : cut.n > 0n ? `−${cut.fixed(3, false)}\u00a0%` : `+${new Rational(-cut.n, cut.d).fixed(3, true)}\u00a0%`;
@@ -715,21 +679,23 @@
 
   function showReductions(answer) {
     const { against, reductions } = answer;
+    const missing = reductions.some((r) => r.factor && exceeds(r.factor));
+    const unspent = reductions.some((r) => r.factor && /[1-9]/.test(less(r.factor))); // to be seen
     byId('promise').textContent = against === null || against === undefined ? 'This allocation does not say what was promised: give the ε to keep.'
-      : against === 'stated' ? 'The ε to keep is the one that the allocation states.'
-        : `The ε to keep is that of ${CONVERSIONS[against]}, at these shares.`;
+      : (missing ? 'What was promised needs more noise: the release exceeds what was promised. '
+        : unspent ? 'What was promised can be kept with less noise. ' : 'Nothing of what was promised is unspent. ') +
+        (against === 'stated' ? 'The ε to keep is the one that the allocation states.' : `The ε to keep is that of ${CONVERSIONS[against]}, at these shares.`);
+    byId('calibrate').textContent = missing ? 'Add the noise that is missing' : 'Spend what is unspent';
     const table = byId('reductions');
     table.replaceChildren();
     table.parentNode.hidden = !reductions.length;
     if (!reductions.length) return;
-    const row = (r) => el('tr', { 'data-label': r.name ?? 'total' }, el('th', { scope: 'row' }, r.scope === 'total' ? 'all levels alike' : r.name),
+    const row = (r) => el('tr', { 'data-label': r.name ?? 'total' }, el('th', { scope: 'row' }, bdi(r.scope === 'total' ? 'all levels alike' : r.name)),
       figure('epsilon', r.epsilon, true), r.factor === null ? el('td.num.factor', {}, '–') : el('td.num.factor', { title: r.factor }, less(r.factor)));
-    table.append(head('noise of', 'ε to keep', 'variance that could go'), el('tbody', {}, ...reductions.map(row)));
+    table.append(head('noise of', 'ε to keep', 'change of variance'), el('tbody', {}, ...reductions.map(row)));
   }
 
-  let spent = null;
   async function calibrate() {
-    const button = byId('calibrate');
     const keep = byId('keep');
     const epsilon = keep.value.trim() || null;
     trouble(byId('keep-trouble'), null);
@@ -741,29 +707,33 @@
       trouble(byId('keep-trouble'), { message: error.message });
       return;
     }
-    button.disabled = true;
+    calibrating = true;
+    mark();
     const { now, era } = state;
     const each = document.querySelector('input[name=spend]:checked').value === 'each';
     try {
       const { report, draft } = await loaded('/api/calibrate', { draft: now, epsilon, each_level: each });
       if (state.now !== now || state.era !== era) return; // turned in the meantime
       spent = draft;
-      showSpent(report, each);
       edit(draft);
+      showSpent(report, each);
     } catch (found) {
       trouble(byId('keep-trouble'), found);
     } finally {
-      button.disabled = false;
+      calibrating = false;
+      mark();
     }
   }
 
   function showSpent(report, each) {
     const arrow = (before, after) => el('td.num', {}, `${shown(before.upper, true)} → `, b(shown(after.upper, true)));
-    const rows = report.rows.map((r) => el('tr', { 'data-label': r.name ?? 'total' }, el('th', { scope: 'row' }, r.scope === 'total' ? 'The whole release' : r.name),
+    const rows = report.rows.map((r) => el('tr', { 'data-label': r.name ?? 'total' }, el('th', { scope: 'row' }, bdi(r.scope === 'total' ? 'The whole release' : r.name)),
       r.factor ? el('td.num.factor', { title: r.factor }, less(r.factor)) : el('td.num.factor', {}, '–'),
       r.promised ? figure('promised', r.promised.upper, true) : el('td.num.promised', {}, '–'), arrow(r.tight_before, r.tight_after), arrow(r.rho_before, r.rho_after)));
+    const factors = report.rows.map((r) => r.factor).filter(Boolean);
+    const went = !factors.some(exceeds) ? 'went down' : factors.every(exceeds) ? 'went up' : 'changed';
     const title = el('p.caption', { id: 'spent-title' }, b('Done, as one step that can be undone.'),
-      ` The variance of the noise went down ${each ? 'at each level by itself' : 'at all levels alike'}; what is promised was checked on the result.`);
+      ` The variance of the noise ${went} ${each ? 'at each level by itself' : 'at all levels alike'}; what is promised was checked on the result.`);
     const table = el('div.wide', { role: 'region', 'aria-labelledby': 'spent-title', tabindex: 0 },
       el('table', {}, head('noise of', 'variance', 'promised ε', 'tight ε (≤)', 'ρ'), el('tbody', {}, ...rows)));
     const warning = report.exceeds ? el('p.trouble', {}, `Together the levels exceed what was published for the whole release, ε = ${shown(report.published.upper, true)}.`) : null;
@@ -776,13 +746,29 @@
     const list = await asked('/api/presets');
     byId('preset').replaceChildren(...list.map(({ preset, name, levels, measurements }) =>
       el('option', { value: preset, title: `${levels} levels, ${measurements} measurements` }, name)), el('option', { value: '', hidden: true }));
-    listen(byId('preset'), 'change', () => choose(byId('preset').value).catch((found) => notice(sentence(found))));
+    listen(byId('preset'), 'change', () => choose(byId('preset').value).catch((found) => {
+      notice(sentence(found));
+      choosePreset();
+    }));
   }
 
+  let choices = 0;
+  /** Of what is chosen in quick succession the last counts: whether this choice still is. */
+  function choice() {
+    const mine = ++choices;
+    return () => mine === choices;
+  }
+
+  const preset = (name) => loaded(`/api/presets/${encodeURIComponent(name)}`).then(({ draft }) => draft);
+
   async function choose(name) {
-    const { era } = state;
-    const { draft } = await loaded(`/api/presets/${encodeURIComponent(name)}`);
-    if (era === state.era) load(draft, `preset:${name}`);
+    const last = choice();
+    try {
+      const draft = await preset(name);
+      if (last()) load(draft, `preset:${name}`);
+    } catch (found) {
+      if (last()) throw found;
+    }
   }
 
   function choosePreset() {
@@ -801,8 +787,13 @@
     byId('file-neighbours').hidden = true;
     waiting = null;
     trouble(box, null);
-    if (file.size > LARGEST) return trouble(box, { message: 'the file is larger than 4 MB', hint: 'an allocation is a small text file' }, file.name);
-    const text = await file.text();
+    const last = choice();
+    // As it is sent: quotes and line ends take more there.
+    const text = file.size > MOST.bytes ? null : await file.text();
+    if (!last()) return undefined;
+    if (text === null || new Blob([JSON.stringify(text)]).size > MOST.bytes) {
+      return trouble(box, { message: `the file is larger than ${MOST.bytes / 1000} kB`, hint: 'an allocation is a small text file: is it the right one?' }, file.name);
+    }
     if (!/\.csv$/i.test(file.name)) return read({ name: file.name, text, neighbours: null });
     waiting = { name: file.name, text };
     byId('file-name').textContent = file.name;
@@ -813,13 +804,16 @@
   }
 
   async function read(body) {
+    const last = choice();
     try {
       const { draft } = await loaded('/api/read', body);
+      if (!last()) return;
+      if (!isDraft(draft)) throw new Trouble({ message: 'the allocation is too large for this page', hint: `it shows at most ${MOST.levels} levels, ${MOST.shares} shares, and ${MOST.length} characters of a number; the command line takes more` });
       byId('file-neighbours').hidden = true;
       waiting = null;
       load(draft, `file:${body.name}`);
     } catch (found) {
-      trouble(byId('file-trouble'), found, body.name);
+      if (last()) trouble(byId('file-trouble'), found, body.name);
     }
   }
 
@@ -850,7 +844,21 @@
 
   // ---- A link that restores the state
 
-  const through = async (bytes, stream) => new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
+  /** What comes out of a stream; it is read no further than is sensible. */
+  async function through(bytes, stream) {
+    const parts = [];
+    let size = 0;
+    const reader = new Blob([bytes]).stream().pipeThrough(stream).getReader();
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      parts.push(part.value);
+      size += part.value.length;
+      if (size > MOST.bytes) {
+        reader.cancel();
+        throw new Error('too large');
+      }
+    }
+    return new Uint8Array(await new Blob(parts).arrayBuffer());
+  }
 
   async function packed(value) {
     const bytes = await through(new TextEncoder().encode(JSON.stringify(value)), new CompressionStream('deflate-raw'));
@@ -864,14 +872,17 @@
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(await through(bytes, new DecompressionStream('deflate-raw'))));
   }
 
-  /** Whether it has the shape of a draft; what it says is for the program to judge. */
+  /** Whether it has the shape of a draft, and not too much of it; what it says is for the program to judge. */
   function isDraft(draft) {
-    const isNumber = (text) => { try { return typeof text === 'string' && Boolean(number(text)); } catch { return false; } };
-    return Boolean(draft) && typeof draft.name === 'string' && isNumber(draft.rho) && (draft.delta === null || isNumber(draft.delta)) &&
-      Array.isArray(draft.levels) && draft.levels.length > 0 && draft.levels.every((level) => typeof level?.name === 'string' && isNumber(level.share) &&
+    const isNumber = (text) => {
+      try { return typeof text === 'string' && fits(text) && Boolean(number(text)); } catch { return false; }
+    };
+    const none = (value) => value === null || value === undefined;
+    const few = ({ levels }) => levels.length <= MOST.levels && levels.reduce((sum, level) => sum + (level?.shares?.length || 0), 0) <= MOST.shares;
+    return Boolean(draft) && typeof draft.name === 'string' && isNumber(draft.rho) && [draft.delta, draft.epsilon].every((value) => none(value) || isNumber(value)) &&
+      Array.isArray(draft.levels) && draft.levels.length > 0 && few(draft) && draft.levels.every((level) => typeof level?.name === 'string' && isNumber(level.share) &&
         Array.isArray(level.shares) && level.shares.length > 0 && level.shares.every((part) => typeof part?.query === 'string' && isNumber(part.share)));
   }
-  const outline = (draft) => draft.levels.map((level) => [level.name, level.shares.map((part) => part.query)]);
 
   async function hash() {
     const { start, now, origin, scope, prior } = state;
@@ -898,19 +909,25 @@
 
   async function restore() {
     const [kind, text] = location.hash.slice(1).split('=');
+    const last = choice();
     try {
       if (kind === 'preset') return await choose(decodeURIComponent(text));
       if (kind === 'state') {
-        if (text.length > LARGEST) throw new Error('too long');
+        if (text.length > MOST.bytes) throw new Error('too long');
         const { version, origin, start, now, scope, prior } = await unpacked(text);
-        if (version !== 1 || !isDraft(start) || !isDraft(now) || !same(outline(start), outline(now))) throw new Error('not a state');
+        if (version !== 1 || !isDraft(start) || !isDraft(now) || !same(frame(start), frame(now))) throw new Error('not a state');
+        // A link may say that it starts with a preset; whether it does is seen from the preset.
+        const isPreset = /^preset:/.test(origin);
+        const official = isPreset ? await preset(origin.slice(7)).catch(() => null) : null;
+        if (!last()) return undefined;
         state.scope = ['level', 'attribute', 'within'].includes(scope?.kind) ? { kind: scope.kind, name: String(scope.name) } : { kind: 'total', name: null };
         if ([...byId('prior').options].some((option) => option.value === prior)) state.prior = byId('prior').value = prior;
-        return load(start, String(origin), now);
+        return load(start, isPreset ? same(official, start) ? origin : 'link:' : /^file:/.test(origin) ? origin : 'link:', now);
       }
     } catch {
+      if (kind === 'state' && !last()) return undefined;
       await choose(DEFAULT);
-      notice('The link is damaged: the first preset is shown instead.');
+      notice('The link is damaged, or too large: the first preset is shown instead.');
       return undefined;
     }
     return choose(DEFAULT);
@@ -918,14 +935,24 @@
 
   // ---- Files to take along
 
+  /** What is set, under a name of its own if it is not the start any more. */
+  function signed() {
+    const { now, start } = state;
+    if (now === start) return now;
+    const name = now.name.endsWith(' (changed)') ? now.name : `${now.name} (changed)`;
+    const source = !now.source || now.source.startsWith('changed from: ') ? now.source : `changed from: ${now.source}`;
+    return { ...now, name, source };
+  }
+
   async function takeAlong(format) {
-    const { now: draft, start, scope } = state;
+    const { start, scope } = state;
+    const draft = signed();
     const which = byId('export-figure').value;
     trouble(byId('export-trouble'), null);
     try {
       const response = await ask('/api/export', { format, draft, figure: which, scope, start });
       const link = el('a', { href: URL.createObjectURL(await response.blob()) });
-      const name = (state.origin.startsWith('preset:') ? state.origin.slice(7) : draft.name).toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '').slice(0, 60);
+      const name = (state.origin.startsWith('preset:') ? `${state.origin.slice(7)}${draft === start ? '' : '-changed'}` : draft.name).toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '').slice(0, 60);
       link.download = `${name || 'allocation'}${format === 'svg' ? `-${which}` : format === 'csv' ? '-certificate' : ''}.${format}`;
       link.click();
       setTimeout(() => URL.revokeObjectURL(link.href), 10000);
@@ -942,9 +969,9 @@
   };
   const part = (selector) => [...document.querySelectorAll(selector)];
   const ends = {
-    certificate: new Question('/api/certificate', remembering(showCertificate), part('#certificate, #subject, .headline, #reductions')),
+    certificate: new Question('/api/certificate', remembering(showCertificate), part('#certificate, #certificate-notes, #subject, #broken, .headline, #reductions, #promise, #controls')),
     start: new Question('/api/certificate', showStart, []),
-    noise: new Question('/api/noise', (answer) => { side.noise = answer; besides(); }, []),
+    noise: new Question('/api/noise', (answer) => { side.noise = answer; besides(); }, part('#levels')),
     curve: new Question('/api/figure', drawing('curve', 'δ against ε'), part('#figure-curve')),
     tradeoff: new Question('/api/figure', drawing('tradeoff', 'False alarms against misses'), part('#figure-tradeoff')),
     noiseFigure: new Question('/api/figure', drawing('noise', ''), part('#figure-noise')),
@@ -957,10 +984,10 @@
   const redo = () => step(state.future, state.past);
   listen(byId('undo'), 'click', undo);
   listen(byId('redo'), 'click', redo);
-  listen(byId('reset'), 'click', () => edit(state.start));
+  listen(byId('reset'), 'click', reset);
   listen(byId('copy-link'), 'click', copyLink);
   listen(byId('calibrate'), 'click', calibrate);
-  for (const format of ['toml', 'csv', 'svg']) listen(byId(`export-${format}`), 'click', () => takeAlong(format));
+  for (const format of FORMATS) listen(byId(`export-${format}`), 'click', () => takeAlong(format));
   for (const radio of document.querySelectorAll('input[name=neighbours]')) listen(radio, 'change', () => edit(set(state.now, 'neighbours', radio.value)));
   for (const id of ['scope', 'prior']) {
     listen(byId(id), 'change', () => {
