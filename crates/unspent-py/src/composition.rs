@@ -18,7 +18,7 @@ use unspent::{
 
 use crate::bounds::{Bounds, BoundsArray};
 use crate::error::OrRaise;
-use crate::mechanism::{self, group};
+use crate::mechanism::{self, as_group, group};
 use crate::number::{self, Items, Numbers, fraction, rational};
 use crate::work::interruptible;
 
@@ -109,6 +109,7 @@ impl Composition {
             let places: Vec<usize> = (0..items.len()).collect();
             for block in places.chunks(BLOCK) {
                 let answer = |i: &usize| {
+                    // Nobody will see it.
                     if stop.is_told() {
                         return Ok(Rational::integer(0).to_bounds());
                     }
@@ -134,18 +135,18 @@ fn conversion(py: Python<'_>, name: &str) -> PyResult<Conversion> {
 
 /// What a mechanism or an iterable of them comes to.
 fn groups(mechanisms: &Bound<'_, PyAny>) -> PyResult<Vec<Group>> {
-    if let Ok(one) = group("mechanisms", mechanisms) {
+    if let Some(one) = as_group(mechanisms) {
         return Ok(vec![one]);
     }
     let Ok(items) = mechanisms.try_iter() else {
-        return group("mechanisms", mechanisms).map(|one| vec![one]);
+        return group(mechanisms).map(|one| vec![one]);
     };
     let mut found = vec![];
     for (i, item) in items.enumerate() {
         if i % (1 << 12) == 0 {
             mechanisms.py().check_signals()?;
         }
-        found.push(group("mechanisms", &item?).map_err(|error| number::at(mechanisms.py(), i, error))?);
+        found.push(group(&item?).map_err(|error| number::at(mechanisms.py(), i, error))?);
     }
     Ok(found)
 }

@@ -194,15 +194,16 @@ shared!(
     |shift: Bound<'py, PyAny>| Ok(shift)
 );
 
-/// The group that a mechanism is; `place` names it if it is none.
-pub fn group(place: &str, value: &Bound<'_, PyAny>) -> PyResult<Group> {
-    if let Ok(mechanism) = value.cast::<DiscreteGaussian>() {
-        return Ok(mechanism.get().group.clone());
-    }
-    if let Ok(mechanism) = value.cast::<Gaussian>() {
-        return Ok(mechanism.get().group.clone());
-    }
-    Err(wrong_type(place, value, "a mechanism; give a DiscreteGaussian or a Gaussian"))
+/// The group that a mechanism is; `None` if it is none.
+pub fn as_group(value: &Bound<'_, PyAny>) -> Option<Group> {
+    let discrete = value.cast::<DiscreteGaussian>().map(|mechanism| mechanism.get().group.clone());
+    discrete.or_else(|_| value.cast::<Gaussian>().map(|mechanism| mechanism.get().group.clone())).ok()
+}
+
+/// The same, or an error that says what is wanted.
+pub fn group(value: &Bound<'_, PyAny>) -> PyResult<Group> {
+    let allowed = "a mechanism; give a DiscreteGaussian or a Gaussian";
+    as_group(value).ok_or_else(|| wrong_type("mechanisms", value, allowed))
 }
 
 /// The mechanism that a group is.

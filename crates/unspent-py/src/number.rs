@@ -79,7 +79,11 @@ fn no_number(field: &str, value: &Bound<'_, PyAny>) -> PyErr {
 pub fn wrong_type(field: &str, value: &Bound<'_, PyAny>, allowed: &str) -> PyErr {
     const SHOWN: usize = 40;
     let kind = value.get_type().name().map_or_else(|_| "object".into(), |name| name.to_string());
-    let shown = value.repr().map_or_else(|_| "…".into(), |text| text.to_string());
+    // What is long takes long to write, and is cut anyway.
+    let shown = match value.len() {
+        Ok(length) if length > SHOWN && !value.is_instance_of::<PyString>() => format!("{length} items"),
+        _ => value.repr().map_or_else(|_| "…".into(), |text| text.to_string()),
+    };
     let mut shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     if shown.chars().count() > SHOWN {
         shown = shown.chars().take(SHOWN).collect::<String>() + "…";
