@@ -107,13 +107,7 @@ impl Arguments {
                     if found.scope == "level" { "each level by itself" } else { "all levels alike" }
                 ),
             );
-            let text = result.to_toml();
-            if Allocation::parse("", &text).as_ref() != Ok(&result) {
-                return Err(Failure::other(
-                    "the calibrated allocation cannot be written as a file that reads back the same",
-                    "its numbers may be too long: shorten the fractions of the original",
-                ));
-            }
+            let text = result.to_file()?;
             out.write(text.as_bytes())?;
         }
         if self.json {

@@ -42,8 +42,7 @@ impl NoiseArguments {
             let hint = "leave it out for private noise";
             Error::input("--not-private-seed", text, "a whole number between 0 and 2^64 − 1", hint)
         })?;
-        let warning =
-            format!("NOT PRIVATE: the noise was made from the fixed seed {seed}, and can be taken off again");
+        let warning = Key::not_private_warning(seed);
         let _ = writeln!(io::stderr(), "warning: {warning}");
         Ok((Key::not_private(seed), Some(warning)))
     }

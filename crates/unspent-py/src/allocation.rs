@@ -251,7 +251,7 @@ impl Allocation {
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        let arguments = (slf.get().to_toml(),);
+        let arguments = (slf.get().0.to_file().or_raise(slf.py())?,);
         Ok((slf.get_type().getattr("parse")?, arguments.into_pyobject(slf.py())?))
     }
 }

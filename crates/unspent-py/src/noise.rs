@@ -63,9 +63,7 @@ pub fn sample<'py>(
                     &Error::input("not_private_seed", given, "a whole number between 0 and 2^64 - 1", hint),
                 )
             })?;
-            let text = format!(
-                "NOT PRIVATE: the noise was made from the fixed seed {seed}, and can be taken off again"
-            );
+            let text = Key::not_private_warning(seed);
             PyErr::warn(py, py.get_type::<NotPrivateWarning>().as_any(), &CString::new(text)?, 1)?;
             Key::not_private(seed)
         }

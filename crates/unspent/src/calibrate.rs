@@ -76,6 +76,11 @@ enum Verdict {
 }
 
 impl Composition {
+    /// Whether δ at the target's ε is certified to be at most the target's δ.
+    pub fn meets(&self, target: &Target) -> Result<bool> {
+        Ok(self.delta(&target.epsilon)?.upper() <= target.delta.value().to_bounds().lower())
+    }
+
     /// The smallest common factor of all σ² that meets the target.
     ///
     /// ```

@@ -162,3 +162,33 @@ fn parts(release: &Release, scope: &Scope) -> Result<(Subject, Composition, Rho)
     let upper = Rho::new(rho.upper())?;
     Ok((Subject::new(release, scope, rho), composition, upper))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::TradeoffCurve;
+    use crate::{Allocation, Alpha, Rational, Release, Scope};
+
+    /// In haste: never above the trade-off function, and hardly below it.
+    #[test]
+    fn sketches_lie_below() {
+        for (preset, level) in [
+            ("pl94-persons-us-2020", "State"),
+            ("paper-2022-08-25", "Block"),
+            ("dhc-units-pr-2020", "County"),
+        ] {
+            let release = Release::from(Allocation::preset(preset).unwrap());
+            let rates =
+                [1, 10, 50, 200, 500, 900, 990, 999].map(|k| Rational::integer(k) / Rational::integer(1000));
+            let rates = rates.map(|rate| Alpha::new(rate).unwrap());
+            let scope = Scope::Level(level.into());
+            let exact = TradeoffCurve::new(&release, &scope, &rates).unwrap();
+            let hasty = TradeoffCurve::new(&release.in_haste(), &scope, &rates).unwrap();
+            for (hasty, exact) in hasty.points.iter().zip(&exact.points) {
+                let (sketch, truth) = (hasty.misses.bounds().lower(), exact.misses.bounds());
+                assert!(sketch <= truth.upper(), "{preset}: {sketch:?} is above {truth:?}");
+                let (sketch, truth) = (sketch.to_f64(crate::Round::Down), truth.to_f64().lower());
+                assert!(truth - sketch < 1e-4, "{preset}: {sketch} is far below {truth}");
+            }
+        }
+    }
+}

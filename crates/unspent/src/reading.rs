@@ -74,6 +74,24 @@ mod tests {
         assert!(lower <= certain && certain <= upper + 1e-15 && upper - lower < 1e-9, "{lower} {upper}");
     }
 
+    /// Each end of the belief is that of the same end of the power, rounded outward.
+    #[test]
+    fn ends_go_with_ends() {
+        let composition =
+            Composition::new([(DiscreteGaussian::parse("0.37", "1").unwrap(), 3)]).unwrap().in_haste();
+        let (alpha, prior) = (Alpha::parse("0.05").unwrap(), "1/1000".parse::<Rational>().unwrap());
+        let attack = Attack::best(&composition, &alpha, &prior).unwrap();
+        let believed = |power: Rational| {
+            let right = &prior * &power;
+            &right / &(&right + &(&(&Rational::integer(1) - &prior) * alpha.value()))
+        };
+        let (power, belief) = (attack.power.bounds(), attack.posterior.bounds());
+        assert!(power.lower() < power.upper());
+        assert!(belief.upper().to_rational() >= believed(power.upper().to_rational()));
+        assert!(belief.lower().to_rational() <= believed(power.lower().to_rational()));
+        assert!(belief.upper().to_f64(crate::Round::Up) - belief.lower().to_f64(crate::Round::Down) < 1e-3);
+    }
+
     #[test]
     fn beliefs_are_probabilities() {
         for prior in ["0", "1", "-1", "2"] {

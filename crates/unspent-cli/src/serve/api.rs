@@ -2,10 +2,12 @@
 //!
 //! The shapes are those of `--json`; `openapi.json` describes them.
 
+use std::collections::HashMap;
+
 use hyper::body::Bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use unspent::allocation::{Draft, Neighbours};
+use unspent::allocation::{Draft, Measurement, Neighbours};
 use unspent::reading::Attack;
 use unspent::report::Figure;
 use unspent::{
@@ -305,31 +307,37 @@ impl FigureQuestion {
     }
 }
 
+/// σ in so many digits, to be read; not a bound.
+fn deviation(measurement: &Measurement, digits: u32) -> (f64, String) {
+    let sigma = measurement.noise.sigma2().to_f64().sqrt();
+    let exact = Rational::from_f64("sigma", sigma).expect("variances are finite");
+    (sigma, exact.to_decimal(digits, Round::Up))
+}
+
 /// The noise of every query, a panel a level.
 fn deviations(now: &Allocation, start: Option<&Allocation>) -> plot::Figure {
-    let sigma = |allocation: &Allocation, level: &str, query: &str| {
-        let found = allocation.measurements().find(|(l, q, _)| l.name == level && q.name == query);
-        found.map(|(_, _, m)| m.noise.sigma2().to_f64().sqrt())
+    let before: HashMap<(&str, &str), &Measurement> = start
+        .into_iter()
+        .flat_map(Allocation::measurements)
+        .map(|(level, query, m)| ((level.name.as_str(), query.name.as_str()), m))
+        .collect();
+    let bar = |measurement: Option<&Measurement>| match measurement.map(|m| deviation(m, 4)) {
+        Some((value, label)) => Bar { value, label },
+        None => Bar { value: f64::NAN, label: String::new() },
     };
     let panels = now.levels().iter().map(|level| {
-        let queries: Vec<&str> =
-            level.measurements.iter().map(|m| now.queries()[m.query].name.as_str()).collect();
-        let bars = |allocation: &Allocation| {
-            let bar = |query: &&str| match sigma(allocation, &level.name, query) {
-                Some(sigma) => {
-                    let exact = Rational::from_f64("sigma", sigma).expect("variances are finite");
-                    Bar { value: sigma, label: exact.to_decimal(4, Round::Up) }
-                }
-                None => Bar { value: f64::NAN, label: String::new() },
-            };
-            queries.iter().map(bar).collect()
-        };
-        let mut series = vec![Series::bars("now", Role::Guarantee, bars(now))];
-        series.extend(start.map(|start| Series::bars("at the start", Role::Alternative, bars(start))));
+        let queries: Vec<String> =
+            level.measurements.iter().map(|m| now.queries()[m.query].name.clone()).collect();
+        let bars = level.measurements.iter().map(|m| bar(Some(m))).collect();
+        let mut series = vec![Series::bars("now", Role::Guarantee, bars)];
+        if start.is_some() {
+            let bars = queries.iter().map(|query| bar(before.get(&(&level.name, query)).copied())).collect();
+            series.push(Series::bars("at the start", Role::Alternative, bars));
+        }
         Panel {
             title: level.name.clone(),
             x: Axis::linear("σ, standard deviation of the noise"),
-            categories: queries.iter().map(ToString::to_string).collect(),
+            categories: queries,
             series,
             ..Panel::default()
         }
@@ -368,17 +376,12 @@ struct MeasuredNoise {
 
 fn noise(question: &NoiseQuestion) -> Result<Reply> {
     let allocation = question.draft.allocation()?;
-    let measurements = allocation.measurements().map(|(level, query, m)| {
-        let sigma = m.noise.sigma2().to_f64().sqrt();
-        MeasuredNoise {
-            level: level.name.clone(),
-            query: query.name.clone(),
-            rho: m.rho.to_decimal_or_fraction(),
-            sigma2: m.noise.sigma2().to_decimal_or_fraction(),
-            deviation: Rational::from_f64("sigma", sigma)
-                .expect("variances are finite")
-                .to_decimal(5, Round::Up),
-        }
+    let measurements = allocation.measurements().map(|(level, query, m)| MeasuredNoise {
+        level: level.name.clone(),
+        query: query.name.clone(),
+        rho: m.rho.to_decimal_or_fraction(),
+        sigma2: m.noise.sigma2().to_decimal_or_fraction(),
+        deviation: deviation(m, 5).1,
     });
     Ok(Reply::json(&Noise { rho: Figure::Exact(allocation.rho()), measurements: measurements.collect() }))
 }
@@ -451,13 +454,6 @@ fn calibrate(question: &CalibrateQuestion) -> Result<Reply> {
     Ok(Reply::json(&Calibrated { report, draft }))
 }
 
-/// Whether the ε that an allocation states, if it states one, is certified.
-fn keeps_its_promise(allocation: &Allocation) -> Result<bool> {
-    let (Some(epsilon), Some(delta)) = (allocation.epsilon(), allocation.delta()) else { return Ok(true) };
-    let found = Release::from(allocation.clone()).composition(&Scope::Total)?.delta(epsilon)?;
-    Ok(found.upper() <= delta.value().to_bounds().lower())
-}
-
 /// As which file.
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -482,20 +478,11 @@ fn export(question: ExportQuestion) -> Result<Reply> {
     Ok(match format {
         Format::Toml => {
             let mut allocation = draft.allocation()?;
-            if !keeps_its_promise(&allocation)? {
+            if !allocation.keeps_its_promise()? {
                 // What is stated must be so.
                 allocation = Draft { epsilon: None, ..draft }.allocation()?;
             }
-            let text = allocation.to_toml();
-            if Allocation::parse("", &text).as_ref() != Ok(&allocation) {
-                let hint = "its numbers may be too long: shorten the fractions";
-                return Err(Trouble::new(
-                    422,
-                    "the allocation cannot be written as a file that reads back the same",
-                    hint,
-                ));
-            }
-            Reply::new("application/toml; charset=utf-8", text)
+            Reply::new("application/toml; charset=utf-8", allocation.to_file()?)
         }
         Format::Csv => {
             let report = Certificate::new(&Release::from(draft.allocation()?), None, None)?;

@@ -1,7 +1,7 @@
 // Opens a report in Chromium and uses it as a reader would: node browser.test.mjs report.html [least number of charts]
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { chromium } from 'playwright-core';
+import { browser, check, failed } from './checks.mjs';
 
 const [file, least = '1'] = process.argv.slice(2);
 if (!file) {
@@ -9,21 +9,6 @@ if (!file) {
   process.exit(2);
 }
 const url = pathToFileURL(resolve(file)).href;
-const flags = '--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync';
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || '/usr/bin/chromium', args: flags.split(' ') });
-
-let failed = 0;
-async function check(name, test) {
-  let trouble;
-  try {
-    const result = await test();
-    trouble = result === true ? '' : String(result || 'does not hold');
-  } catch (error) {
-    trouble = error.message.split('\n')[0];
-  }
-  if (trouble) failed += 1;
-  console.log(`${trouble ? 'FAIL' : 'ok  '} ${name}${trouble ? ': ' + trouble : ''}`);
-}
 
 /** A text without what is set differently on the page: raised digits, and white space. */
 const plain = (text) => text.replace(/[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻]/g, (c) => '0123456789+−'['⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻'.indexOf(c)]).replace(/[\s^]+/g, '');

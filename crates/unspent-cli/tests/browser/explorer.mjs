@@ -9,7 +9,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deflateRawSync } from 'node:zlib';
-import { chromium } from 'playwright-core';
+import { browser, check, failed } from './checks.mjs';
 
 const { URL: address, UNSPENT, EXAMPLES, OUT } = process.env;
 if (!address || !UNSPENT || !EXAMPLES || !OUT) {
@@ -19,21 +19,6 @@ if (!address || !UNSPENT || !EXAMPLES || !OUT) {
 const { origin } = new URL(address);
 mkdirSync(OUT, { recursive: true });
 const scratch = mkdtempSync(join(tmpdir(), 'unspent-explorer-'));
-const flags = '--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync';
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || '/usr/bin/chromium', args: flags.split(' ') });
-
-let failed = 0;
-async function check(name, test) {
-  let trouble;
-  try {
-    const result = await test();
-    trouble = result === true ? '' : String(result || 'does not hold');
-  } catch (error) {
-    trouble = error.message.split('\n').slice(0, 3).join(' ');
-  }
-  if (trouble) failed += 1;
-  console.log(`${trouble ? 'FAIL' : 'ok  '} ${name}${trouble ? ': ' + trouble : ''}`);
-}
 const equal = (found, expected) => found === expected || `${found}, not ${expected}`;
 
 // ---- The command line

@@ -22,10 +22,12 @@ pub fn run(script: &str, with: impl FnOnce(&mut Command)) -> Option<String> {
         return skip("playwright-core is not installed; `make browser` installs it");
     }
     // Node looks for packages beside the script.
-    let copy = target.join(script);
-    fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser").join(script), &copy).unwrap();
+    for part in [script, "checks.mjs"] {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser").join(part);
+        fs::copy(source, target.join(part)).unwrap();
+    }
     let mut command = Command::new("node");
-    command.env("CHROMIUM", chromium).arg(copy);
+    command.env("CHROMIUM", chromium).arg(target.join(script));
     with(&mut command);
     let Ok(output) = command.output() else { return skip("there is no Node") };
     let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::{Allocation, Level};
+use crate::error::{Error, Result};
 
 impl Allocation {
     /// The text of an allocation file.
@@ -51,6 +52,18 @@ impl Allocation {
             table.write(&mut text);
         }
         text
+    }
+
+    /// The same, for a file that others will rely on: an error if it would not read back as this allocation.
+    pub fn to_file(&self) -> Result<String> {
+        let text = self.to_toml();
+        if Allocation::parse("", &text).as_ref() == Ok(self) {
+            return Ok(text);
+        }
+        Err(Error::unreachable(
+            "the allocation cannot be written as a file that reads back the same",
+            "its numbers may be too long: shorten the fractions of the original",
+        ))
     }
 
     /// ρ and shares, which is how budgets are thought of; or variances, if those fractions are long.

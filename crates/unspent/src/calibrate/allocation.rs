@@ -79,6 +79,13 @@ pub struct Row {
 }
 
 impl Allocation {
+    /// Whether the ε that the allocation states, if it states one, is certified.
+    pub fn keeps_its_promise(&self) -> Result<bool> {
+        let (Some(epsilon), Some(delta)) = (self.epsilon(), self.delta()) else { return Ok(true) };
+        let target = Target { epsilon: epsilon.clone(), delta: delta.clone() };
+        Release::from(self.clone()).composition(&Scope::Total)?.meets(&target)
+    }
+
     /// The smallest noise near the present one that keeps a promise: overall with all variances scaled alike or,
     /// `each_level` by itself, with what one level alone would publish.
     ///
@@ -172,7 +179,7 @@ fn target(composition: &Composition, promise: &Promise, delta: &Delta) -> Result
 
 /// What is promised is checked once more, on the result.
 fn certify(composition: &Composition, target: &Target) -> Result<()> {
-    if composition.delta(&target.epsilon)?.upper() <= target.delta.value().to_bounds().lower() {
+    if composition.meets(target)? {
         return Ok(());
     }
     Err(Error::unreachable(

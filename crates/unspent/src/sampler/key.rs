@@ -81,6 +81,12 @@ impl Key {
         Key { bytes, private: false, streams: AtomicU64::new(0), process: std::process::id() }
     }
 
+    /// What must be said wherever noise from a fixed seed goes.
+    #[must_use]
+    pub fn not_private_warning(seed: u64) -> String {
+        format!("NOT PRIVATE: the noise was made from the fixed seed {seed}, and can be taken off again")
+    }
+
     /// Whether the key came from the operating system.
     #[must_use]
     pub fn is_private(&self) -> bool {
