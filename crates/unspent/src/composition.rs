@@ -167,7 +167,12 @@ impl Composition {
 
     /// The least ε for which the release is (ε, δ)-differentially private.
     pub fn epsilon(&self, delta: &Delta) -> Result<Bounds<f64>> {
-        Ok(self.accountant.epsilon(delta, self.aim()))
+        Ok(self.accountant.epsilon(delta, self.aim(), None))
+    }
+
+    /// The same, found faster if `guess` is near it.
+    pub(crate) fn epsilon_near(&self, delta: &Delta, guess: Option<f64>) -> Bounds<f64> {
+        self.accountant.epsilon(delta, self.aim(), guess)
     }
 
     /// δ on a grid of ε.

@@ -8,7 +8,8 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::{
-    Allocation, Level, Measurement, Neighbours, Query, check_length, check_text, noise, spelled_alike, spent,
+    Allocation, Form, Level, Measurement, Neighbours, Production, Query, check_length, check_text, noise,
+    spelled_alike, spent,
 };
 use crate::error::{Error, Result, did_you_mean};
 use crate::exact::Rational;
@@ -83,7 +84,9 @@ impl Allocation {
             attributes: table.attributes,
             queries: table.queries,
             levels: table.levels,
+            form: if columns.contains_key("rho") { Form::Rho } else { Form::Sigma2 },
             table: None,
+            production: Production::default(),
         })
     }
 }

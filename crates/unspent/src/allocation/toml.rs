@@ -12,7 +12,8 @@ use toml::de::{DeTable, DeValue};
 
 use super::reader::{Reader, Table, Value, in_order, is_table};
 use super::{
-    Allocation, Level, Measurement, NEIGHBOURS_HINT, Neighbours, Query, noise, spelled_alike, spent,
+    Allocation, Bypass, Form, Level, Measurement, NEIGHBOURS_HINT, Neighbours, Production, Query, noise,
+    parse_touches, spelled_alike, spent,
 };
 use crate::composition::{Delta, Epsilon};
 use crate::error::{Error, Result, did_you_mean};
@@ -31,11 +32,17 @@ pub(super) const KEYS: &[&str] = &[
     "rho",
     "scale",
     "nested",
+    "touches",
+    "series",
+    "assumptions",
+    "exact_totals",
+    "bypass",
     "attributes",
     "queries",
     "levels",
     "table",
 ];
+const BYPASS_KEYS: &[&str] = &["keep", "paths"];
 const LEVEL_KEYS: &[&str] = &["name", "share", "shares", "rho", "sigma2"];
 const QUERY_KEYS: &[&str] = &["attributes", "shift"];
 
@@ -87,6 +94,12 @@ impl<'t> Reader<'t> {
             }
         };
         let total = self.total(&root, neighbours)?;
+        // Shares of an epsilon: first of a budget of 1, which is then made as large as the promise allows.
+        let of_epsilon = match (&total, &epsilon, root.get("epsilon")) {
+            (None, Some(_), Some(value)) if self.has_shares(&root) => Some(value.span()),
+            _ => None,
+        };
+        let total = total.or_else(|| of_epsilon.clone().map(|span| Spanned::new(span, Rational::integer(1))));
         let attributes = root.get("attributes").map_or(Ok(vec![]), |v| self.names("attributes", v))?;
         let spelled = attributes.iter().map(|a| a.get_ref().as_str());
         if let Some((i, error)) = spelled_alike(spelled) {
@@ -103,7 +116,8 @@ impl<'t> Reader<'t> {
             self.queries(queries, &attributes, &mut context)?;
         }
         let levels = self.levels(&root, total.as_ref(), &mut context)?;
-        Ok(Allocation {
+        let form = self.form(&root);
+        let allocation = Allocation {
             name,
             source: root.get("source").map(|v| self.string("source", v)).transpose()?,
             record: root.get("record").map_or(Ok("record".into()), |v| self.string("record", v))?,
@@ -115,8 +129,93 @@ impl<'t> Reader<'t> {
             attributes: attributes.into_iter().map(|a| a.into_inner()).collect(),
             queries: context.queries,
             levels,
+            form,
             table: root.get("table").map(|v| self.schema(v)).transpose()?,
-        })
+            production: Production::default(),
+        };
+        let allocation = self.production(&root, allocation)?;
+        match of_epsilon {
+            Some(span) => allocation.spending_its_promise().map_err(|e| self.at(span, e)),
+            None => Ok(allocation),
+        }
+    }
+
+    /// Whether a level has a share of the total.
+    fn has_shares(&self, root: &Table<'_, 't>) -> bool {
+        let Some(DeValue::Array(levels)) = root.get("levels").map(Spanned::get_ref) else { return false };
+        levels
+            .iter()
+            .any(|level| matches!(level.get_ref(), DeValue::Table(level) if level.contains_key("share")))
+    }
+
+    /// How budgets are written: as the first level has them.
+    fn form(&self, root: &Table<'_, 't>) -> Form {
+        let Some(DeValue::Array(levels)) = root.get("levels").map(Spanned::get_ref) else {
+            return Form::Shares;
+        };
+        let Some(DeValue::Table(first)) = levels.iter().next().map(Spanned::get_ref) else {
+            return Form::Shares;
+        };
+        if first.contains_key("share") {
+            Form::Shares
+        } else if first.contains_key("shares") {
+            Form::LevelRho
+        } else if first.contains_key("rho") {
+            Form::Rho
+        } else {
+            Form::Sigma2
+        }
+    }
+
+    /// What is known of the system that used the allocation.
+    fn production(&self, root: &Table<'_, 't>, allocation: Allocation) -> Result<Allocation> {
+        let list = |field: &str, value: &Value<'t>| -> Result<Vec<String>> {
+            Ok(self.names(field, value)?.into_iter().map(Spanned::into_inner).collect())
+        };
+        let mut production = Production::default();
+        // The last of the keys whose values may not fit the levels: where an objection points to.
+        let mut place = 0..0;
+        if let Some(value) = root.get("touches") {
+            production.touches = Some(self.parsed("touches", value, parse_touches)?);
+        }
+        if let Some(value) = root.get("series") {
+            production.series = Some(self.string("series", value)?);
+        }
+        if let Some(value) = root.get("assumptions") {
+            production.assumptions = list("assumptions", value)?;
+        }
+        if let Some(value) = root.get("exact_totals") {
+            production.exact_totals = list("exact_totals", value)?;
+            place = value.span();
+            let only = Production { exact_totals: production.exact_totals.clone(), ..Production::default() };
+            allocation.clone().used_by(only).map_err(|e| self.at(place.clone(), e))?;
+        }
+        if let Some(value) = root.get("bypass") {
+            let hint =
+                "[bypass] has keep = [\"US\", \"State\"], the levels of every path, or paths = [[…], […]]";
+            let table = self.table(self.as_table("bypass", value)?, value.span(), BYPASS_KEYS)?;
+            production.bypass = Some(match (table.get("keep"), table.get("paths")) {
+                (Some(keep), None) => {
+                    place = keep.span();
+                    Bypass::Keep(list("keep", keep)?)
+                }
+                (None, Some(paths)) => {
+                    place = paths.span();
+                    let DeValue::Array(lists) = paths.get_ref() else {
+                        return self.refuse(paths.span(), "paths: not a list of lists", hint);
+                    };
+                    Bypass::Paths(lists.iter().map(|path| list("paths", path)).collect::<Result<_>>()?)
+                }
+                _ => {
+                    return self.refuse(
+                        value.span(),
+                        "bypass: one of keep and paths is needed, and not both",
+                        hint,
+                    );
+                }
+            });
+        }
+        allocation.used_by(production).map_err(|e| self.at(place, e))
     }
 
     /// The total ρ and its place, written as such or as the deviation of one query that spends it all.
@@ -258,7 +357,7 @@ impl<'t> Reader<'t> {
                     return self.refuse(
                         share.span(),
                         "share: there is no total for this to be a share of",
-                        "add a line rho = \"…\" at the top, or write rho instead of share here",
+                        "add a line rho = \"…\" at the top, or epsilon and delta, or write rho instead of share here",
                     );
                 };
                 let share = self.number("share", share, Ok)?;
