@@ -176,7 +176,15 @@ impl Release {
                 a.exact_level().is_some_and(|exact| index.is_some_and(|index| index <= exact))
             })
         };
-        let keeping = levels.iter().filter(|name| !exact(name)).map(|name| Scope::Keeping((*name).into()));
+        // Inside a unit the record moves what it moves inside the unit above, less the totals of the level.
+        let has_total = |name: &str| {
+            self.allocations.iter().any(|a| {
+                let level = a.levels().iter().find(|level| level.name == name);
+                let stays = |m: &Measurement| !touches_any(a, &a.queries()[m.query]);
+                level.is_some_and(|level| level.measurements.iter().any(stays))
+            })
+        };
+        let keeping = levels.iter().filter(|name| !exact(name) && has_total(name)).map(|name| Scope::Keeping((*name).into()));
         let attributes = self.allocations[0].attributes().iter().cloned().map(Scope::Attribute);
         let places = levels.iter().rev().map(|name| Scope::Within((*name).into()));
         scopes.extend(keeping.chain(attributes).chain(places).filter(|scope| self.moved(scope).is_ok()));
@@ -458,6 +466,17 @@ impl<'r> Cases<'r> {
     }
 
     fn case(&mut self, scope: &Scope, routes: Vec<Route>, parts: Vec<Part>) -> Result<Arc<Case>> {
+        // Where every query touches an attribute, these are the same.
+        let all_touch = |part: &Part| {
+            let allocation = &self.release.allocations[part.product];
+            let level = &allocation.levels()[part.segment.level];
+            level.measurements.iter().all(|m| touches_any(allocation, &allocation.queries()[m.query]))
+        };
+        let plain = |part: Part| match part.moved {
+            Moved::Touching if all_touch(&part) => Part { moved: Moved::All, ..part },
+            _ => part,
+        };
+        let parts = merged(parts.into_iter().map(plain).collect());
         let by_attribute = parts.iter().any(|part| part.moved == Moved::Attribute);
         let key = (scope.name().filter(|_| by_attribute).map(String::from), parts);
         if let Some(case) = self.made.get(&key) {

@@ -8,7 +8,7 @@
 //! All cases are bounded in fast mode. Only those that may be the largest are then computed as well as one alone would
 //! be.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::allocation::Path;
 use crate::bounds::{Bounds, Magnitude};
@@ -38,16 +38,15 @@ pub(crate) struct Case {
     /// One for each product.
     routes: Vec<Route>,
     groups: Vec<(Mechanism, u64)>,
+    glance: OnceLock<Result<Composition>>,
     quick: OnceLock<Result<Composition>>,
     full: OnceLock<Result<Composition>>,
-    /// The ε that was found last in fast mode, and at which δ.
-    last: OnceLock<(Delta, Bounds<f64>)>,
 }
 
 impl Case {
     pub fn new(routes: Vec<Route>, groups: Vec<(Mechanism, u64)>) -> Case {
-        let (quick, full, last) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Case { routes, groups, quick, full, last }
+        let [glance, quick, full] = [const { OnceLock::new() }; 3];
+        Case { routes, groups, glance, quick, full }
     }
 
     /// Its budget, exactly.
@@ -60,6 +59,18 @@ impl Case {
         Composition::new(self.groups.iter().cloned())
     }
 
+    /// In fast mode, to be compared with others.
+    fn glance(&self) -> Result<&Composition> {
+        // Few kinds have a sparse law, which smoothing is slow with, and a lattice that is soon sieved.
+        const FEW: usize = 6;
+        let make = || match self.groups.len() {
+            ..FEW => Ok(self.made()?.in_haste()),
+            _ => Composition::at_a_glance(self.groups.iter().cloned()),
+        };
+        self.glance.get_or_init(make).as_ref().map_err(Clone::clone)
+    }
+
+    /// In fast mode, if it is all there is.
     fn quick(&self) -> Result<&Composition> {
         self.quick.get_or_init(|| Ok(self.made()?.in_haste())).as_ref().map_err(Clone::clone)
     }
@@ -68,17 +79,13 @@ impl Case {
         self.full.get_or_init(|| self.made()).as_ref().map_err(Clone::clone)
     }
 
-    /// ε in fast mode, starting from a guess.
-    fn quick_epsilon(&self, delta: &Delta, guess: Option<f64>) -> Result<Bounds<f64>> {
-        let find = || Ok::<_, Error>(self.quick()?.epsilon_near(delta, guess));
-        if let Some((at, found)) = self.last.get()
-            && at == delta
-        {
-            return Ok(*found);
+    /// ε in fast mode; `None` if the case certainly meets the target.
+    fn quick_epsilon(&self, target: &Target) -> Result<Option<Bounds<f64>>> {
+        let glance = self.glance()?;
+        if glance.meets(target)? {
+            return Ok(None);
         }
-        let found = find()?;
-        let _ = self.last.set((delta.clone(), found));
-        Ok(found)
+        Ok(Some(glance.epsilon_near(&target.delta, Some(target.epsilon.value().to_f64()))))
     }
 }
 
@@ -197,7 +204,7 @@ impl WorstCase {
 
     /// The least δ for which every case is (ε, δ)-differentially private.
     pub fn delta(&self, epsilon: &Epsilon) -> Result<Bounds<Magnitude>> {
-        let found = self.largest(|case| case.quick()?.delta(epsilon), |case| case.delta(epsilon))?.0;
+        let found = self.largest(|case| case.glance()?.delta(epsilon), |case| case.delta(epsilon))?.0;
         Ok(match &self.unlisted {
             Some(rho) => Bounds::new(found.lower(), rho.delta_canonne_kamath_steinke(epsilon)),
             None => found,
@@ -211,13 +218,21 @@ impl WorstCase {
 
     /// The same, and the paths of the case that has it.
     pub(crate) fn epsilon_and_routes(&self, delta: &Delta) -> Result<(Bounds<f64>, &[Route])> {
-        let guess = match self.cases.as_slice() {
-            [_] => None,
-            [first, ..] => Some(first.quick_epsilon(delta, None)?.upper()),
-            [] => unreachable!("at least one case"),
+        // The largest lower end so far: a case that is certainly not above it need not be looked at again.
+        let floor = Mutex::new(0.0f64);
+        let quick = |case: &Case| {
+            let known = *floor.lock().expect("no panic while it is held");
+            let epsilon = Epsilon::new(Rational::from_f64("epsilon", known)?)?;
+            match case.quick_epsilon(&Target { epsilon, delta: delta.clone() })? {
+                None => Ok(Bounds::new(0.0, known)),
+                Some(found) => {
+                    let mut floor = floor.lock().expect("no panic while it is held");
+                    *floor = floor.max(found.lower());
+                    Ok(found)
+                }
+            }
         };
-        let (found, worst) =
-            self.largest(|case| case.quick_epsilon(delta, guess), |case| case.epsilon(delta))?;
+        let (found, worst) = self.largest(quick, |case| case.epsilon(delta))?;
         let found = match &self.unlisted {
             Some(rho) => Bounds::new(found.lower(), rho.epsilon_canonne_kamath_steinke(delta)),
             None => found,
@@ -262,7 +277,7 @@ impl WorstCase {
             refined[first] = true;
             let floor = lower(&found);
             let rivals: Vec<usize> =
-                (0..cases.len()).filter(|i| !refined[*i] && found[*i].upper() >= floor).collect();
+                (0..cases.len()).filter(|i| !refined[*i] && found[*i].upper() > floor).collect();
             let better = parallel::map(&rivals, |i| full(cases[*i].full()?));
             for (i, bounds) in rivals.into_iter().zip(better) {
                 found[i] = bounds?;
@@ -294,7 +309,7 @@ impl WorstCase {
             return only.full()?.scale_meeting(target);
         }
         let (_, mut next) =
-            self.largest(|case| case.quick()?.delta(&target.epsilon), |case| case.delta(&target.epsilon))?;
+            self.largest(|case| case.glance()?.delta(&target.epsilon), |case| case.delta(&target.epsilon))?;
         let mut best: Option<Calibration> = None;
         // Each round adds the case that is farthest from meeting the target with what was found for those before it.
         for _ in 0..ROUNDS {
@@ -308,7 +323,7 @@ impl WorstCase {
             let Calibration { satisfying, failing, .. } = best.clone().expect("just set");
             let scaled = self.scaled(&satisfying)?;
             let (delta, worst) = scaled
-                .largest(|case| case.quick()?.delta(&target.epsilon), |case| case.delta(&target.epsilon))?;
+                .largest(|case| case.glance()?.delta(&target.epsilon), |case| case.delta(&target.epsilon))?;
             if delta.upper() <= target.delta.value().to_bounds().lower() {
                 return Ok(Calibration { satisfying, failing, shape: Shape::NotScanned });
             }
@@ -358,7 +373,7 @@ impl WorstCase {
             let f = Bounds::new(if least < f.lower() { least } else { f.lower() }, f.upper());
             return Ok((f, f.complement()));
         }
-        let cases = self.cases.iter().map(|case| case.quick()).collect::<Result<Vec<_>>>()?;
+        let cases = self.cases.iter().map(|case| case.glance()).collect::<Result<Vec<_>>>()?;
         let indices: Vec<usize> = (0..cases.len()).collect();
         let proved = |epsilon: f64| parallel::map(&indices, |i| cases[*i].proved_at(alpha, epsilon));
         // The one that is likely the worst: its best test is near the best of all.
