@@ -51,6 +51,8 @@ pub struct Certificate {
     /// How the published ε was computed, if that is known.
     #[serde(serialize_with = "conversion")]
     pub published: Option<Conversion>,
+    /// Whether every ε that is stated is certified to be kept; none if none is stated.
+    pub kept: Option<bool>,
     /// Each ε that a product states, beside what it delivers.
     pub promises: Vec<PromiseCheck>,
     /// What each scope promises.
@@ -192,6 +194,13 @@ impl Certificate {
         Certificate::with(release, delta, conversion, false)
     }
 
+    /// The same, with another ε that is stated for the whole release.
+    pub fn promising(mut self, release: &Release, epsilon: &Epsilon) -> Result<Certificate> {
+        self.promises.push(PromiseCheck::new(release, epsilon, &self.delta)?);
+        self.kept = kept(&self.promises);
+        Ok(self)
+    }
+
     fn with(
         release: &Release,
         delta: Option<&Delta>,
@@ -228,10 +237,16 @@ impl Certificate {
                 }
             }
         }
-        let promises = release.allocations().iter().map(PromiseCheck::stated).collect::<Result<Vec<_>>>()?;
+        let promise = |allocation: &Allocation| {
+            let same = release.allocations().len() == 1 && allocation.delta() == Some(&delta);
+            PromiseCheck::stated(allocation, same.then(|| &lines[0].tight))
+        };
+        let promises = release.allocations().iter().map(promise).collect::<Result<Vec<_>>>()?;
+        let promises: Vec<PromiseCheck> = promises.into_iter().flatten().collect();
         Ok(Certificate {
             places_left_out,
-            promises: promises.into_iter().flatten().collect(),
+            kept: kept(&promises),
+            promises,
             assumptions: assumptions(release),
             missing: Missing::of(release),
             name: release.name(),
@@ -247,6 +262,10 @@ impl Certificate {
             version: env!("CARGO_PKG_VERSION"),
         })
     }
+}
+
+fn kept(promises: &[PromiseCheck]) -> Option<bool> {
+    (!promises.is_empty()).then(|| promises.iter().all(|promise| promise.kept == Some(true)))
 }
 
 /// What every scope promises and, `against` a conversion, how much smaller the noise could be.

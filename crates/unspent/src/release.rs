@@ -16,7 +16,7 @@
 //! noise depends on the paths of the two cells, and the guarantee is the worst over all pairs of paths that the secret
 //! allows (N6 to N9).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -184,7 +184,10 @@ impl Release {
                 level.is_some_and(|level| level.measurements.iter().any(stays))
             })
         };
-        let keeping = levels.iter().filter(|name| !exact(name) && has_total(name)).map(|name| Scope::Keeping((*name).into()));
+        let keeping = levels
+            .iter()
+            .filter(|name| !exact(name) && has_total(name))
+            .map(|name| Scope::Keeping((*name).into()));
         let attributes = self.allocations[0].attributes().iter().cloned().map(Scope::Attribute);
         let places = levels.iter().rev().map(|name| Scope::Within((*name).into()));
         scopes.extend(keeping.chain(attributes).chain(places).filter(|scope| self.moved(scope).is_ok()));
@@ -316,7 +319,7 @@ impl Release {
 
     /// The same release, as if no unit had been bypassed.
     pub(crate) fn on_main_paths(&self) -> Release {
-        let allocations = self.allocations.iter().map(Allocation::on_main_path).collect();
+        let allocations = self.allocations.iter().map(Allocation::without_bypass).collect();
         Release { allocations, hasty: self.hasty }
     }
 
@@ -456,7 +459,7 @@ impl<'r> Cases<'r> {
             all = next;
         }
         let mut cases: Vec<Arc<Case>> = vec![];
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = HashSet::new();
         for (routes, parts) in all {
             if !parts.is_empty() && seen.insert(parts.clone()) {
                 cases.push(self.case(scope, routes, parts)?);
@@ -528,14 +531,16 @@ impl<'r> Cases<'r> {
         let paths = &self.paths[product];
         let chosen = self.release.index_of(allocation, scope);
         let mut routes: Vec<(Route, Vec<Part>)> = vec![];
+        let mut seen = HashSet::new();
         for (i, from) in paths.iter().enumerate() {
             let way = Way { product, from, last: allocation.levels().len() - 1 };
             let mut add = |to: &Path, mut parts: Vec<Part>| {
                 if matches!(scope, Scope::Level(_)) {
                     parts.retain(|part| chosen == Some(part.segment.level));
                 }
-                if !parts.is_empty() {
-                    routes.push((Route { from: from.clone(), to: to.clone() }, merged(parts)));
+                let parts = merged(parts);
+                if !parts.is_empty() && seen.insert(parts.clone()) {
+                    routes.push((Route { from: from.clone(), to: to.clone() }, parts));
                 }
             };
             match (scope, self.release.neighbours()) {

@@ -29,8 +29,7 @@ use std::fmt;
 pub use draft::{Draft, DraftLevel, DraftProduction, DraftQuery, DraftShare};
 pub use preset::Preset;
 pub(crate) use production::Segment;
-pub(crate) use production::parse_touches;
-pub use production::{Bypass, Path, Production};
+pub use production::{Bypass, Path, Production, parse_touches};
 pub use schema::{Attribute, Cell, Code, Schema, UnitLevel};
 pub use series::Missing;
 

@@ -88,6 +88,12 @@ impl Allocation {
         Ok(self)
     }
 
+    /// The same allocation, of whose records one record of a release can change so many.
+    pub fn touching(self, touches: u64) -> Result<Allocation> {
+        let production = Production { touches: Some(touches), ..self.production.clone() };
+        self.used_by(production)
+    }
+
     /// The paths through the geography, the one that keeps all levels first if it is among them.
     #[must_use]
     pub fn paths(&self) -> Vec<Path> {
@@ -112,8 +118,9 @@ impl Allocation {
         paths
     }
 
-    /// The same allocation, as if no unit had been bypassed.
-    pub(crate) fn on_main_path(&self) -> Allocation {
+    /// The same allocation for a system that bypasses no unit.
+    #[must_use]
+    pub fn without_bypass(&self) -> Allocation {
         let production = Production { bypass: None, ..self.production.clone() };
         Allocation { production, ..self.clone() }
     }
