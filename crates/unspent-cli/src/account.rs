@@ -113,7 +113,8 @@ pub fn parse(arguments: &Arguments) -> std::result::Result<Request, Failure> {
     Ok(Request { composition, mechanisms, epsilons, deltas, tolerance, tails: arguments.tails })
 }
 
-const MECHANISM_HINT: &str = "write it like sigma2=5,count=10,shift=1; count and shift may be left out";
+const MECHANISM_HINT: &str =
+    "write it like sigma2=6.25,count=10,shift=1 or, which is the same, sigma=2.5,count=10";
 
 /// Reads `sigma2=…,count=…,shift=…`, or `sigma=…` or `scale=…` for `sigma2=…`.
 fn parse_mechanism(place: &str, text: &str) -> Result<(DiscreteGaussian, u64)> {

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use unspent::mechanism::Stated;
-use unspent::{Rational, Result};
+use unspent::{Error, Rational, Result};
 
 /// How wide noise is: one of three flags.
 #[derive(Args)]
@@ -40,7 +40,9 @@ pub fn of<'a, T>(sigma2: &'a T, sigma: &'a T, scale: &'a T) -> impl Iterator<Ite
 
 /// Reads σ² from a number, which is a variance, or from one with its name in front, like `sigma=2.5`.
 pub fn parse(text: &str) -> Result<Rational> {
-    let named = text.split_once('=').and_then(|(name, number)| Some((Stated::named(name.trim())?, number)));
-    let (stated, number) = named.unwrap_or((Stated::Sigma2, text));
+    let Some((name, number)) = text.split_once('=') else { return Stated::Sigma2.parse(text) };
+    let stated = Stated::named(name.trim()).ok_or_else(|| {
+        Error::input("noise", name, "one of the names sigma2, sigma and scale", Stated::MEANING)
+    })?;
     stated.parse(number)
 }

@@ -242,7 +242,7 @@ fn smoothing_says_that_its_bounds_are_a_bracket() {
 
 #[test]
 fn bad_mechanisms_are_refused_by_name() {
-    const FORM: &str = "write it like sigma2=5,count=10,shift=1; count and shift may be left out";
+    const FORM: &str = "write it like sigma2=6.25,count=10,shift=1 or, which is the same, sigma=2.5,count=10";
     const NUMBER: &str = "write a decimal or a fraction, like 5, 3.65, 104/4099 or 1e-10";
     const MEANING: &str = "sigma and scale are the standard deviation, sigma2 is its square, the variance";
     const NOISE: &str = "give one of sigma2, sigma and scale: sigma and scale are the standard deviation, \

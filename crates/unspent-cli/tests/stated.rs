@@ -6,6 +6,7 @@ mod place;
 use std::fs;
 
 use place::Place;
+use unspent::Allocation;
 
 const MEANING: &str = "sigma and scale are the standard deviation, sigma2 is its square, the variance";
 
@@ -114,6 +115,11 @@ fn files_and_tables() {
         assert_eq!(read("scale", "2.5"), read("sigma2", "6.25"));
         assert_ne!(read("sigma", "2.5"), read("sigma2", "2.5"));
     }
+    // The longest there are, written as what they are read from.
+    for number in ["2.5", &format!("1.{}", "1".repeat(60))] {
+        let read = Allocation::parse("x", &file("scale", number)).unwrap();
+        assert_eq!(Allocation::parse("x", &read.to_file().unwrap()), Ok(read));
+    }
     fs::write(place.0.join("x.toml"), file("sigma", "2") + "[levels.sigma2]\na = 4\n").unwrap();
     assert!(
         refuses(&place, "certificate x.toml").contains("level `L`: its budget is incomplete or given twice")
@@ -151,6 +157,7 @@ fn hints() {
         "account --sigma2 5 --delta 1e-5",
         "account --scale 5 --delta 1e-5",
         "account --mechanism sigma=5,sigma2=25 --delta 1e-5",
+        "regress x.csv --before sgima=5 --after 4",
         "certificate x.csv --neighbours bounded",
         "certificate x.toml",
     ] {

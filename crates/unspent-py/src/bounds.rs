@@ -18,8 +18,9 @@ use crate::number::{array, fraction, rational};
 /// For a delta or an epsilon `upper` is the guarantee; for a trade-off function `lower` is. There is no midpoint, and it does
 /// not turn into a float: say which end you mean.
 ///
-/// In a format the guarantee is written, rounded away from the truth: an epsilon up, a trade-off function down. A comparison with a number
-/// is answered where both ends agree; where the number lies between them an UnspentError is raised.
+/// In a format the guarantee is written, rounded away from the truth: an epsilon up, a trade-off function
+/// down. A comparison with a number is answered where both ends agree; where the number lies between them an
+/// UnspentError is raised.
 ///
 /// >>> from unspent import Composition, DiscreteGaussian
 /// >>> epsilon = Composition([DiscreteGaussian(sigma2=5, count=10)]).epsilon("1e-11")

@@ -198,7 +198,8 @@ impl Composition {
 
     /// From a tree of dp-accounting's events: Gaussian, discrete Gaussian, composed and self-composed ones.
     ///
-    /// Any other event is refused by name, and so is one that does not say which answers a record moves; see `unspent.events`.
+    /// Any other event is refused by name, and so is one that does not say which answers a record moves; see
+    /// `unspent.events`.
     #[staticmethod]
     #[pyo3(signature = (event, *, tolerance=None))]
     fn from_dp_event(event: &Bound<'_, PyAny>, tolerance: Option<f64>) -> PyResult<Composition> {
@@ -237,13 +238,16 @@ impl Composition {
 
     /// P[L > epsilon]: how often the privacy loss exceeds epsilon when the record is absent.
     ///
-    /// P is the law of the answers without the record and Q with it, and L = log Q/P. Papers often name them the other way round, and
-    /// write the loss under the law it favours: that is `q_tail`, from which delta(epsilon) = q_tail - exp(epsilon) * p_tail.
+    /// P is the law of the answers without the record and Q with it, and L = log Q/P. Papers often name them
+    /// the other way round, and write the loss under the law it favours: that is `q_tail`, from which
+    /// delta(epsilon) = q_tail - exp(epsilon) * p_tail.
     fn p_tail<'py>(&self, epsilon: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         self.each("epsilon", epsilon, Epsilon::new, unspent::Composition::p_tail, End::Upper)
     }
 
-    /// Q[L > epsilon]: how often the privacy loss exceeds epsilon when the record is present; see `p_tail` for the names.
+    /// Q[L > epsilon]: how often the privacy loss exceeds epsilon when the record is present.
+    ///
+    /// See `p_tail` for the names.
     fn q_tail<'py>(&self, epsilon: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         self.each("epsilon", epsilon, Epsilon::new, unspent::Composition::q_tail, End::Upper)
     }
@@ -275,8 +279,8 @@ impl Composition {
 
     /// How much noise could go: the smallest common factor of all sigma2 that is certified to meet (epsilon, delta).
     ///
-    /// With `mechanism`, an index into `mechanisms`, the smallest sigma2 of that one, all others as they are. No sigma2 goes below 1e-3:
-    /// `at_floor` says so where that already meets the target.
+    /// With `mechanism`, an index into `mechanisms`, the smallest sigma2 of that one, all others as they are.
+    /// No sigma2 goes below 1e-3: `at_floor` says so where that already meets the target.
     ///
     /// >>> from unspent import Composition, DiscreteGaussian
     /// >>> least = Composition([DiscreteGaussian(sigma2=5, count=10)]).calibrate(epsilon="11.07", delta="1e-11")
@@ -477,7 +481,7 @@ impl Calibration {
         self.found.failing.as_ref().map(|x| fraction(py, x)).transpose()
     }
 
-    /// Whether `smallest` is the least noise that is accounted for, sigma2 = 1e-3 somewhere, and not the least that would do.
+    /// Whether `smallest` is the least noise that is accounted for (sigma2 = 1e-3), not the least that would do.
     ///
     /// The target then asks for next to nothing: check its units. `failing` is None.
     #[getter]

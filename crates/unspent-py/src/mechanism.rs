@@ -98,9 +98,10 @@ fn moved<'a, 'py>(
 
 /// `count` equal answers with discrete Gaussian noise N_Z(0, sigma2), each of which one record can move by `shift`.
 ///
-/// The noise is stated as `sigma2`, the parameter of P[X = x] ~ exp(-x**2 / (2 * sigma2)) on the integers, or as `sigma` or `scale`, the
-/// square root of it; each has its name, because libraries differ in what a bare number means. Numbers are exact: an int, a str
-/// like "100000/9563", a Fraction, a Decimal; a float is taken as exactly the double it is.
+/// The noise is stated as `sigma2`, the parameter of P[X = x] ~ exp(-x**2 / (2 * sigma2)) on the integers, or
+/// as `sigma` or `scale`, the square root of it; each has its name, because libraries differ in what a bare
+/// number means. Numbers are exact: an int, a str like "100000/9563", a Fraction, a Decimal; a float is taken
+/// as exactly the double it is.
 ///
 /// >>> from unspent import DiscreteGaussian
 /// >>> DiscreteGaussian(sigma2="100000/9563", count=2)
@@ -110,13 +111,13 @@ fn moved<'a, 'py>(
 /// >>> DiscreteGaussian(sigma2="0.1").sigma2, DiscreteGaussian(sigma2=0.1).sigma2
 /// (Fraction(1, 10), Fraction(3602879701896397, 36028797018963968))
 ///
-/// A number that was computed in floats, like math.sqrt(2), is a fraction with a denominator of 2**52: losses on so fine a lattice take
-/// longer and are known less closely. Where the fraction that is meant is known, say it: sigma2=2, or
-/// Fraction(x).limit_denominator(1000), if the noise is then drawn with that, too.
+/// A number that was computed in floats, like math.sqrt(2), is a fraction with a denominator of 2**52: losses
+/// on so fine a lattice take longer and are known less closely. Where the fraction that is meant is known,
+/// say it: sigma2=2, or Fraction(x).limit_denominator(1000), if the noise is then drawn with that, too.
 ///
-/// `sensitivity` is the L2 sensitivity of a vector of integers, by its usual name. Only that of 1 says which of them move: one, by 1.
-/// Otherwise give `shift`, how far each moves, and `count`, how many do: the L2 sensitivity of `count` answers that move by 1 is
-/// the square root of `count`.
+/// `sensitivity` is the L2 sensitivity of a vector of integers, by its usual name. Only that of 1 says which
+/// of them move: one, by 1. Otherwise give `shift`, how far each moves, and `count`, how many do: the L2
+/// sensitivity of `count` answers that move by 1 is the square root of `count`.
 ///
 /// `n * mechanism` is n times as many, and `+` makes a Composition:
 ///
@@ -129,8 +130,8 @@ pub struct DiscreteGaussian {
 
 /// `count` equal answers with continuous Gaussian noise N(0, sigma2), each of which one record can move by `shift`.
 ///
-/// Here the shift need not be an integer; for a vector it is the L2 sensitivity, and `sensitivity` is another name for it. The noise is
-/// stated as `sigma2`, the variance, or as `sigma` or `scale`, its square root.
+/// Here the shift need not be an integer; for a vector it is the L2 sensitivity, and `sensitivity` is another
+/// name for it. The noise is stated as `sigma2`, the variance, or as `sigma` or `scale`, its square root.
 ///
 /// >>> from unspent import Gaussian
 /// >>> Gaussian(sigma=2, shift="1/2").rho

@@ -21,9 +21,10 @@ const WORTH_A_THREAD: usize = 1 << 16;
 
 /// Exact discrete Gaussian noise: independent draws from N_Z(0, sigma2), an int or an int64 array of shape `size`.
 ///
-/// The noise is stated as `sigma2`, the variance parameter, or as `sigma` or `scale`, its square root. The law is P[X = x] ~ exp(-x**2 / (2 * sigma2)) on all integers, exactly, with no floating-point number in between; the random bits are
-/// ChaCha20's under a new key from the operating system for every call, also after a fork. With `not_private_seed` the noise can be
-/// repeated, by anyone: a NotPrivateWarning says so.
+/// The noise is stated as `sigma2`, the variance parameter, or as `sigma` or `scale`, its square root. The
+/// law is P[X = x] ~ exp(-x**2 / (2 * sigma2)) on all integers, exactly, with no floating-point number in
+/// between; the random bits are ChaCha20's under a new key from the operating system for every call, also
+/// after a fork. With `not_private_seed` the noise can be repeated, by anyone: a NotPrivateWarning says so.
 ///
 /// >>> import unspent
 /// >>> noise = unspent.sample(sigma2="100000/9563", size=(1000, 3))

@@ -22,8 +22,8 @@ fn variances() -> RangeInclusive<Rational> {
 
 /// Under which name the width of noise is stated: as a standard deviation, or as its square.
 ///
-/// These names mean the same in commands, files, tables and Python. Noise of σ = 5 has σ² = 25: whoever takes one for the
-/// other has a fifth of the variance, or five times it.
+/// These names mean the same in commands, files, tables and Python. Noise of σ = 5 has σ² = 25: whoever takes
+/// one for the other has a fifth of the variance, or five times it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stated {
     /// `sigma2`, the parameter σ² (the variance).

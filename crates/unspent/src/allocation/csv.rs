@@ -1,6 +1,7 @@
 //! A plain table of budgets: one line a measurement, with columns `level`, `query` and `rho`.
 //!
-//! `sigma2` (the variance), `sigma` or `scale` (the standard deviation) may stand instead of `rho`; `shift` and `attributes` (names separated by `;`) may be added.
+//! `sigma2` (the variance), `sigma` or `scale` (the standard deviation) may stand instead of `rho`; `shift`
+//! and `attributes` (names separated by `;`) may be added.
 //! A table does not say how its levels nest, so that nothing is said of places.
 
 use std::collections::{HashMap, HashSet};
