@@ -32,6 +32,7 @@ mod reproduce;
 mod sample;
 mod serve;
 mod source;
+mod stated;
 mod synthesize;
 mod table;
 mod usage;

@@ -38,7 +38,7 @@ use crate::calibrate::Target;
 use crate::composition::{Delta, Epsilon};
 use crate::error::{Error, Result};
 use crate::exact::Rational;
-use crate::mechanism::DiscreteGaussian;
+use crate::mechanism::{DiscreteGaussian, Stated};
 use crate::release::{Release, Scope};
 use crate::zcdp::Conversion;
 
@@ -453,6 +453,18 @@ fn noise(rho: &Rational, shift: u64, neighbours: Neighbours) -> Result<DiscreteG
         );
         Error::stated(cause, "check the share and the total")
     })
+}
+
+/// Noise on a query of that shift, stated as this number.
+///
+/// The square of a deviation has twice its digits, and is what is written into files.
+fn stated_noise(stated: Stated, number: Rational, shift: u64) -> Result<DiscreteGaussian> {
+    let sigma2 = stated.sigma2(number)?;
+    if stated != Stated::Sigma2 && sigma2.to_decimal_or_fraction().len() > MAX_DIGITS {
+        let allowed = format!("a number whose square has at most {MAX_DIGITS} characters");
+        return Err(Error::input(stated.name(), "", allowed, "shorten the fraction"));
+    }
+    DiscreteGaussian::new(sigma2, shift)
 }
 
 /// What noise spends on a query.

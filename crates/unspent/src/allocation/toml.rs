@@ -13,12 +13,12 @@ use toml::de::{DeTable, DeValue};
 use super::reader::{Reader, Table, Value, in_order, is_table};
 use super::{
     Allocation, Bypass, Form, Level, Measurement, NEIGHBOURS_HINT, Neighbours, Production, Query, noise,
-    parse_touches, spelled_alike, spent,
+    parse_touches, spelled_alike, spent, stated_noise,
 };
 use crate::composition::{Delta, Epsilon};
 use crate::error::{Error, Result, did_you_mean};
 use crate::exact::Rational;
-use crate::mechanism::{DiscreteGaussian, parse_shift};
+use crate::mechanism::{Stated, parse_shift};
 use crate::zcdp::{Conversion, Rho};
 
 pub(super) const KEYS: &[&str] = &[
@@ -43,7 +43,7 @@ pub(super) const KEYS: &[&str] = &[
     "table",
 ];
 const BYPASS_KEYS: &[&str] = &["keep", "paths"];
-const LEVEL_KEYS: &[&str] = &["name", "share", "shares", "rho", "sigma2"];
+const LEVEL_KEYS: &[&str] = &["name", "share", "shares", "rho", "sigma2", "sigma", "scale"];
 const QUERY_KEYS: &[&str] = &["attributes", "shift"];
 
 impl Allocation {
@@ -351,8 +351,9 @@ impl<'t> Reader<'t> {
         total: Option<&Spanned<Rational>>,
         context: &mut Context,
     ) -> Result<Vec<Measurement>> {
-        let budget = match (level.get("share"), level.get("rho"), level.get("sigma2"), level.get("shares")) {
-            (Some(share), None, None, Some(shares)) => {
+        let stated: Vec<_> = Stated::ALL.iter().filter_map(|s| Some((*s, level.get(s.name())?))).collect();
+        let budget = match (level.get("share"), level.get("rho"), &stated[..], level.get("shares")) {
+            (Some(share), None, [], Some(shares)) => {
                 let Some(total) = total else {
                     return self.refuse(
                         share.span(),
@@ -363,25 +364,25 @@ impl<'t> Reader<'t> {
                 let share = self.number("share", share, Ok)?;
                 Some((Budget::Shares(&share * total.get_ref()), shares))
             }
-            (None, Some(rho), None, Some(shares)) if !is_table(rho) => {
+            (None, Some(rho), [], Some(shares)) if !is_table(rho) => {
                 let rho = self.rho(rho)?;
                 Some((Budget::Shares(rho), shares))
             }
-            (None, Some(rho), None, None) if is_table(rho) => Some((Budget::Rho, rho)),
-            (None, None, Some(sigma2), None) => Some((Budget::Sigma2, sigma2)),
+            (None, Some(rho), [], None) if is_table(rho) => Some((Budget::Rho, rho)),
+            (None, None, [(stated, table)], None) => Some((Budget::Noise(*stated), *table)),
             _ => None,
         };
         let Some((budget, table)) = budget else {
             return self.refuse(
                 level.head.clone(),
                 format!("level `{name}`: its budget is incomplete or given twice"),
-                "a level has a share (of the total) or a rho and a table of shares, or a table rho, or a table sigma2",
+                "a level has a share (of the total) or a rho and a table of shares, or a table rho, sigma2, sigma or scale",
             );
         };
         let key = match budget {
             Budget::Shares(_) => "shares",
             Budget::Rho => "rho",
-            Budget::Sigma2 => "sigma2",
+            Budget::Noise(stated) => stated.name(),
         };
         let mut measurements = vec![];
         let mut shares = vec![];
@@ -402,8 +403,8 @@ impl<'t> Reader<'t> {
                     let noise = noise(&rho, shift, moves).map_err(|e| self.at(value.span(), e))?;
                     (rho, noise)
                 }
-                Budget::Sigma2 => self.number("sigma2", value, |sigma2| {
-                    let noise = DiscreteGaussian::new(sigma2, shift)?;
+                Budget::Noise(stated) => self.number(key, value, |number| {
+                    let noise = stated_noise(*stated, number, shift)?;
                     Ok((spent(&noise, moves), noise))
                 })?,
             };
@@ -470,7 +471,8 @@ enum Budget {
     /// Shares of this ρ.
     Shares(Rational),
     Rho,
-    Sigma2,
+    /// The width of the noise, stated so.
+    Noise(Stated),
 }
 
 fn a_share(field: &str, share: Rational) -> Result<Rational> {
