@@ -91,8 +91,7 @@ impl Allocation {
     /// The same, for a file that others will rely on: an error if it would not read back as this allocation.
     pub fn to_file(&self) -> Result<String> {
         let text = self.to_toml();
-        let same = |read: Allocation| Allocation { form: self.form, ..read } == *self;
-        if Allocation::parse("", &text).is_ok_and(same) {
+        if Allocation::parse("", &text).as_ref() == Ok(self) {
             return Ok(text);
         }
         Err(Error::unreachable(
@@ -121,7 +120,7 @@ impl Allocation {
                     let [by_rho, by_variance] = tried;
                     let is_short =
                         by_rho.head.len() <= SHORT && by_rho.numbers.iter().all(|n| n.len() <= SHORT);
-                    if is_short && self.form != Form::Sigma2 { by_rho } else { by_variance }
+                    if is_short && !matches!(self.form, Form::Sigma2) { by_rho } else { by_variance }
                 };
                 Numbers { total: None, levels: self.levels.iter().map(level).collect() }
             }
