@@ -6,6 +6,7 @@ use std::path::Path;
 use clap::Args;
 use csv::{ByteRecord, ReaderBuilder};
 use serde::Serialize;
+use unspent::calibrate::Change;
 use unspent::utility::Estimate;
 use unspent::utility::regression::{
     Distorted, Distortion, Geography, LeftOut, MAX_TRIALS, MIN_TRIALS, Reduction, Regression, Sample, Survey,
@@ -112,6 +113,9 @@ struct Report {
     /// How the calibrated noise was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     calibrated: Option<String>,
+    /// What the whole release delivers with either noise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    change: Option<Change>,
     regressions: Vec<Row>,
 }
 
@@ -162,8 +166,9 @@ impl Arguments {
                 regression: Regression::simulate(&file.sample, [&before, &after], trials, &key, threads)?,
             });
         }
-        let (allocation, calibrated) = source.in_words();
-        let report = Report { private: key.is_private(), warning, allocation, calibrated, regressions };
+        let (allocation, calibrated, change) = source.in_words();
+        let report =
+            Report { private: key.is_private(), warning, allocation, calibrated, change, regressions };
         output::print(&match &self.format {
             Format { json: true, .. } => output::json(&report),
             Format { csv: true, .. } => csv(&report),
@@ -186,15 +191,15 @@ impl Arguments {
                 "give both variances: --before S --after S",
             ));
         };
-        let calibrated =
-            allocation.calibrate(&Promise::Published(conversion), true, Some(&delta))?.allocation;
+        let found = allocation.calibrate(&Promise::Published(conversion), true, Some(&delta))?;
+        let (calibrated, change) = (found.allocation.clone(), found.change());
         let (level, query) = (self.level.clone(), self.query.clone());
         let how = format!(
             "each level to its own epsilon by {}, at delta{}",
             conversion.authors(),
             decimal::equals(delta.value())
         );
-        Ok(Source::Allocation(Box::new(Calibrated { allocation, calibrated, how, level, query })))
+        Ok(Source::Allocation(Box::new(Calibrated { allocation, calibrated, change, how, level, query })))
     }
 }
 
@@ -208,6 +213,8 @@ enum Source {
 struct Calibrated {
     allocation: Allocation,
     calibrated: Allocation,
+    /// What the whole release delivers with either.
+    change: Change,
     /// How it was calibrated.
     how: String,
     level: Option<String>,
@@ -229,11 +236,13 @@ impl Source {
         Ok((Some(name), [sigma2(&from.allocation)?, sigma2(&from.calibrated)?]))
     }
 
-    /// The allocation and how it was calibrated.
-    fn in_words(&self) -> (Option<String>, Option<String>) {
+    /// The allocation, how it was calibrated, and what the whole release delivers with either.
+    fn in_words(&self) -> (Option<String>, Option<String>, Option<Change>) {
         match self {
-            Source::Given(_) => (None, None),
-            Source::Allocation(from) => (Some(from.allocation.name().into()), Some(from.how.clone())),
+            Source::Given(_) => (None, None, None),
+            Source::Allocation(from) => {
+                (Some(from.allocation.name().into()), Some(from.how.clone()), Some(from.change.clone()))
+            }
         }
     }
 }
@@ -335,6 +344,9 @@ fn document(report: &Report) -> Document {
     if let (Some(allocation), Some(calibrated)) = (&report.allocation, &report.calibrated) {
         text.line(format!("Published: {allocation}."));
         text.line(format!("Calibrated: {calibrated}."));
+    }
+    for line in report.change.iter().flat_map(Change::in_words) {
+        text.line(line);
     }
     if let Some(warning) = &report.warning {
         text.line(format!("WARNING: {warning}."));

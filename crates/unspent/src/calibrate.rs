@@ -8,7 +8,7 @@
 
 mod allocation;
 
-pub use allocation::{Promise, Recalibration, Row};
+pub use allocation::{Change, Promise, Recalibration, Row, Whose};
 
 use crate::bounds::{Bounds, Magnitude, Round};
 use crate::composition::{Composition, Delta, Epsilon, Group};
