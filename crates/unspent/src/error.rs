@@ -10,6 +10,8 @@ use std::ops::Range;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Error {
     cause: Cause,
+    /// What is said instead, where the cause quotes confidential data.
+    concealed: Option<String>,
     hint: String,
     excerpt: Option<Box<Excerpt>>,
 }
@@ -48,6 +50,7 @@ impl Error {
         let value = quoted(&value.to_string());
         Error {
             cause: Cause::Input { field: field.into(), value, allowed: allowed.into() },
+            concealed: None,
             hint: hint.into(),
             excerpt: None,
         }
@@ -55,7 +58,7 @@ impl Error {
 
     /// Something about the input as a whole is wrong: `cause` says what.
     pub fn stated(cause: impl Into<String>, hint: impl Into<String>) -> Error {
-        Error { cause: Cause::Stated(cause.into()), hint: hint.into(), excerpt: None }
+        Error { cause: Cause::Stated(cause.into()), concealed: None, hint: hint.into(), excerpt: None }
     }
 
     pub(crate) fn tolerance(quantity: impl Into<String>, asked: f64, achieved: f64) -> Error {
@@ -66,11 +69,37 @@ impl Error {
         } else {
             "ask for no tolerance to get the bounds as they are".into()
         };
-        Error { cause: Cause::Tolerance { quantity: quantity.into(), asked, achieved }, hint, excerpt: None }
+        let cause = Cause::Tolerance { quantity: quantity.into(), asked, achieved };
+        Error { cause, concealed: None, hint, excerpt: None }
     }
 
     pub(crate) fn unreachable(cause: impl Into<String>, hint: impl Into<String>) -> Error {
-        Error { cause: Cause::Unreachable(cause.into()), hint: hint.into(), excerpt: None }
+        Error { cause: Cause::Unreachable(cause.into()), concealed: None, hint: hint.into(), excerpt: None }
+    }
+
+    /// The same error of something in a table of counts, which may be confidential: its value is not shown
+    /// unless it is [`Error::revealed`].
+    pub(crate) fn concealed(self) -> Error {
+        match &self.cause {
+            Cause::Input { field, allowed, .. } => {
+                let cause = format!("{field}: is not {allowed}");
+                self.concealed_as(cause)
+            }
+            _ => self,
+        }
+    }
+
+    /// The same, said in other words.
+    pub(crate) fn concealed_as(mut self, cause: impl Into<String>) -> Error {
+        self.concealed = Some(cause.into());
+        self
+    }
+
+    /// The same error with the values of a table, which may be confidential.
+    #[must_use]
+    pub fn revealed(mut self) -> Error {
+        self.concealed = None;
+        self
     }
 
     /// The same error, quoting the value as it was written.
@@ -116,6 +145,9 @@ impl Error {
             Cause::Tolerance { quantity, .. } => *quantity = format!("{place}: {quantity}"),
             Cause::Stated(cause) | Cause::Unreachable(cause) => *cause = format!("{place}: {cause}"),
         }
+        if let Some(concealed) = &mut self.concealed {
+            *concealed = format!("{place}: {concealed}");
+        }
         self
     }
 
@@ -136,6 +168,9 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(Excerpt { origin, line, column, .. }) = self.excerpt() {
             write!(f, "{origin}:{line}:{column}: ")?;
+        }
+        if let Some(concealed) = &self.concealed {
+            return f.write_str(concealed);
         }
         match &self.cause {
             Cause::Input { field, value, allowed } => {
