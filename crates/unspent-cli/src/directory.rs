@@ -190,6 +190,8 @@ impl Unfinished {
     /// Makes it, first of all, so that what cannot be written is not computed.
     pub fn create(target: &Path) -> Result<Unfinished, Failure> {
         on_interrupt();
+        #[cfg(unix)]
+        let mask = mask();
         let make = || {
             let path = temporary(target);
             // Nobody may remove it between its making and its being known.
@@ -204,7 +206,7 @@ impl Unfinished {
                 path,
                 target: target.into(),
                 #[cfg(unix)]
-                mask: mask(),
+                mask,
             })
         };
         make().map_err(|error| failed(target, &error))
@@ -355,6 +357,13 @@ mod unix {
 
         pub(super) fn create_at(path: &Path) -> io::Result<Folder> {
             mkdirat(AT_FDCWD, path, Mode::S_IRWXU)?;
+            Folder::open_new(path).inspect_err(|_| {
+                // Nothing is removed that anything is in.
+                let _ = std::fs::remove_dir(path);
+            })
+        }
+
+        fn open_new(path: &Path) -> io::Result<Folder> {
             let made = File::from(openat(AT_FDCWD, path, Folder::OPENED, Mode::empty())?);
             // Whoever owns the directory around it could have put another one in its place.
             let (found, empty) = (made.metadata()?, Folder(made.try_clone()?).names()?.is_empty());
@@ -437,6 +446,7 @@ mod unix {
     pub(super) fn mask() -> u32 {
         let mask = umask(Mode::S_IRWXG | Mode::S_IRWXO);
         umask(mask);
+        #[allow(clippy::useless_conversion, reason = "it is of 16 bits elsewhere")]
         mask.bits().into()
     }
 

@@ -61,12 +61,10 @@ fn waiting(place: &Place, out: &str, rows: usize) -> (Child, ChildStdin, String)
     let mut child = start(place, &arguments).stdin(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(table(rows).as_bytes()).unwrap();
-    loop {
-        if let Some(name) = unfinished(place).first() {
-            return (child, stdin, name.clone());
-        }
+    while unfinished(place).is_empty() {
         thread::sleep(Duration::from_millis(5));
     }
+    (child, stdin, unfinished(place).remove(0))
 }
 
 /// Twenty rounds, unless the environment asks for more: `make kills` does.

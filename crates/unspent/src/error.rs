@@ -10,18 +10,41 @@ use std::ops::Range;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Error {
     cause: Cause,
-    /// What is said instead, where the cause quotes confidential data.
-    concealed: Option<String>,
     hint: String,
     excerpt: Option<Box<Excerpt>>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 enum Cause {
-    Input { field: String, value: String, allowed: String },
+    Input {
+        field: String,
+        value: String,
+        allowed: String,
+    },
     Stated(String),
-    Tolerance { quantity: String, asked: f64, achieved: f64 },
+    Tolerance {
+        quantity: String,
+        asked: f64,
+        achieved: f64,
+    },
     Unreachable(String),
+    /// An input that quotes confidential data, and what is said instead.
+    Concealed(String, Box<Cause>),
+}
+
+impl Cause {
+    fn at(&mut self, place: &dyn fmt::Display) {
+        match self {
+            Cause::Input { field: text, .. }
+            | Cause::Tolerance { quantity: text, .. }
+            | Cause::Stated(text)
+            | Cause::Unreachable(text) => *text = format!("{place}: {text}"),
+            Cause::Concealed(text, cause) => {
+                *text = format!("{place}: {text}");
+                cause.at(place);
+            }
+        }
+    }
 }
 
 /// Values quoted in messages are cut at this many characters.
@@ -50,7 +73,6 @@ impl Error {
         let value = quoted(&value.to_string());
         Error {
             cause: Cause::Input { field: field.into(), value, allowed: allowed.into() },
-            concealed: None,
             hint: hint.into(),
             excerpt: None,
         }
@@ -58,7 +80,7 @@ impl Error {
 
     /// Something about the input as a whole is wrong: `cause` says what.
     pub fn stated(cause: impl Into<String>, hint: impl Into<String>) -> Error {
-        Error { cause: Cause::Stated(cause.into()), concealed: None, hint: hint.into(), excerpt: None }
+        Error { cause: Cause::Stated(cause.into()), hint: hint.into(), excerpt: None }
     }
 
     pub(crate) fn tolerance(quantity: impl Into<String>, asked: f64, achieved: f64) -> Error {
@@ -69,12 +91,11 @@ impl Error {
         } else {
             "ask for no tolerance to get the bounds as they are".into()
         };
-        let cause = Cause::Tolerance { quantity: quantity.into(), asked, achieved };
-        Error { cause, concealed: None, hint, excerpt: None }
+        Error { cause: Cause::Tolerance { quantity: quantity.into(), asked, achieved }, hint, excerpt: None }
     }
 
     pub(crate) fn unreachable(cause: impl Into<String>, hint: impl Into<String>) -> Error {
-        Error { cause: Cause::Unreachable(cause.into()), concealed: None, hint: hint.into(), excerpt: None }
+        Error { cause: Cause::Unreachable(cause.into()), hint: hint.into(), excerpt: None }
     }
 
     /// The same error of something in a table of counts, which may be confidential: its value is not shown
@@ -91,14 +112,16 @@ impl Error {
 
     /// The same, said in other words.
     pub(crate) fn concealed_as(mut self, cause: impl Into<String>) -> Error {
-        self.concealed = Some(cause.into());
+        self.cause = Cause::Concealed(cause.into(), Box::new(self.cause));
         self
     }
 
     /// The same error with the values of a table, which may be confidential.
     #[must_use]
     pub fn revealed(mut self) -> Error {
-        self.concealed = None;
+        if let Cause::Concealed(_, cause) = self.cause {
+            self.cause = *cause;
+        }
         self
     }
 
@@ -128,7 +151,7 @@ impl Error {
     /// The input is at fault: a value that cannot be read, is out of range, or makes no sense.
     #[must_use]
     pub fn is_input(&self) -> bool {
-        matches!(self.cause, Cause::Input { .. } | Cause::Stated(_))
+        matches!(self.cause, Cause::Input { .. } | Cause::Stated(_) | Cause::Concealed(..))
     }
 
     /// Certified bounds exist but are wider than the tolerance that was asked for.
@@ -140,14 +163,7 @@ impl Error {
     /// The same error with the name of its place put in front, as in `--mechanism #2: sigma2`.
     #[must_use]
     pub fn at(mut self, place: impl fmt::Display) -> Error {
-        match &mut self.cause {
-            Cause::Input { field, .. } => *field = format!("{place}: {field}"),
-            Cause::Tolerance { quantity, .. } => *quantity = format!("{place}: {quantity}"),
-            Cause::Stated(cause) | Cause::Unreachable(cause) => *cause = format!("{place}: {cause}"),
-        }
-        if let Some(concealed) = &mut self.concealed {
-            *concealed = format!("{place}: {concealed}");
-        }
+        self.cause.at(&place);
         self
     }
 
@@ -169,9 +185,6 @@ impl fmt::Display for Error {
         if let Some(Excerpt { origin, line, column, .. }) = self.excerpt() {
             write!(f, "{origin}:{line}:{column}: ")?;
         }
-        if let Some(concealed) = &self.concealed {
-            return f.write_str(concealed);
-        }
         match &self.cause {
             Cause::Input { field, value, allowed } => {
                 write!(f, "{field}: `{value}` is not {allowed}")
@@ -184,7 +197,9 @@ impl fmt::Display for Error {
                 f,
                 "{quantity}: the certified bounds reach down to 0, wider than any tolerance, {asked:.1e} was asked for"
             ),
-            Cause::Stated(cause) | Cause::Unreachable(cause) => f.write_str(cause),
+            Cause::Stated(cause) | Cause::Unreachable(cause) | Cause::Concealed(cause, _) => {
+                f.write_str(cause)
+            }
         }
     }
 }
