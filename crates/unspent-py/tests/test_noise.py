@@ -38,6 +38,8 @@ def test_a_seed_repeats_and_says_so():
     with pytest.warns(NotPrivateWarning, match="^NOT PRIVATE: the noise was made from the fixed seed 1, and can be"):
         first = unspent.sample("68.49", 100_000, not_private_seed=1)
     assert first[:3].tolist() == [-1, 7, -10]
+    assert first[:3].dtype.metadata["unspent.warning"].startswith("NOT PRIVATE: the noise was made from the")
+    assert first.dtype == np.int64 and unspent.sample(5, 3).dtype.metadata is None
     assert np.array_equal(first, seeded("68.49", 100_000, not_private_seed=1, threads=1))
     assert np.array_equal(first, seeded("68.49", 100_000, not_private_seed=1, threads=3))
     assert not np.array_equal(first, seeded("68.49", 100_000, not_private_seed=2))
