@@ -1,7 +1,7 @@
 //! `unspent account`: what a release promises, at the ε and δ asked for.
 
 use clap::Args;
-use unspent::mechanism::parse_count;
+use unspent::mechanism::{Stated, parse_count, parse_shift};
 use unspent::report::{self, Figure};
 use unspent::{
     Composition, Delta, DiscreteGaussian, Epsilon, Error, Magnitude, Rational, Result, Rho, Round,
@@ -42,6 +42,7 @@ pub struct Arguments {
     /// Equal noisy answers: sigma2=S[,count=N][,shift=D]; may be repeated
     ///
     /// sigma2  parameter (variance) of the discrete Gaussian noise, between 1e-3 and 1e12
+    /// sigma   its standard deviation instead, of which sigma2 is the square; scale is the same
     /// count   how many such answers there are, between 1 and 2^63 (default 1)
     /// shift   how far one record moves each of them, between 1 and 1000000 (default 1)
     #[arg(long = "mechanism", value_name = "KEY=VALUE,…", verbatim_doc_comment)]
@@ -112,31 +113,38 @@ pub fn parse(arguments: &Arguments) -> std::result::Result<Request, Failure> {
     Ok(Request { composition, mechanisms, epsilons, deltas, tolerance, tails: arguments.tails })
 }
 
-const MECHANISM_HINT: &str = "write it like sigma2=5,count=10,shift=1; count and shift may be left out";
+const MECHANISM_HINT: &str =
+    "write it like sigma2=6.25,count=10,shift=1 or, which is the same, sigma=2.5,count=10";
 
-/// Reads `sigma2=…,count=…,shift=…`.
+/// Reads `sigma2=…,count=…,shift=…`, or `sigma=…` or `scale=…` for `sigma2=…`.
 fn parse_mechanism(place: &str, text: &str) -> Result<(DiscreteGaussian, u64)> {
     let refuse = |value: &str, allowed: &str| Err(Error::input(place, value, allowed, MECHANISM_HINT));
-    let (mut sigma2, mut count, mut shift) = (None, None, None);
+    let (mut noise, mut count, mut shift) = (vec![], None, None);
     for item in text.split(',') {
         let Some((key, value)) = item.split_once('=') else {
             return refuse(text, "a list of key=value separated by commas");
         };
         let known = match key.trim() {
-            "sigma2" => &mut sigma2,
             "count" => &mut count,
             "shift" => &mut shift,
-            key => return refuse(key, "one of the keys sigma2, count and shift"),
+            key => {
+                let Some(stated) = Stated::named(key) else {
+                    return refuse(key, "one of the keys sigma2, sigma, scale, count and shift");
+                };
+                noise.push((stated, value));
+                continue;
+            }
         };
         if known.replace(value).is_some() {
             return refuse(text, &format!("a description that gives {} only once", key.trim()));
         }
     }
-    let Some(sigma2) = sigma2 else {
-        return refuse(text, "a description that gives sigma2, the variance of the noise");
-    };
-    let noise = DiscreteGaussian::parse(sigma2, shift.unwrap_or("1")).map_err(|e| e.at(place))?;
-    let count = parse_count(count.unwrap_or("1")).map_err(|e| e.at(place))?;
+    let at = |error: Error| error.at(place);
+    let (stated, number) = Stated::only(noise).map_err(at)?;
+    let sigma2 = stated.parse(number).map_err(at)?;
+    let noise = parse_shift(shift.unwrap_or("1")).and_then(|shift| DiscreteGaussian::new(sigma2, shift));
+    let noise = noise.map_err(at)?;
+    let count = parse_count(count.unwrap_or("1")).map_err(at)?;
     Ok((noise, count))
 }
 

@@ -4,7 +4,7 @@ use clap::Args;
 use unspent::allocation::Neighbours;
 use unspent::certificate::{Against, Certificate, Line, Reduction};
 use unspent::report::Figure;
-use unspent::{Conversion, Delta, Magnitude, Rational, Round};
+use unspent::{Conversion, Delta, Epsilon, Magnitude, Rational, Round};
 
 use crate::Failure;
 use crate::decimal::{self, FULL, READABLE, padded};
@@ -26,6 +26,8 @@ Examples:
   unspent certificate pl94-persons-us-2020
   unspent certificate budget.toml --delta 1e-6 --markdown
   unspent certificate --product pl94-persons-us-2020 --product dhc-persons-us-2020
+  unspent certificate --product dhc-persons-us-2020 --product dhc-units-us-2020 --touches 2
+  unspent certificate budget.toml --check
   unspent certificate budgets.csv --neighbours bounded --delta 1e-10 --json"
 )]
 pub struct Arguments {
@@ -42,6 +44,14 @@ pub struct Arguments {
     #[arg(long, value_name = "C")]
     conversion: Option<String>,
 
+    /// An epsilon that is promised for the whole release, to be checked
+    #[arg(long, value_name = "E", allow_hyphen_values = true)]
+    epsilon: Option<String>,
+
+    /// Ends with exit code 3 if a promise is not certified to be kept
+    #[arg(long)]
+    check: bool,
+
     #[command(flatten)]
     format: Format,
 }
@@ -51,14 +61,33 @@ impl Arguments {
     pub fn run(&self) -> Result<(), Failure> {
         let delta = self.delta.as_deref().map(Delta::parse).transpose()?;
         let conversion = self.conversion.as_deref().map(Conversion::parse).transpose()?;
+        let epsilon = self.epsilon.as_deref().map(Epsilon::parse).transpose()?;
         let release = self.source.release()?;
-        let certificate = Certificate::new(&release, delta.as_ref(), conversion)?;
+        let mut certificate = Certificate::new(&release, delta.as_ref(), conversion)?;
+        if let Some(epsilon) = &epsilon {
+            certificate = certificate.promising(&release, epsilon)?;
+        }
         output::print(&match self.format {
             Format { json: true, .. } => output::json(&certificate),
             Format { csv: true, .. } => csv(&certificate),
             Format { markdown: true, .. } => document(&certificate).markdown(),
             _ => document(&certificate).terminal(),
-        })
+        })?;
+        if self.check { keeps(&certificate) } else { Ok(()) }
+    }
+}
+
+/// A failure with exit code 3 if a promise is not certified to be kept.
+pub fn keeps(certificate: &Certificate) -> Result<(), Failure> {
+    match certificate.promises.iter().find(|promise| promise.kept != Some(true)) {
+        None => Ok(()),
+        Some(broken) => Err(Failure {
+            code: 3,
+            ..Failure::usage(
+                format!("`{}`: {}", broken.product, broken.in_words()),
+                "`unspent calibrate FILE --epsilon E` finds noise that keeps it; or state what is delivered",
+            )
+        }),
     }
 }
 
@@ -111,6 +140,9 @@ pub fn heading(scope: &str) -> Option<&'static str> {
     match scope {
         "level" => Some("one level, to a reader of that level only"),
         "attribute" => Some("the value of one attribute: two moves of each query that touches it"),
+        "keeping" => {
+            Some("the record, inside one unit, whose total stays: two moves of each query that can change")
+        }
         "within" => Some("the place, inside one unit: two moves of each query at the levels below"),
         _ => None,
     }
@@ -130,6 +162,11 @@ pub fn in_short(certificate: &Certificate) -> String {
 /// The certificate for people.
 pub fn document(certificate: &Certificate) -> Document {
     let mut text = Document::default();
+    for promise in &certificate.promises {
+        let of =
+            if certificate.promises.len() > 1 { format!("{}: ", promise.product) } else { String::new() };
+        text.line(format!("{of}{}", promise.in_words()));
+    }
     for product in &certificate.products {
         text.line(&product.name);
         text.line(format!(
@@ -139,6 +176,15 @@ pub fn document(certificate: &Certificate) -> Document {
             counted(product.measurements, "measurement"),
             equals(&product.rho)
         ));
+        if product.touches > 1 {
+            text.line(format!("  one {} can change {} of its records", certificate.record, product.touches));
+        }
+        if product.paths > 1 {
+            text.line(format!(
+                "  {} paths through the geography: units were bypassed, and their budget moved up",
+                product.paths
+            ));
+        }
     }
     text.line(in_words(certificate.neighbours, &certificate.record));
     text.line(format!("delta{}", decimal::equals(certificate.delta.value())));
@@ -150,10 +196,29 @@ pub fn document(certificate: &Certificate) -> Document {
     if let Some(conversion) = certificate.published {
         text.line(format!("* marks the conversion behind what was published ({}).", conversion.authors()));
     }
-    if certificate.lines.iter().any(|line| line.scope == "attribute") {
-        text.line("What a query touches is what the allocation says it touches.");
+    if has_paths(certificate) {
+        text.line(
+            "Each line is the worst over all pairs of paths; `main path` is the upper end where no unit was bypassed, and no guarantee for others.",
+        );
+    }
+    if certificate.lines.iter().any(|line| !line.attained) {
+        text.line(
+            "° No neighbours are known that attain the upper end: the lower one is that of neighbours that are known.",
+        );
     }
     left_out(&mut text, certificate);
+    text.line("");
+    text.line("Assumed, and not checked:");
+    for assumption in &certificate.assumptions {
+        text.line(format!("- {assumption}"));
+    }
+    if let [first, ..] = certificate.missing.as_slice() {
+        text.line("");
+        text.line(format!("Not counted here, of the {}:", first.series));
+        for missing in &certificate.missing {
+            text.line(format!("- {} ({})", missing.name, missing.about));
+        }
+    }
     text.line("");
     let Some(against) = &certificate.against else {
         text.line("What noise could go: no promise is stated; --conversion measures against one.");
@@ -193,14 +258,16 @@ fn left_out(text: &mut Document, certificate: &Certificate) {
             format!("No query touches {names}: nothing is released about it.")
         });
     }
-    if !certificate.places_left_out.is_empty() {
-        let names = certificate.places_left_out.join(", ");
-        text.line(if several {
-            format!("Nothing is said of places inside {names}: not every product has that level.")
-        } else {
-            "Nothing is said of places: the levels are not known to be nested.".into()
-        });
+    if let [first, ..] = certificate.places_left_out.as_slice() {
+        let names: Vec<&str> = certificate.places_left_out.iter().map(|left| left.name.as_str()).collect();
+        let reason = first.reason.split_once(": ").map_or(first.reason.as_str(), |(_, reason)| reason);
+        text.line(format!("Nothing is said of places inside {}: {reason}.", names.join(", ")));
     }
+}
+
+/// Whether some line is the worst of several.
+fn has_paths(certificate: &Certificate) -> bool {
+    certificate.lines.iter().any(|line| line.main_path.is_some())
 }
 
 fn epsilons(certificate: &Certificate) -> Table {
@@ -208,36 +275,43 @@ fn epsilons(certificate: &Certificate) -> Table {
         let star = if certificate.published == Some(conversion) { " *" } else { "" };
         format!("{name}{star}")
     };
-    let mut table = Table::new(&[
-        "epsilon of",
-        "rho",
-        &mark(Conversion::BunSteinke, "Bun–St."),
-        &mark(Conversion::CanonneKamathSteinke, "C.–K.–St."),
-        "tight (≤)",
-        "truth (≥)",
-    ]);
+    let [first, second] =
+        [mark(Conversion::BunSteinke, "Bun–St."), mark(Conversion::CanonneKamathSteinke, "C.–K.–St.")];
+    let mut heads = vec!["epsilon of", "rho", &first, &second, "tight (≤)", "truth (≥)"];
+    let paths = has_paths(certificate);
+    if paths {
+        heads.push("main path");
+    }
+    let mut table = Table::new(&heads);
     let mut scope = "total";
     for line in &certificate.lines {
         if line.scope != scope {
             scope = line.scope;
             table.head(heading(scope).unwrap_or_default());
         }
-        table.row(row(line));
+        table.row(row(line, paths));
     }
     table
 }
 
-fn row(line: &Line) -> Vec<String> {
+fn row(line: &Line, paths: bool) -> Vec<String> {
     let label = if line.scope == "total" { "the whole release".into() } else { line.label.clone() };
-    let [most, least] = ends(&line.tight);
-    vec![
+    let [most, mut least] = ends(&line.tight);
+    if !line.attained {
+        least.push('°');
+    }
+    let mut cells = vec![
         label,
         padded(&line.rho.at_most(READABLE)),
         up(&line.bun_steinke),
         up(&line.canonne_kamath_steinke),
         most,
         least,
-    ]
+    ];
+    if paths {
+        cells.push(line.main_path.as_ref().map_or_else(String::new, |main| ends(main)[0].clone()));
+    }
+    cells
 }
 
 fn reductions(certificate: &Certificate) -> Table {
@@ -285,6 +359,11 @@ pub fn csv(certificate: &Certificate) -> String {
         "canonne_kamath_steinke",
         "tight_upper",
         "tight_lower",
+        "attained",
+        "cases",
+        "main_path_upper",
+        "main_path_lower",
+        "kept",
         "method",
         "against",
         "promised_epsilon",
@@ -309,6 +388,14 @@ pub fn csv(certificate: &Certificate) -> String {
             up(&line.canonne_kamath_steinke),
             line.tight.at_most(FULL),
             line.tight.at_least(FULL),
+            line.attained.to_string(),
+            line.cases.to_string(),
+            line.main_path.as_ref().map_or_else(String::new, |main| main.at_most(FULL)),
+            line.main_path.as_ref().map_or_else(String::new, |main| main.at_least(FULL)),
+            certificate
+                .kept
+                .filter(|_| line.scope == "total")
+                .map_or_else(String::new, |kept| kept.to_string()),
             line.method.name().into(),
             of(&|_| certificate.against.as_ref().map_or_else(String::new, |a| a.name().into())),
             of(&|r| up(&r.epsilon)),

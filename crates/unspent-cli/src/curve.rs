@@ -247,7 +247,7 @@ impl Arguments {
 /// A little more than the ε that is published.
 fn beyond_published(release: &Release, scope: &Scope) -> unspent::Result<Rational> {
     let usual = Delta::parse(USUAL_DELTA)?;
-    let rho = Rho::new(release.composition(scope)?.rho())?;
+    let rho = Rho::new(release.worst_case(scope)?.rho()?.upper())?;
     let published = rho.epsilon(Conversion::BunSteinke, release.delta().unwrap_or(&usual));
     Magnitude::from_f64(1.05 * published).to_decimal(2, Round::Up).parse()
 }

@@ -8,6 +8,7 @@ use unspent::{Error, Rational, Round};
 use crate::Failure;
 use crate::decimal;
 use crate::output;
+use crate::stated::StatedArguments;
 
 /// A confidence interval for the count behind a noisy one.
 ///
@@ -20,6 +21,7 @@ use crate::output;
     after_long_help = "\
 Examples:
   unspent interval 12 --sigma2 5
+  unspent interval 12 --sigma 2.5
   unspent interval -3 --sigma2 456.62 --confidence 0.9"
 )]
 pub struct Arguments {
@@ -27,9 +29,8 @@ pub struct Arguments {
     #[arg(value_name = "COUNT", allow_hyphen_values = true)]
     count: String,
 
-    /// The variance parameter of its noise
-    #[arg(long, value_name = "S", allow_hyphen_values = true)]
-    sigma2: String,
+    #[command(flatten)]
+    stated: StatedArguments,
 
     /// How often such intervals contain the truth, at least
     #[arg(long, value_name = "P", default_value = "0.95", allow_hyphen_values = true)]
@@ -57,7 +58,7 @@ impl Arguments {
         let count: i64 = self.count.parse().map_err(|_| {
             Error::input("count", &self.count, "a whole number", "noise on the integers leaves integers")
         })?;
-        let sigma2 = Rational::parse("sigma2", &self.sigma2)?;
+        let sigma2 = self.stated.sigma2()?;
         let confidence = Rational::parse("confidence", &self.confidence)?;
         let half_width = Law::new(&sigma2)?.half_width(&confidence)?;
         let (lower, upper) =

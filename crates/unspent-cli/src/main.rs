@@ -33,6 +33,7 @@ mod reproduce;
 mod sample;
 mod serve;
 mod source;
+mod stated;
 mod synthesize;
 mod table;
 mod usage;
@@ -53,6 +54,7 @@ Exit codes:
   0  the answer was written (also if the reader closed the pipe early)
   1  no answer: a tolerance that cannot be met, or anything unforeseen
   2  the command line is at fault: bad usage or bad input
+  3  a promised epsilon is not certified to be kept (certificate --check, measure)
 
 `unspent certificate --help` and the like have examples."
 )]

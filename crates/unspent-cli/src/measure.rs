@@ -81,6 +81,10 @@ pub struct Arguments {
     #[arg(long, value_name = "D", allow_hyphen_values = true)]
     delta: Option<String>,
 
+    /// Measures although the epsilon that the allocation states is not kept
+    #[arg(long)]
+    break_promise: bool,
+
     #[command(flatten)]
     values: Values,
 
@@ -103,6 +107,8 @@ struct Manifest<'m> {
     table: String,
     rows: u64,
     private: bool,
+    /// Whether the epsilon that the allocation states is certified to be kept; none if it states none.
+    kept: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     warning: Option<&'m String>,
     started: String,
@@ -165,8 +171,16 @@ impl Arguments {
         if let Some(schema) = source::schema(&self.table, self.schema.as_deref(), Some(&allocation))? {
             allocation = allocation.with_table(schema);
         }
+        // Every unit is measured here, with the noise of its own level.
+        let allocation = allocation.without_bypass();
         let plan = Plan::new(&allocation)?;
         let certificate = Certificate::new(&Release::new(vec![allocation.clone()])?, delta.as_ref(), None)?;
+        if !self.break_promise {
+            certificate::keeps(&certificate).map_err(|failure| Failure {
+                hint: format!("{}; --break-promise measures all the same", failure.hint),
+                ..failure
+            })?;
+        }
         let table = Table::open(&self.table, &plan, &self.values)?;
         // Nothing is made on the disk before this, and nothing is checked after it but the rows.
         let unfinished = Unfinished::create(&target)?;
@@ -187,6 +201,7 @@ impl Arguments {
             table: if self.table == "-" { "stdin".into() } else { source::file_name(&self.table) },
             rows,
             private,
+            kept: certificate.kept,
             warning: warning.as_ref(),
             started,
             finished: now(),
@@ -197,7 +212,7 @@ impl Arguments {
         let write = |name: &str, text: &str| {
             unfinished.folder().write(name, text).map_err(|e| directory::failed(&target, &e))
         };
-        write("allocation.toml", &allocation.to_toml())?;
+        write("allocation.toml", &allocation.to_file()?)?;
         let mut text = certificate::document(&certificate);
         text.line("");
         text.line(ASSUMES);

@@ -19,6 +19,7 @@ use crate::document::{Document, Table};
 use crate::noise::NoiseArguments;
 use crate::output::{self, Format};
 use crate::source;
+use crate::stated;
 use crate::table::Values;
 
 /// The slope of earnings on the share with a bachelor's degree, and how noise moves it.
@@ -77,6 +78,8 @@ pub struct Arguments {
     delta: String,
 
     /// Compares noise of this variance parameter sigma2 ...
+    ///
+    /// Or of this standard deviation, of which sigma2 is the square: sigma=S, or scale=S.
     #[arg(long, value_name = "S", requires = "after", allow_hyphen_values = true)]
     before: Option<String>,
 
@@ -178,10 +181,7 @@ impl Arguments {
     fn source(&self) -> Result<Source, Failure> {
         if let (Some(before), Some(after)) = (&self.before, &self.after) {
             // The sampler's limits, said before any file is read.
-            let read = |flag: &str, text: &str| {
-                let sigma2 = unspent::DiscreteGaussian::parse(text, "1").map_err(|e| e.at(flag))?;
-                Ok::<_, Failure>(sigma2.sigma2().clone())
-            };
+            let read = |flag: &str, text: &str| stated::parse(text).map_err(|e| e.at(flag));
             return Ok(Source::Given([read("--before", before)?, read("--after", after)?]));
         }
         let delta = Delta::parse(&self.delta)?;

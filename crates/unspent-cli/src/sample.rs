@@ -18,6 +18,7 @@ use unspent::{Error, Rational};
 use crate::Failure;
 use crate::noise::NoiseArguments;
 use crate::output::{self, Target};
+use crate::stated::StatedArguments;
 
 /// Exact discrete Gaussian noise, one integer a line.
 ///
@@ -29,14 +30,12 @@ use crate::output::{self, Target};
     after_long_help = "\
 Examples:
   unspent sample --sigma2 5 --count 10
+  unspent sample --sigma 2.5 --count 10
   unspent sample --sigma2 100000/9563 --count 1000000 --out noise.parquet"
 )]
 pub struct Arguments {
-    /// The variance parameter, taken exactly
-    ///
-    /// A decimal or a fraction between 1e-3 and 1e12.
-    #[arg(long, value_name = "S", allow_hyphen_values = true)]
-    sigma2: String,
+    #[command(flatten)]
+    stated: StatedArguments,
 
     /// How many
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
@@ -68,7 +67,7 @@ const MAX: u64 = 1_000_000_000_000;
 impl Arguments {
     /// Checks, draws and writes.
     pub fn run(&self) -> Result<(), Failure> {
-        let sigma2 = Rational::parse("sigma2", &self.sigma2)?;
+        let sigma2 = self.stated.sigma2()?;
         let sampler = Sampler::new(&sigma2)?;
         let count = self.count.parse().ok().filter(|n| (1..=MAX).contains(n)).ok_or_else(|| {
             let allowed = format!("a whole number between 1 and {MAX}");

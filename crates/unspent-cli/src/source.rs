@@ -26,6 +26,13 @@ pub struct Source {
     /// A table cannot say what its neighbours are; any other file does.
     #[arg(long, value_name = "N")]
     neighbours: Option<String>,
+
+    /// For products of other records: how many of them one record can change, 1 or 2
+    ///
+    /// A person who moves changes two housing units. PRODUCT=N for one product, N for all whose
+    /// record is not that of the first.
+    #[arg(long, value_name = "N")]
+    touches: Vec<String>,
 }
 
 impl Source {
@@ -47,8 +54,38 @@ impl Source {
                 allocation(name, needed)
             })
             .collect();
-        Ok(Release::new(allocations?)?)
+        let mut allocations = allocations?;
+        for touches in &self.touches {
+            touch(&mut allocations, &names, touches)?;
+        }
+        Ok(Release::new(allocations)?)
     }
+}
+
+/// Applies `N`, or `PRODUCT=N`.
+fn touch(
+    allocations: &mut [Allocation],
+    names: &[&String],
+    touches: &str,
+) -> std::result::Result<(), Failure> {
+    let (product, count) = touches.rsplit_once('=').map_or((None, touches), |(p, n)| (Some(p), n));
+    let count = unspent::allocation::parse_touches(count)?;
+    let first = allocations[0].record().to_string();
+    let mut found = false;
+    for (allocation, name) in allocations.iter_mut().zip(names) {
+        let is_meant = product.map_or(allocation.record() != first, |product| product == name.as_str());
+        if is_meant {
+            *allocation = allocation.clone().touching(count)?;
+            found = true;
+        }
+    }
+    if found {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        format!("--touches: `{touches}` is for no product that was named"),
+        "N is for products whose record is not that of the first, PRODUCT=N for the one of that name",
+    ))
 }
 
 /// Reads a preset or a file.
@@ -144,6 +181,10 @@ pub struct Selection {
     #[arg(long, value_name = "L")]
     level: Option<String>,
 
+    /// Only what a change of the record moves that stays inside one unit of this level
+    #[arg(long, value_name = "X")]
+    keeping: Option<String>,
+
     /// Only what a change of this attribute moves
     #[arg(long, value_name = "A")]
     attribute: Option<String>,
@@ -159,6 +200,7 @@ impl Selection {
         let level = self.level.clone().map(Scope::Level);
         let attribute = self.attribute.clone().map(Scope::Attribute);
         let within = self.within.clone().map(Scope::Within);
-        level.or(attribute).or(within).unwrap_or(Scope::Total)
+        let keeping = self.keeping.clone().map(Scope::Keeping);
+        level.or(keeping).or(attribute).or(within).unwrap_or(Scope::Total)
     }
 }

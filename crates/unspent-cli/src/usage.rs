@@ -1,6 +1,7 @@
 //! Usage errors in the shape of all others: one line of cause, one line of hint.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use unspent::mechanism::Stated;
 
 use crate::Failure;
 
@@ -19,10 +20,29 @@ pub fn failure(error: &clap::Error) -> Failure {
     };
     let examples = "`unspent --help` lists the commands, and `unspent COMMAND --help` has examples";
     let hint = match suggestion(error) {
+        // One is the square of the other, so that the wrong guess is wrong noise.
+        Some(similar) if Stated::named(similar.trim_start_matches('-')).is_some() => {
+            format!("did you mean `{similar}`? {}", Stated::MEANING)
+        }
         Some(similar) => format!("did you mean `{similar}`? {examples}"),
+        // `account` is told of noise in another way.
+        None if unknown(error).is_some_and(|name| Stated::named(name).is_some()) => {
+            format!(
+                "`unspent account` takes --mechanism sigma2=5 or --mechanism sigma=2.5: {}",
+                Stated::MEANING
+            )
+        }
         None => examples.into(),
     };
     Failure::usage(cause, hint)
+}
+
+/// The flag that is not known, without its dashes.
+fn unknown(error: &clap::Error) -> Option<&str> {
+    match (error.kind(), error.get(ContextKind::InvalidArg)?) {
+        (ErrorKind::UnknownArgument, ContextValue::String(flag)) => Some(flag.trim_start_matches('-')),
+        _ => None,
+    }
 }
 
 fn suggestion(error: &clap::Error) -> Option<&str> {

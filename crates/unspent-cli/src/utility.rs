@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use clap::Args;
 use unspent::allocation::{Level, Schema};
+use unspent::mechanism::Stated;
 use unspent::utility::{
     Estimate, Evaluation, Expected, Group, LevelErrors, LevelNoise, NOT_PRIVATE, Pair, Question, Utility,
 };
@@ -18,6 +19,7 @@ use crate::output::{self, Format, Target};
 use crate::plot::{self, Axis, Bar, Figure, Panel, Role, Series};
 use crate::progress::Progress;
 use crate::source;
+use crate::stated;
 use crate::table::{Table, Values};
 
 /// What noise does to a table of counts: errors by level, cell and size.
@@ -65,11 +67,19 @@ pub struct Arguments {
     #[arg(long, value_name = "Q")]
     query: Option<String>,
 
-    /// A level's noise, given directly
+    /// A level's noise, given directly as sigma2, its variance
     ///
     /// Before, and after if it follows a colon. May be repeated.
     #[arg(long, value_name = "LEVEL=S[:S]")]
     sigma2: Vec<String>,
+
+    /// The same as its standard deviation, of which sigma2 is the square
+    #[arg(long, value_name = "LEVEL=S[:S]")]
+    sigma: Vec<String>,
+
+    /// Another name for --sigma
+    #[arg(long, value_name = "LEVEL=S[:S]")]
+    scale: Vec<String>,
 
     /// The attributes whose cells are looked at
     ///
@@ -145,10 +155,11 @@ impl Arguments {
         let neighbours = self.neighbours.as_deref().map(Neighbours::parse).transpose()?;
         let allocation = |name: &str| source::allocation_among(name, neighbours);
         let mut direct: Vec<Direct> = vec![];
-        for text in &self.sigma2 {
-            let given = Direct::parse(text)?;
+        let flags = stated::of(&self.sigma2, &self.sigma, &self.scale);
+        for (stated, text) in flags.flat_map(|(stated, texts)| texts.iter().map(move |text| (stated, text))) {
+            let given = Direct::parse(stated, text)?;
             if direct.iter().any(|other| other.is_for(&given.level)) {
-                let cause = format!("--sigma2: the noise of level `{}` is given twice", given.level);
+                let cause = format!("{}: the noise of level `{}` is given twice", given.flag(), given.level);
                 return Err(Failure::usage(cause, "give before and after together: Block=456.62:343.27"));
             }
             direct.push(given);
@@ -213,9 +224,8 @@ impl Arguments {
             if !schema.levels().iter().any(|level| given.is_for(&level.name)) {
                 let known: Vec<&str> = schema.levels().iter().map(|l| l.name.as_str()).collect();
                 let allowed = format!("one of the levels of the table, {}", known.join(", "));
-                return Err(
-                    Error::input("--sigma2: level", &given.level, allowed, "check [table.levels]").into()
-                );
+                let field = format!("{}: level", given.flag());
+                return Err(Error::input(field, &given.level, allowed, "check [table.levels]").into());
             }
         }
         let mut noises = vec![];
@@ -231,12 +241,13 @@ impl Arguments {
             let pair = match given {
                 Some(Direct { before, after: Some(after), .. }) => Some((before.clone(), after.clone())),
                 // The same change, from where it was said to be.
-                Some(Direct { before: from, .. }) => match (of(before)?, of(after)?) {
+                Some(given @ Direct { before: from, .. }) => match (of(before)?, of(after)?) {
                     (Some(before), Some(after)) => Some((from.clone(), &(from * &after) / &before)),
                     _ => {
                         return Err(Failure::usage(
                             format!(
-                                "--sigma2: nothing says what the noise of level `{}` is after",
+                                "{}: nothing says what the noise of level `{}` is after",
+                                given.flag(),
                                 level.name
                             ),
                             format!(
@@ -284,27 +295,36 @@ impl Arguments {
 
 /// `Block=456.62:343.27`.
 struct Direct {
+    stated: Stated,
     level: String,
     before: Rational,
     after: Option<Rational>,
 }
 
 impl Direct {
-    fn parse(text: &str) -> Result<Direct, Failure> {
+    fn parse(stated: Stated, text: &str) -> Result<Direct, Failure> {
+        let flag = format!("--{}", stated.name());
         let Some((level, numbers)) = text.split_once('=') else {
             let hint = "write a level and its noise: Block=456.62, or Block=456.62:343.27";
-            return Err(Error::input("--sigma2", text, "of the form LEVEL=S or LEVEL=S:S", hint).into());
+            return Err(Error::input(flag, text, "of the form LEVEL=S or LEVEL=S:S", hint).into());
         };
-        let field = format!("--sigma2 {}", level.trim());
+        let field = format!("{flag} {}", level.trim());
+        let read = |number: &str| stated.parse(number).map_err(|e| e.at(&field));
         let (before, after) = match numbers.split_once(':') {
             Some((before, after)) => (before, Some(after)),
             None => (numbers, None),
         };
         Ok(Direct {
+            stated,
             level: level.trim().into(),
-            before: Rational::parse(&field, before)?,
-            after: after.map(|after| Rational::parse(&field, after)).transpose()?,
+            before: read(before)?,
+            after: after.map(read).transpose()?,
         })
+    }
+
+    /// The flag it was given by.
+    fn flag(&self) -> String {
+        format!("--{}", self.stated.name())
     }
 
     fn is_for(&self, level: &str) -> bool {

@@ -242,18 +242,38 @@ fn smoothing_says_that_its_bounds_are_a_bracket() {
 
 #[test]
 fn bad_mechanisms_are_refused_by_name() {
-    const FORM: &str = "write it like sigma2=5,count=10,shift=1; count and shift may be left out";
+    const FORM: &str = "write it like sigma2=6.25,count=10,shift=1 or, which is the same, sigma=2.5,count=10";
     const NUMBER: &str = "write a decimal or a fraction, like 5, 3.65, 104/4099 or 1e-10";
+    const MEANING: &str = "sigma and scale are the standard deviation, sigma2 is its square, the variance";
+    const NOISE: &str = "give one of sigma2, sigma and scale: sigma and scale are the standard deviation, \
+        sigma2 is its square, the variance";
     const SIGN: &str = "sigma2 is never negative: check the sign";
     const SHIFT: &str = "the shift is how far one record can move the answer; it is 1 for counts";
     const COUNT: &str = "the count says how many equal mechanisms there are";
     for (mechanism, cause, hint) in [
-        ("count=3", "`count=3` is not a description that gives sigma2, the variance of the noise", FORM),
+        ("count=3", "nothing says how wide the noise is", NOISE),
         ("sigma2=5,", "`sigma2=5,` is not a list of key=value separated by commas", FORM),
         ("5", "`5` is not a list of key=value separated by commas", FORM),
-        ("sigma2=5,cout=3", "`cout` is not one of the keys sigma2, count and shift", FORM),
-        ("=5", "`` is not one of the keys sigma2, count and shift", FORM),
-        ("sigma2=5,sigma2=6", "`sigma2=5,sigma2=6` is not a description that gives sigma2 only once", FORM),
+        ("sigma2=5,cout=3", "`cout` is not one of the keys sigma2, sigma, scale, count and shift", FORM),
+        ("=5", "`` is not one of the keys sigma2, sigma, scale, count and shift", FORM),
+        ("sigma2=5,sigma2=6", "sigma2 is given twice", NOISE),
+        ("sigma2=5,sigma=6", "the noise is given twice, as sigma2 and as sigma", NOISE),
+        ("scale=5,count=2,sigma=5", "the noise is given twice, as scale and as sigma", NOISE),
+        (
+            "sigma=0",
+            "sigma: `0` is not a positive standard deviation whose square is between 1e-3 and 1e12",
+            MEANING,
+        ),
+        (
+            "sigma=-5",
+            "sigma: `-5` is not a positive standard deviation whose square is between 1e-3 and 1e12",
+            MEANING,
+        ),
+        (
+            "scale=1e7",
+            "scale: `1e7` is not a positive standard deviation whose square is between 1e-3 and 1e12",
+            MEANING,
+        ),
         ("sigma2=", "sigma2: `` is not a number", NUMBER),
         ("sigma2=NaN", "sigma2: `NaN` is not a number", NUMBER),
         ("sigma2=0", "sigma2: `0` is not a variance between 1e-3 and 1e12", "sigma2 must be positive"),

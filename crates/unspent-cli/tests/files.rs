@@ -133,7 +133,7 @@ hint: did you mean `neighbours`?
     place.spoiled(
         "share = 0.25",
         "share = 0.25\nweight = 3",
-        r#"error: budget.toml:14:1: unknown key: `weight` is not one of the keys name, share, shares, rho, sigma2
+        r#"error: budget.toml:14:1: unknown key: `weight` is not one of the keys name, share, shares, rho, sigma2, sigma, scale
    |
 14 | weight = 3
    | ^^^^^^
@@ -567,7 +567,7 @@ hint: leave one of them out; scale is the standard deviation that the whole budg
    |
 11 | [[levels]]
    | ^^^^^^^^^^
-hint: a level has a share (of the total) or a rho and a table of shares, or a table rho, or a table sigma2
+hint: a level has a share (of the total) or a rho and a table of shares, or a table rho, sigma2, sigma or scale
 "#,
     );
     place.spoiled(
@@ -597,7 +597,7 @@ hint: add a line such as delta = "1e-10"
    |
 11 | [[levels]]
    | ^^^^^^^^^^
-hint: a level has a share (of the total) or a rho and a table of shares, or a table rho, or a table sigma2
+hint: a level has a share (of the total) or a rho and a table of shares, or a table rho, sigma2, sigma or scale
 "#,
     );
     place.spoiled(
@@ -751,14 +751,14 @@ fn tables() {
     let place = Place::new("tables");
     place.table(
         "level,query\nA,x\n",
-        r#"error: table.csv:1:1: one of the columns rho and sigma2 must be there, and not both
+        r#"error: table.csv:1:1: one of the columns rho, sigma2, sigma and scale must be there, and only one
   |
 1 | level,query
   | ^^^^^^^^^^^
 hint: the first line names the columns, like level,query,rho
 "#,
     );
-    place.table("level,query,rh0\nA,x,1\n", r#"error: table.csv:1:13: unknown column: `rh0` is not one of the columns level, query, rho, sigma2, shift, attributes
+    place.table("level,query,rh0\nA,x,1\n", r#"error: table.csv:1:13: unknown column: `rh0` is not one of the columns level, query, rho, sigma2, sigma, scale, shift, attributes
   |
 1 | level,query,rh0
   |             ^^^
@@ -865,7 +865,7 @@ hint: put the whole field inside
     );
     place.table(
         "level,query,rho,sigma2\nA,x,1,1\n",
-        r#"error: table.csv:1:1: one of the columns rho and sigma2 must be there, and not both
+        r#"error: table.csv:1:1: one of the columns rho, sigma2, sigma and scale must be there, and only one
   |
 1 | level,query,rho,sigma2
   | ^^^^^^^^^^^^^^^^^^^^^^
@@ -917,7 +917,7 @@ hint: names are separated by semicolons, as in age;sex
 hint: spell an attribute the same everywhere
 "#,
     );
-    place.table("level;query;rho\nA;x;1\n", r#"error: table.csv:1:1: unknown column: `level;query;rho` is not one of the columns level, query, rho, sigma2, shift, attributes
+    place.table("level;query;rho\nA;x;1\n", r#"error: table.csv:1:1: unknown column: `level;query;rho` is not one of the columns level, query, rho, sigma2, sigma, scale, shift, attributes
   |
 1 | level;query;rho
   | ^^^^^^^^^^^^^^^

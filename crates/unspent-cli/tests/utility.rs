@@ -196,7 +196,10 @@ fn bad_questions_are_refused_by_name() {
         &with(&["--sigma2", "Block=5"]),
         "--sigma2: nothing says what the noise of level `Block` is after",
     );
-    refuses(&with(&["--sigma2", "Block=0:1"]), "sigma2: `0` is not a variance between 1e-3 and 1e12");
+    refuses(
+        &with(&["--sigma2", "Block=0:1"]),
+        "--sigma2 Block: sigma2: `0` is not a variance between 1e-3 and 1e12",
+    );
     refuses(
         &with(&["--sigma2", "Block=5:4", "--by", "age"]),
         "query `cells`: attribute: `age` is not one of the attributes of the table, voting age, race",

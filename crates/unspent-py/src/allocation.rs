@@ -7,9 +7,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use unspent::{Conversion, Delta, Epsilon, Neighbours, Preset, Promise, Release, Scope};
 
+use crate::bounds::Bounds;
 use crate::certificate::{self, Certificate, Recalibration};
 use crate::composition::Composition;
 use crate::error::{OrRaise, exception};
+use crate::mechanism;
 use crate::number::{fraction, rational};
 use crate::work::interruptible;
 
@@ -280,6 +282,12 @@ impl Measurement {
     #[getter]
     fn sigma2<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         fraction(py, self.measurement.noise.sigma2())
+    }
+
+    /// Its square root, as Bounds: most are no fractions.
+    #[getter]
+    fn sigma(&self) -> Bounds {
+        mechanism::sigma(self.measurement.noise.sigma2())
     }
 
     /// How far one record moves a cell.

@@ -5,7 +5,7 @@ use pyo3::IntoPyObjectExt;
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyInt, PyIterator, PyList, PyTuple};
+use pyo3::types::{PyFloat, PyInt, PyIterator, PyList, PyTuple};
 use unspent::bounds::{Bounds as Ends, Magnitude, Round};
 use unspent::report::{FULL, Figure, READABLE, padded};
 use unspent::{Error, Rational};
@@ -18,11 +18,17 @@ use crate::number::{array, fraction, rational};
 /// For a delta or an epsilon `upper` is the guarantee; for a trade-off function `lower` is. There is no midpoint, and it does
 /// not turn into a float: say which end you mean.
 ///
+/// In a format the guarantee is written, rounded away from the truth: an epsilon up, a trade-off function
+/// down. A comparison with a number is answered where both ends agree; where the number lies between them an
+/// UnspentError is raised.
+///
 /// >>> from unspent import Composition, DiscreteGaussian
-/// >>> epsilon = Composition([DiscreteGaussian(5, count=10)]).epsilon("1e-11")
+/// >>> epsilon = Composition([DiscreteGaussian(sigma2=5, count=10)]).epsilon("1e-11")
 /// >>> print(epsilon)
 /// [10.124830, 10.124831]
-/// >>> epsilon.upper < 10.1249
+/// >>> f"{epsilon:.3f}"
+/// '10.125'
+/// >>> epsilon < 10.1249
 /// True
 /// >>> float(epsilon)
 /// Traceback (most recent call last):
@@ -30,7 +36,49 @@ use crate::number::{array, fraction, rational};
 /// TypeError: Bounds are not one number: say which end you mean, .upper or .lower
 #[pyclass(frozen, module = "unspent")]
 #[derive(Clone, Copy)]
-pub struct Bounds(pub Ends<Magnitude>);
+pub struct Bounds {
+    pub ends: Ends<Magnitude>,
+    pub guarantee: End,
+}
+
+/// Which of two ends is the guarantee.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    Lower,
+    Upper,
+}
+
+impl End {
+    fn restore(at_least: bool) -> End {
+        if at_least { End::Lower } else { End::Upper }
+    }
+}
+
+impl Bounds {
+    /// Of what is the more private the less it is, as an epsilon.
+    pub fn at_most(ends: Ends<Magnitude>) -> Bounds {
+        Bounds { ends, guarantee: End::Upper }
+    }
+
+    /// Of what is the more private the more it is, as noise.
+    pub fn at_least(ends: Ends<Magnitude>) -> Bounds {
+        Bounds { ends, guarantee: End::Lower }
+    }
+
+    /// Both ends against another pair of ends; nothing where they overlap and it depends.
+    fn is(&self, op: CompareOp, other: &Ends<Magnitude>) -> Option<bool> {
+        let (a, b) = (&self.ends, other);
+        match op {
+            CompareOp::Lt if a.upper() < b.lower() => Some(true),
+            CompareOp::Lt if a.lower() >= b.upper() => Some(false),
+            CompareOp::Le if a.upper() <= b.lower() => Some(true),
+            CompareOp::Le if a.lower() > b.upper() => Some(false),
+            CompareOp::Gt => self.is(CompareOp::Le, other).map(|is| !is),
+            CompareOp::Ge => self.is(CompareOp::Lt, other).map(|is| !is),
+            _ => None,
+        }
+    }
+}
 
 /// Not one number, whatever is done with it.
 fn two_ends() -> PyErr {
@@ -42,7 +90,7 @@ impl Bounds {
     /// The truth is at least this: a float, rounded down.
     #[getter]
     fn lower(&self) -> f64 {
-        self.0.to_f64().lower()
+        self.ends.to_f64().lower()
     }
 
     /// The truth is at most this: a float, rounded up.
@@ -50,25 +98,25 @@ impl Bounds {
     /// What is too small for a float is the smallest positive one; `log10_upper` and `decimal()` know more.
     #[getter]
     fn upper(&self) -> f64 {
-        self.0.to_f64().upper()
+        self.ends.to_f64().upper()
     }
 
     /// The decimal logarithm of the lower end, rounded down; -inf if that is 0.
     #[getter]
     fn log10_lower(&self) -> f64 {
-        self.0.log10().lower()
+        self.ends.log10().lower()
     }
 
     /// The decimal logarithm of the upper end, rounded up.
     #[getter]
     fn log10_upper(&self) -> f64 {
-        self.0.log10().upper()
+        self.ends.log10().upper()
     }
 
     /// Both ends in decimal, at most `digits` of them, rounded outward: as small as they may be.
     ///
     /// >>> from unspent import Composition, DiscreteGaussian
-    /// >>> Composition([DiscreteGaussian(5)]).delta(200).decimal(6)
+    /// >>> Composition([DiscreteGaussian(sigma2=5)]).delta(200).decimal(6)
     /// ('6.04924e-43432', '6.04925e-43432')
     #[pyo3(signature = (digits=17))]
     fn decimal(&self, digits: u32) -> PyResult<(String, String)> {
@@ -77,12 +125,15 @@ impl Bounds {
                 "digits: `{digits}` is not a number of digits between 1 and {FULL}"
             )));
         }
-        Ok((self.0.lower().to_decimal(digits, Round::Down), self.0.upper().to_decimal(digits, Round::Up)))
+        Ok((
+            self.ends.lower().to_decimal(digits, Round::Down),
+            self.ends.upper().to_decimal(digits, Round::Up),
+        ))
     }
 
     /// Both ends exactly, as Fractions.
     fn fractions<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
-        Ok((power_of_two(py, self.0.lower())?, power_of_two(py, self.0.upper())?))
+        Ok((power_of_two(py, self.ends.lower())?, power_of_two(py, self.ends.upper())?))
     }
 
     /// Whether a number lies inside, ends included.
@@ -100,11 +151,22 @@ impl Bounds {
         // The nearest magnitudes around the value: an end lies between them only if it is one of them.
         let near = value.to_bounds();
         let is_negative = value < Rational::integer(0);
-        Ok(!is_negative && self.0.lower() <= near.lower() && near.upper() <= self.0.upper())
+        Ok(!is_negative && self.ends.lower() <= near.lower() && near.upper() <= self.ends.upper())
     }
 
-    fn __format__(&self, specification: &str) -> PyResult<String> {
-        if specification.is_empty() { Ok(self.__str__()) } else { Err(two_ends()) }
+    fn __format__(&self, py: Python<'_>, specification: &str) -> PyResult<String> {
+        /// Digits that Python rounds: more than an end has.
+        const DIGITS: u32 = 38;
+        if specification.is_empty() {
+            return Ok(self.__str__());
+        }
+        let (end, round) = match self.guarantee {
+            End::Lower => (self.ends.lower(), Round::Down),
+            End::Upper => (self.ends.upper(), Round::Up),
+        };
+        let text = end.to_decimal(DIGITS, round);
+        let arguments = (text, specification, round == Round::Up);
+        py.import("unspent._format")?.call_method1("rounded", arguments)?.extract()
     }
 
     fn __float__(&self) -> PyResult<f64> {
@@ -122,10 +184,23 @@ impl Bounds {
     fn __richcmp__(&self, other: &Bound<'_, PyAny>, op: CompareOp) -> PyResult<Py<PyAny>> {
         let py = other.py();
         match (other.cast::<Bounds>(), op) {
-            (Ok(other), CompareOp::Eq) => (self.0 == other.get().0).into_py_any(py),
-            (Ok(other), CompareOp::Ne) => (self.0 != other.get().0).into_py_any(py),
+            (Ok(other), CompareOp::Eq) => (self.ends == other.get().ends).into_py_any(py),
+            (Ok(other), CompareOp::Ne) => (self.ends != other.get().ends).into_py_any(py),
             (Err(_), CompareOp::Eq | CompareOp::Ne) => Ok(py.NotImplemented()),
-            _ => Err(two_ends()),
+            (Ok(bounds), _) => self.decided(op, &bounds.get().ends, other)?.into_py_any(py),
+            (Err(_), _) => {
+                let is_less = match other.cast::<PyFloat>() {
+                    Ok(x) if x.value().is_infinite() => Some(x.value() > 0.0),
+                    _ => None,
+                };
+                let value = if is_less.is_none() { rational("value", other)? } else { Rational::integer(0) };
+                // Bounds are of what is never negative.
+                let is_less = is_less.or((value < Rational::integer(0)).then_some(false));
+                match is_less {
+                    Some(less) => (less == matches!(op, CompareOp::Lt | CompareOp::Le)).into_py_any(py),
+                    None => self.decided(op, &value.to_bounds(), other)?.into_py_any(py),
+                }
+            }
         }
     }
 
@@ -133,31 +208,45 @@ impl Bounds {
         use std::hash::{DefaultHasher, Hash, Hasher};
         let mut hasher = DefaultHasher::new();
         let parts = |end: Magnitude| (end.parts().0.to_bits(), end.parts().1);
-        (parts(self.0.lower()), parts(self.0.upper())).hash(&mut hasher);
+        (parts(self.ends.lower()), parts(self.ends.upper())).hash(&mut hasher);
         hasher.finish()
     }
 
     fn __repr__(&self) -> String {
-        let (lower, upper) = self.0.to_decimal();
+        let (lower, upper) = self.ends.to_decimal();
         format!("Bounds(lower={lower}, upper={upper})")
     }
 
     fn __str__(&self) -> String {
-        let lower = self.0.lower().to_decimal(READABLE, Round::Down);
-        let upper = self.0.upper().to_decimal(READABLE, Round::Up);
+        let lower = self.ends.lower().to_decimal(READABLE, Round::Down);
+        let upper = self.ends.upper().to_decimal(READABLE, Round::Up);
         format!("[{}, {}]", padded(&lower), padded(&upper))
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        let ends = slf.get().0;
-        let arguments = (ends.lower().parts(), ends.upper().parts());
+        let Bounds { ends, guarantee } = *slf.get();
+        let arguments = (ends.lower().parts(), ends.upper().parts(), guarantee == End::Lower);
         Ok((slf.get_type().getattr("_restore")?, arguments.into_pyobject(slf.py())?))
     }
 
     /// What `__reduce__` took apart.
     #[staticmethod]
-    fn _restore(lower: (f64, i64), upper: (f64, i64)) -> PyResult<Bounds> {
-        restore(lower, upper).map(Bounds)
+    #[pyo3(signature = (lower, upper, at_least=false))]
+    fn _restore(lower: (f64, i64), upper: (f64, i64), at_least: bool) -> PyResult<Bounds> {
+        Ok(Bounds { ends: restore(lower, upper)?, guarantee: End::restore(at_least) })
+    }
+}
+
+impl Bounds {
+    /// Where both ends agree: the answer. Elsewhere: an error that shows what was compared.
+    fn decided(&self, op: CompareOp, with: &Ends<Magnitude>, shown: &Bound<'_, PyAny>) -> PyResult<bool> {
+        self.is(op, with).ok_or_else(|| {
+            let error = Error::stated(
+                format!("the bounds {} do not decide how the truth compares with {shown}", self.__str__()),
+                "say which end you mean, .upper or .lower",
+            );
+            exception(shown.py(), &error)
+        })
     }
 }
 
@@ -192,16 +281,21 @@ fn restore(lower: (f64, i64), upper: (f64, i64)) -> PyResult<Ends<Magnitude>> {
 ///
 /// >>> import numpy as np
 /// >>> from unspent import Composition, DiscreteGaussian
-/// >>> deltas = Composition([DiscreteGaussian(5, count=10)]).delta(np.array([1.0, 5.0, 40.0]))
+/// >>> deltas = Composition([DiscreteGaussian(sigma2=5, count=10)]).delta(np.array([1.0, 5.0, 40.0]))
 /// >>> deltas.upper.shape, deltas[2].decimal(4)
 /// ((3,), ('1.537e-169', '1.538e-169'))
 #[pyclass(frozen, sequence, module = "unspent")]
 pub struct BoundsArray {
     pub shape: Vec<usize>,
     pub ends: Vec<Ends<Magnitude>>,
+    pub guarantee: End,
 }
 
 impl BoundsArray {
+    fn one(&self, ends: Ends<Magnitude>) -> Bounds {
+        Bounds { ends, guarantee: self.guarantee }
+    }
+
     fn map<'py>(
         &self,
         py: Python<'py>,
@@ -254,7 +348,7 @@ impl BoundsArray {
             let i = key.extract::<i64>().unwrap_or(i64::MAX);
             let i = if i < 0 { i + n } else { i };
             return match self.ends.get(usize::try_from(i).unwrap_or(usize::MAX)) {
-                Some(ends) => Bounds(*ends).into_bound_py_any(py),
+                Some(ends) => self.one(*ends).into_bound_py_any(py),
                 None => Err(PyIndexError::new_err(format!("index {key} is out of bounds of {n}"))),
             };
         }
@@ -265,9 +359,9 @@ impl BoundsArray {
             let shape = found.getattr("shape")?.extract()?;
             let places: Vec<usize> = found.call_method0("ravel")?.call_method0("tolist")?.extract()?;
             let ends = places.into_iter().map(|i| self.ends[i]).collect();
-            return BoundsArray { shape, ends }.into_bound_py_any(py);
+            return BoundsArray { shape, ends, guarantee: self.guarantee }.into_bound_py_any(py);
         }
-        Bounds(self.ends[found.extract::<usize>()?]).into_bound_py_any(py)
+        self.one(self.ends[found.extract::<usize>()?]).into_bound_py_any(py)
     }
 
     fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
@@ -299,7 +393,7 @@ impl BoundsArray {
 
     fn __repr__(&self) -> String {
         const SHOWN: usize = 6;
-        let one = |ends: &Ends<Magnitude>| Bounds(*ends).__str__();
+        let one = |ends: &Ends<Magnitude>| self.one(*ends).__str__();
         let mut shown: Vec<String> = self.ends.iter().take(SHOWN).map(one).collect();
         if self.ends.len() > SHOWN {
             shown.push("...".into());
@@ -313,16 +407,19 @@ impl BoundsArray {
         let parts = |end: fn(&Ends<Magnitude>) -> Magnitude| -> (Vec<f64>, Vec<i64>) {
             this.ends.iter().map(|ends| end(ends).parts()).unzip()
         };
-        let arguments = (this.shape.clone(), parts(Ends::lower), parts(Ends::upper));
+        let at_least = this.guarantee == End::Lower;
+        let arguments = (this.shape.clone(), parts(Ends::lower), parts(Ends::upper), at_least);
         Ok((slf.get_type().getattr("_restore")?, arguments.into_pyobject(slf.py())?))
     }
 
     /// What `__reduce__` took apart.
     #[staticmethod]
+    #[pyo3(signature = (shape, lower, upper, at_least=false))]
     fn _restore(
         shape: Vec<usize>,
         lower: (Vec<f64>, Vec<i64>),
         upper: (Vec<f64>, Vec<i64>),
+        at_least: bool,
     ) -> PyResult<BoundsArray> {
         let pairs = |(mantissas, exponents): (Vec<f64>, Vec<i64>)| mantissas.into_iter().zip(exponents);
         let ends: Vec<_> =
@@ -331,6 +428,6 @@ impl BoundsArray {
         if shape.is_empty() || size != Some(ends.len()) {
             return Err(PyValueError::new_err("these are not the parts of an array of bounds"));
         }
-        Ok(BoundsArray { shape, ends })
+        Ok(BoundsArray { shape, ends, guarantee: End::restore(at_least) })
     }
 }

@@ -240,7 +240,7 @@ impl Line {
     /// The zCDP budget of what it can move.
     #[getter]
     fn rho(&self) -> Bounds {
-        Bounds(self.0.rho.bounds())
+        Bounds::at_most(self.0.rho.bounds())
     }
 
     /// Epsilon by Bun and Steinke's conversion, a float rounded up.
@@ -258,7 +258,7 @@ impl Line {
     /// The least epsilon: `.upper` is the guarantee.
     #[getter]
     fn tight(&self) -> Bounds {
-        Bounds(self.0.tight.bounds())
+        Bounds::at_most(self.0.tight.bounds())
     }
 
     /// How it was obtained.
@@ -398,13 +398,13 @@ impl CalibratedLine {
     /// The least epsilon before.
     #[getter]
     fn tight_before(&self) -> Bounds {
-        Bounds(self.0.tight_before.bounds())
+        Bounds::at_most(self.0.tight_before.bounds())
     }
 
     /// The least epsilon after: `.upper` is the guarantee.
     #[getter]
     fn tight_after(&self) -> Bounds {
-        Bounds(self.0.tight_after.bounds())
+        Bounds::at_most(self.0.tight_after.bounds())
     }
 
     fn __repr__(&self) -> String {

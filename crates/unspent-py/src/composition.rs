@@ -16,7 +16,7 @@ use unspent::{
     Target, parallel,
 };
 
-use crate::bounds::{Bounds, BoundsArray};
+use crate::bounds::{Bounds, BoundsArray, End};
 use crate::error::OrRaise;
 use crate::mechanism::{self, as_group, group};
 use crate::number::{self, Items, Numbers, fraction, rational};
@@ -35,7 +35,7 @@ const BLOCK: usize = 1 << 14;
 /// width: a ToleranceError is raised where it is not.
 ///
 /// >>> from unspent import Composition, DiscreteGaussian
-/// >>> release = Composition([DiscreteGaussian("5", count=10), DiscreteGaussian("104/7", count=20)])
+/// >>> release = Composition([DiscreteGaussian(sigma2="5", count=10), DiscreteGaussian(sigma2="104/7", count=20)])
 /// >>> print(release.epsilon(delta="1e-10"))
 /// [12.880185, 12.880186]
 /// >>> print(release.delta(epsilon=4))
@@ -89,12 +89,13 @@ impl Composition {
         asked: &Bound<'py, PyAny>,
         read: fn(Rational) -> unspent::Result<N>,
         question: fn(&unspent::Composition, &N) -> unspent::Result<Ends<Magnitude>>,
+        guarantee: End,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = asked.py();
         let (shape, items) = match number::numbers(field, asked)? {
             Numbers::One(x) => {
                 let ends = self.one(py, move |inner| question(inner, &read(x)?))?;
-                return Bounds(ends).into_bound_py_any(py);
+                return Bounds { ends, guarantee }.into_bound_py_any(py);
             }
             Numbers::Many { shape, items } => (shape, items),
         };
@@ -120,7 +121,7 @@ impl Composition {
             }
             Ok(answers)
         })?;
-        BoundsArray { shape, ends: ends.or_raise(py)? }.into_bound_py_any(py)
+        BoundsArray { shape, ends: ends.or_raise(py)?, guarantee }.into_bound_py_any(py)
     }
 }
 
@@ -197,7 +198,8 @@ impl Composition {
 
     /// From a tree of dp-accounting's events: Gaussian, discrete Gaussian, composed and self-composed ones.
     ///
-    /// Any other event is refused by name.
+    /// Any other event is refused by name, and so is one that does not say which answers a record moves; see
+    /// `unspent.events`.
     #[staticmethod]
     #[pyo3(signature = (event, *, tolerance=None))]
     fn from_dp_event(event: &Bound<'_, PyAny>, tolerance: Option<f64>) -> PyResult<Composition> {
@@ -210,43 +212,49 @@ impl Composition {
     ///
     /// `epsilon` is a number or an array of them, up to 1e12.
     fn delta<'py>(&self, epsilon: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        self.each("epsilon", epsilon, Epsilon::new, unspent::Composition::delta)
+        self.each("epsilon", epsilon, Epsilon::new, unspent::Composition::delta, End::Upper)
     }
 
     /// The least epsilon for which the release is (epsilon, delta)-differentially private: `.upper` is the guarantee.
     ///
     /// `delta` is a number strictly between 0 and 1, as small as you like ("1e-5000"), or an array of them.
     fn epsilon<'py>(&self, delta: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        self.each("delta", delta, Delta::new, epsilon)
+        self.each("delta", delta, Delta::new, epsilon, End::Upper)
     }
 
     /// The trade-off function: how often the best attacker misses at a rate `alpha` of false alarms. `.lower` is the guarantee.
     fn tradeoff<'py>(&self, alpha: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        self.each("alpha", alpha, Alpha::new, unspent::Composition::tradeoff)
+        self.each("alpha", alpha, Alpha::new, unspent::Composition::tradeoff, End::Lower)
     }
 
     /// The best attacker's power at a rate `alpha` of false alarms, 1 - tradeoff(alpha): `.upper` is the guarantee.
     ///
     /// >>> from unspent import Composition, DiscreteGaussian
-    /// >>> print(Composition([DiscreteGaussian(50)]).power("0.05"))
+    /// >>> print(Composition([DiscreteGaussian(sigma2=50)]).power("0.05"))
     /// [0.066360058, 0.066360059]
     fn power<'py>(&self, alpha: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        self.each("alpha", alpha, Alpha::new, unspent::Composition::power)
+        self.each("alpha", alpha, Alpha::new, unspent::Composition::power, End::Upper)
     }
 
     /// P[L > epsilon]: how often the privacy loss exceeds epsilon when the record is absent.
+    ///
+    /// P is the law of the answers without the record and Q with it, and L = log Q/P. Papers often name them
+    /// the other way round, and write the loss under the law it favours: that is `q_tail`, from which
+    /// delta(epsilon) = q_tail - exp(epsilon) * p_tail.
     fn p_tail<'py>(&self, epsilon: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        self.each("epsilon", epsilon, Epsilon::new, unspent::Composition::p_tail)
+        self.each("epsilon", epsilon, Epsilon::new, unspent::Composition::p_tail, End::Upper)
     }
 
     /// Q[L > epsilon]: how often the privacy loss exceeds epsilon when the record is present.
+    ///
+    /// See `p_tail` for the names.
     fn q_tail<'py>(&self, epsilon: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        self.each("epsilon", epsilon, Epsilon::new, unspent::Composition::q_tail)
+        self.each("epsilon", epsilon, Epsilon::new, unspent::Composition::q_tail, End::Upper)
     }
 
     /// The total variation distance between the releases with and without the record: delta(0).
     fn total_variation(&self, py: Python<'_>) -> PyResult<Bounds> {
-        self.one(py, unspent::Composition::total_variation).map(Bounds)
+        self.one(py, unspent::Composition::total_variation).map(Bounds::at_most)
     }
 
     /// The epsilon that a published conversion from rho states, a float rounded up: a guarantee, but a loose one.
@@ -272,9 +280,10 @@ impl Composition {
     /// How much noise could go: the smallest common factor of all sigma2 that is certified to meet (epsilon, delta).
     ///
     /// With `mechanism`, an index into `mechanisms`, the smallest sigma2 of that one, all others as they are.
+    /// No sigma2 goes below 1e-3: `at_floor` says so where that already meets the target.
     ///
     /// >>> from unspent import Composition, DiscreteGaussian
-    /// >>> least = Composition([DiscreteGaussian(5, count=10)]).calibrate(epsilon="11.07", delta="1e-11")
+    /// >>> least = Composition([DiscreteGaussian(sigma2=5, count=10)]).calibrate(epsilon="11.07", delta="1e-11")
     /// >>> float(least.smallest)
     /// 0.848680985669
     /// >>> print(least.composition.epsilon("1e-11"))
@@ -358,14 +367,40 @@ impl Composition {
         self.tolerance
     }
 
-    /// Both, released together.
-    fn __add__(&self, py: Python<'_>, other: &Composition) -> PyResult<Composition> {
-        let both = self.inner.groups().iter().chain(other.inner.groups()).cloned().collect();
-        let tolerance = match (self.tolerance, other.tolerance) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
+    /// Both, released together: another composition, or a mechanism.
+    fn __add__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let py = other.py();
+        let both = |more: &[Group]| self.inner.groups().iter().chain(more).cloned().collect();
+        let made = match (other.cast::<Composition>(), as_group(other)) {
+            (Ok(other), _) => {
+                let tolerance = match (self.tolerance, other.get().tolerance) {
+                    (Some(a), Some(b)) => Some(a.min(b)),
+                    (a, b) => a.or(b),
+                };
+                Composition::new(py, both(other.get().inner.groups()), tolerance)
+            }
+            (Err(_), Some(group)) => Composition::new(py, both(&[group]), self.tolerance),
+            (Err(_), None) => return Ok(py.NotImplemented()),
         };
-        Composition::new(py, both, tolerance)
+        made?.into_py_any(py)
+    }
+
+    fn __radd__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        self.__add__(other)
+    }
+
+    /// It, so many times.
+    fn __mul__(&self, times: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let py = times.py();
+        let repeated = self.inner.groups().iter().map(|group| mechanism::repeated(group, times));
+        match repeated.collect::<PyResult<Option<Vec<Group>>>>()? {
+            Some(groups) => Composition::new(py, groups, self.tolerance)?.into_py_any(py),
+            None => Ok(py.NotImplemented()),
+        }
+    }
+
+    fn __rmul__(&self, times: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        self.__mul__(times)
     }
 
     fn __richcmp__(&self, other: &Composition, op: CompareOp) -> Option<bool> {
@@ -446,6 +481,14 @@ impl Calibration {
         self.found.failing.as_ref().map(|x| fraction(py, x)).transpose()
     }
 
+    /// Whether `smallest` is the least noise that is accounted for (sigma2 = 1e-3), not the least that would do.
+    ///
+    /// The target then asks for next to nothing: check its units. `failing` is None.
+    #[getter]
+    fn at_floor(&self) -> bool {
+        self.found.failing.is_none()
+    }
+
     /// Whether more noise was seen to be no worse: "not scanned" (noise is not small), "scanned", or "islands" if smaller values
     /// meet the target too, with others in between that miss it.
     #[getter]
@@ -469,6 +512,7 @@ impl Calibration {
     }
 
     fn __repr__(&self) -> String {
-        format!("Calibration(smallest={})", self.found.satisfying.to_decimal_or_fraction())
+        let floor = if self.at_floor() { ", at_floor=True" } else { "" };
+        format!("Calibration(smallest={}{floor})", self.found.satisfying.to_decimal_or_fraction())
     }
 }

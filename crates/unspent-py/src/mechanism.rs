@@ -2,11 +2,16 @@
 
 use pyo3::IntoPyObjectExt;
 use pyo3::basic::CompareOp;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyBool, PyTuple};
 use unspent::composition::Group;
-use unspent::{Error, Mechanism, Rational, Rho, mechanism};
+use unspent::mechanism::Stated;
+use unspent::report::Figure;
+use unspent::{Error, Magnitude, Mechanism, Rational, Rho, mechanism};
 
+use crate::bounds::Bounds;
+use crate::composition::Composition;
 use crate::error::{OrRaise, exception};
 use crate::number::{fraction, rational, wrong_type};
 
@@ -20,16 +25,104 @@ fn whole(
     parse(&rational(field, value)?.to_decimal_or_fraction()).or_raise(value.py())
 }
 
+/// sigma2 of noise that is stated as one of three.
+pub fn stated(
+    py: Python<'_>,
+    sigma2: Option<&Bound<'_, PyAny>>,
+    sigma: Option<&Bound<'_, PyAny>>,
+    scale: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Rational> {
+    let given = [(Stated::Sigma2, sigma2), (Stated::Sigma, sigma), (Stated::Scale, scale)];
+    let given = given.into_iter().filter_map(|(stated, number)| Some((stated, number?)));
+    let (stated, number) = Stated::only(given).or_raise(py)?;
+    stated.sigma2(rational(stated.name(), number)?).or_raise(py)
+}
+
+/// Refuses a number without a name: to most libraries it would be sigma, to some sigma2.
+pub fn keywords_only(called: &str, positional: &Bound<'_, PyTuple>) -> PyResult<()> {
+    if positional.is_empty() {
+        return Ok(());
+    }
+    Err(PyTypeError::new_err(format!(
+        "{called}() takes keywords only, so that sigma is not taken for its square: \
+         write sigma2=… (the variance) or sigma=… (the standard deviation)"
+    )))
+}
+
+/// The standard deviation parameter, the square root of sigma2.
+pub fn sigma(sigma2: &Rational) -> Bounds {
+    let root = sigma2.to_f64().sqrt();
+    let exactly = Rational::from_f64("sigma", root).expect("variances are finite");
+    let ends = if &(&exactly * &exactly) == sigma2 {
+        (root, root)
+    } else {
+        // A correctly rounded root of a double that is rounded outward is off by less than one unit.
+        let around = sigma2.to_bounds().to_f64();
+        (around.lower().sqrt().next_down(), around.upper().sqrt().next_up())
+    };
+    let (lower, upper) = (Magnitude::from_f64(ends.0), Magnitude::from_f64(ends.1));
+    Bounds::at_least(Figure::Between { lower, upper }.bounds())
+}
+
+/// Refuses any L2 sensitivity of integers but 1, which is one answer moved by 1, in any dimension (N6).
+fn check_integers(sensitivity: &Bound<'_, PyAny>) -> PyResult<()> {
+    let given = rational("sensitivity", sensitivity)?;
+    let squared = (&given * &given).to_f64();
+    let whole = |x: f64| x.round().clamp(2.0, 1e15) as u64;
+    let hint = if given == Rational::integer(1) {
+        return Ok(());
+    } else if given.to_f64().fract() == 0.0 && given > Rational::integer(1) {
+        let (n, k) = (whole(given.to_f64()), whole(squared));
+        format!(
+            "one answer that moves by {n} is shift={n}; {k} that move by 1 are count={k}, and cost another epsilon"
+        )
+    } else if squared > 1.5 && (squared - squared.round()).abs() < 1e-6 * squared {
+        format!("{k} answers that move by 1 are count={k}", k = whole(squared))
+    } else {
+        "say how far one record moves each answer, shift=…, and how many answers it moves, count=…".into()
+    };
+    let allowed = "1, the only L2 sensitivity of integers that says which answers move";
+    Err(exception(sensitivity.py(), &Error::input("sensitivity", given, allowed, hint)))
+}
+
+/// How far one record moves the answer, given under one of two names.
+fn moved<'a, 'py>(
+    shift: Option<&'a Bound<'py, PyAny>>,
+    sensitivity: Option<&'a Bound<'py, PyAny>>,
+) -> PyResult<Option<&'a Bound<'py, PyAny>>> {
+    match (shift, sensitivity) {
+        (Some(_), Some(_)) => Err(PyTypeError::new_err("shift and sensitivity are given: give one of them")),
+        (shift, sensitivity) => Ok(shift.or(sensitivity)),
+    }
+}
+
 /// `count` equal answers with discrete Gaussian noise N_Z(0, sigma2), each of which one record can move by `shift`.
 ///
-/// `sigma2` is the parameter of P[X = x] ~ exp(-x**2 / (2 * sigma2)) on the integers. Numbers are exact: an int, a str like
-/// "100000/9563", a Fraction, a Decimal; a float is taken as exactly the double it is.
+/// The noise is stated as `sigma2`, the parameter of P[X = x] ~ exp(-x**2 / (2 * sigma2)) on the integers, or
+/// as `sigma` or `scale`, the square root of it; each has its name, because libraries differ in what a bare
+/// number means. Numbers are exact: an int, a str like "100000/9563", a Fraction, a Decimal; a float is taken
+/// as exactly the double it is.
 ///
 /// >>> from unspent import DiscreteGaussian
-/// >>> DiscreteGaussian("100000/9563", count=2)
+/// >>> DiscreteGaussian(sigma2="100000/9563", count=2)
 /// DiscreteGaussian(sigma2='100000/9563', count=2, shift=1)
-/// >>> DiscreteGaussian("0.1").sigma2, DiscreteGaussian(0.1).sigma2
+/// >>> DiscreteGaussian(sigma="2.5") == DiscreteGaussian(scale="2.5") == DiscreteGaussian(sigma2="6.25")
+/// True
+/// >>> DiscreteGaussian(sigma2="0.1").sigma2, DiscreteGaussian(sigma2=0.1).sigma2
 /// (Fraction(1, 10), Fraction(3602879701896397, 36028797018963968))
+///
+/// A number that was computed in floats, like math.sqrt(2), is a fraction with a denominator of 2**52: losses
+/// on so fine a lattice take longer and are known less closely. Where the fraction that is meant is known,
+/// say it: sigma2=2, or Fraction(x).limit_denominator(1000), if the noise is then drawn with that, too.
+///
+/// `sensitivity` is the L2 sensitivity of a vector of integers, by its usual name. Only that of 1 says which
+/// of them move: one, by 1. Otherwise give `shift`, how far each moves, and `count`, how many do: the L2
+/// sensitivity of `count` answers that move by 1 is the square root of `count`.
+///
+/// `n * mechanism` is n times as many, and `+` makes a Composition:
+///
+/// >>> 3 * DiscreteGaussian(sigma2=5) + 2 * DiscreteGaussian(sigma2=7)
+/// Composition([DiscreteGaussian(sigma2='5', count=3, shift=1), DiscreteGaussian(sigma2='7', count=2, shift=1)])
 #[pyclass(frozen, module = "unspent")]
 pub struct DiscreteGaussian {
     pub group: Group,
@@ -37,10 +130,11 @@ pub struct DiscreteGaussian {
 
 /// `count` equal answers with continuous Gaussian noise N(0, sigma2), each of which one record can move by `shift`.
 ///
-/// Here the shift need not be an integer; for a vector it is the L2 sensitivity.
+/// Here the shift need not be an integer; for a vector it is the L2 sensitivity, and `sensitivity` is another
+/// name for it. The noise is stated as `sigma2`, the variance, or as `sigma` or `scale`, its square root.
 ///
 /// >>> from unspent import Gaussian
-/// >>> Gaussian(4, shift="1/2").rho
+/// >>> Gaussian(sigma=2, shift="1/2").rho
 /// Fraction(1, 32)
 #[pyclass(frozen, module = "unspent")]
 pub struct Gaussian {
@@ -49,7 +143,7 @@ pub struct Gaussian {
 
 /// What both kinds have.
 macro_rules! shared {
-    ($class:ident, $name:literal, $mechanism:expr, $shift:expr) => {
+    ($class:ident, $name:literal, $mechanism:expr, $sensitivity:expr, $shift:expr) => {
         impl $class {
             fn make(
                 sigma2: Rational,
@@ -66,32 +160,25 @@ macro_rules! shared {
         #[pymethods]
         impl $class {
             #[new]
-            #[pyo3(signature = (sigma2, count=None, shift=None), text_signature = "(sigma2, count=1, shift=1)")]
+            #[pyo3(
+                signature = (*positional, sigma2=None, sigma=None, scale=None, count=None, shift=None, sensitivity=None),
+                text_signature = "(*, sigma2=None, sigma=None, scale=None, count=1, shift=1, sensitivity=None)"
+            )]
             fn new(
-                py: Python<'_>,
-                sigma2: &Bound<'_, PyAny>,
+                positional: &Bound<'_, PyTuple>,
+                sigma2: Option<&Bound<'_, PyAny>>,
+                sigma: Option<&Bound<'_, PyAny>>,
+                scale: Option<&Bound<'_, PyAny>>,
                 count: Option<&Bound<'_, PyAny>>,
                 shift: Option<&Bound<'_, PyAny>>,
+                sensitivity: Option<&Bound<'_, PyAny>>,
             ) -> PyResult<$class> {
-                $class::make(rational("sigma2", sigma2)?, count, shift, py)
-            }
-
-            /// From the standard deviation parameter, as OpenDP's `scale`: sigma2 = scale**2, exactly.
-            #[staticmethod]
-            #[pyo3(signature = (scale, count=None, shift=None), text_signature = "(scale, count=1, shift=1)")]
-            fn from_scale(
-                py: Python<'_>,
-                scale: &Bound<'_, PyAny>,
-                count: Option<&Bound<'_, PyAny>>,
-                shift: Option<&Bound<'_, PyAny>>,
-            ) -> PyResult<$class> {
-                let scale = rational("scale", scale)?;
-                if scale <= Rational::integer(0) {
-                    let hint = "the scale is the square root of sigma2";
-                    let error = Error::input("scale", scale, "a positive number", hint);
-                    return Err(exception(py, &error));
-                }
-                $class::make(&scale * &scale, count, shift, py)
+                keywords_only($name, positional)?;
+                let py = positional.py();
+                let shift = moved(shift, sensitivity)?;
+                let check: fn(&Bound<'_, PyAny>) -> PyResult<()> = $sensitivity;
+                sensitivity.map_or(Ok(()), check)?;
+                $class::make(stated(py, sigma2, sigma, scale)?, count, shift, py)
             }
 
             /// From the zCDP budget that each of them spends: sigma2 = shift**2 / (2 * rho), exactly.
@@ -115,6 +202,12 @@ macro_rules! shared {
                 fraction(py, self.group.mechanism.sigma2())
             }
 
+            /// Its square root, as Bounds: most are no fractions.
+            #[getter]
+            fn sigma(&self) -> Bounds {
+                sigma(self.group.mechanism.sigma2())
+            }
+
             /// How far one record can move the answer.
             #[getter]
             fn shift<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -132,6 +225,28 @@ macro_rules! shared {
             fn rho<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
                 let one = &self.group.mechanism.mu_squared() / &Rational::integer(2);
                 fraction(py, &(&one * &Rational::from(self.group.count)))
+            }
+
+            /// So many times as many.
+            fn __mul__(&self, times: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+                let py = times.py();
+                match repeated(&self.group, times)? {
+                    Some(group) => $class { group }.into_py_any(py),
+                    None => Ok(py.NotImplemented()),
+                }
+            }
+
+            fn __rmul__(&self, times: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+                self.__mul__(times)
+            }
+
+            /// Both, released together.
+            fn __add__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+                let py = other.py();
+                match as_group(other) {
+                    Some(other) => Composition::new(py, vec![self.group.clone(), other], None)?.into_py_any(py),
+                    None => Ok(py.NotImplemented()),
+                }
             }
 
             fn __repr__(&self) -> String {
@@ -168,7 +283,18 @@ macro_rules! shared {
                     group.count,
                     group.mechanism.shift().to_string(),
                 );
-                Ok((slf.get_type().into_any(), arguments.into_pyobject(slf.py())?))
+                Ok((slf.get_type().getattr("_restore")?, arguments.into_pyobject(slf.py())?))
+            }
+
+            /// What `__reduce__` took apart.
+            #[staticmethod]
+            fn _restore(
+                py: Python<'_>,
+                sigma2: &Bound<'_, PyAny>,
+                count: &Bound<'_, PyAny>,
+                shift: &Bound<'_, PyAny>,
+            ) -> PyResult<$class> {
+                $class::make(rational("sigma2", sigma2)?, Some(count), Some(shift), py)
             }
         }
     };
@@ -181,6 +307,7 @@ shared!(
         let shift = whole("shift", shift, mechanism::parse_shift)?;
         Ok(mechanism::DiscreteGaussian::new(sigma2, shift).or_raise(py)?.into())
     },
+    check_integers,
     |shift: Bound<'py, PyAny>| shift.getattr("numerator")
 );
 
@@ -191,8 +318,19 @@ shared!(
         let shift = shift.map_or(Ok(Rational::integer(1)), |shift| rational("shift", shift))?;
         Ok(mechanism::Gaussian::new(sigma2, shift).or_raise(py)?.into())
     },
+    |_: &Bound<'_, PyAny>| Ok(()),
     |shift: Bound<'py, PyAny>| Ok(shift)
 );
+
+/// The group, a whole number of times; `None` if that is none.
+pub fn repeated(group: &Group, times: &Bound<'_, PyAny>) -> PyResult<Option<Group>> {
+    if times.is_instance_of::<PyBool>() || !times.hasattr("__index__")? {
+        return Ok(None);
+    }
+    let count = &rational("count", times)? * &Rational::from(group.count);
+    let count = mechanism::parse_count(&count.to_string()).or_raise(times.py())?;
+    Ok(Some(Group { mechanism: group.mechanism.clone(), count }))
+}
 
 /// The group that a mechanism is; `None` if it is none.
 pub fn as_group(value: &Bound<'_, PyAny>) -> Option<Group> {

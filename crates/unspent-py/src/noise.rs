@@ -7,12 +7,12 @@ use std::thread;
 use numpy::{PyArrayDyn, PyArrayMethods};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
-use pyo3::types::{IntoPyDict, PyDict};
+use pyo3::types::{IntoPyDict, PyDict, PyTuple};
 use unspent::Error;
 use unspent::sampler::{Key, Sampler};
 
 use crate::error::{NotPrivateWarning, OrRaise, exception};
-use crate::number::rational;
+use crate::mechanism::{keywords_only, stated};
 
 /// Draws that are made between looks for a signal: a tenth of a second.
 const CHUNK: usize = 1 << 24;
@@ -21,24 +21,34 @@ const WORTH_A_THREAD: usize = 1 << 16;
 
 /// Exact discrete Gaussian noise: independent draws from N_Z(0, sigma2), an int or an int64 array of shape `size`.
 ///
-/// The law is P[X = x] ~ exp(-x**2 / (2 * sigma2)) on all integers, exactly, with no floating-point number in between; the random bits are
-/// ChaCha20's under a new key from the operating system for every call, also after a fork. With `not_private_seed` the noise can be
-/// repeated, by anyone: a NotPrivateWarning says so, and `noise.dtype.metadata["unspent.warning"]` of the array.
+/// The noise is stated as `sigma2`, the variance parameter, or as `sigma` or `scale`, its square root. The
+/// law is P[X = x] ~ exp(-x**2 / (2 * sigma2)) on all integers, exactly, with no floating-point number in
+/// between; the random bits are ChaCha20's under a new key from the operating system for every call, also
+/// after a fork. With `not_private_seed` the noise can be repeated, by anyone: a NotPrivateWarning says so,
+/// and `noise.dtype.metadata["unspent.warning"]` of the array.
 ///
 /// >>> import unspent
-/// >>> noise = unspent.sample("100000/9563", size=(1000, 3))
+/// >>> noise = unspent.sample(sigma2="100000/9563", size=(1000, 3))
 /// >>> noise.shape, noise.dtype
 /// ((1000, 3), dtype('int64'))
 #[pyfunction]
-#[pyo3(signature = (sigma2, size=None, *, threads=None, not_private_seed=None))]
+#[pyo3(
+    signature = (*positional, sigma2=None, sigma=None, scale=None, size=None, threads=None, not_private_seed=None),
+    text_signature = "(*, sigma2=None, sigma=None, scale=None, size=None, threads=None, not_private_seed=None)"
+)]
+#[allow(clippy::too_many_arguments)] // Keywords, each with its name.
 pub fn sample<'py>(
     py: Python<'py>,
-    sigma2: &Bound<'py, PyAny>,
+    positional: &Bound<'py, PyTuple>,
+    sigma2: Option<&Bound<'py, PyAny>>,
+    sigma: Option<&Bound<'py, PyAny>>,
+    scale: Option<&Bound<'py, PyAny>>,
     size: Option<&Bound<'py, PyAny>>,
     threads: Option<&Bound<'py, PyAny>>,
     not_private_seed: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let sigma2 = rational("sigma2", sigma2)?;
+    keywords_only("sample", positional)?;
+    let sigma2 = stated(py, sigma2, sigma, scale)?;
     let sampler = py.detach(|| Sampler::new(&sigma2)).or_raise(py)?;
     let threads = match threads {
         None => thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),

@@ -1,6 +1,7 @@
 """An answer is two ends; nothing turns it into one float by accident."""
 
 import math
+import operator
 import pickle
 from fractions import Fraction
 
@@ -9,7 +10,7 @@ import pytest
 
 from unspent import Bounds, BoundsArray, Composition, DiscreteGaussian, UnspentError
 
-TEN = Composition([DiscreteGaussian(5, count=10)])
+TEN = Composition([DiscreteGaussian(sigma2=5, count=10)])
 
 
 def test_ends():
@@ -46,17 +47,60 @@ def test_what_no_fraction_can_hold():
 @pytest.mark.parametrize(
     "accident",
     [float, int, bool, abs, round, math.sqrt, np.float64, math.log10]
-    + [lambda b: b + 1, lambda b: 1.0 * b, lambda b: b < 0.5, lambda b: 0.5 > b, lambda b: b / b, sum]
+    + [lambda b: b + 1, lambda b: 1.0 * b, lambda b: b < "x".upper, lambda b: b / b, sum]
     + [
         lambda b: np.array([1.0]) + b,
         lambda b: np.array([b], dtype=float),
-        lambda b: f"{b:.3f}",
-        lambda b: max(b, 0.1),
     ],
 )
 def test_accidents(accident):
     with pytest.raises(TypeError):
         accident(TEN.delta(4))
+
+
+def test_formats_round_the_guarantee_away_from_the_truth():
+    delta, tiny = TEN.delta(4), TEN.delta(1000)
+    assert [f"{delta:{form}}" for form in (".3f", ".2e", ".3g", ">9.4f", ".1%")] == (
+        ["0.006", "5.74e-3", "0.00574", "   0.0058", "0.6%"]
+    )
+    assert f"{tiny:.3f}" == "0.001" and Fraction(f"{tiny:.3e}") >= tiny.fractions()[1]
+    assert Fraction(f"{tiny:.3e}") < tiny.fractions()[1] * Fraction(1002, 1000)
+    # Of a trade-off function the lower end is the guarantee.
+    tradeoff = TEN.tradeoff("0.05")
+    for bounds in (tradeoff, TEN.tradeoff(["0.05"])[0], pickle.loads(pickle.dumps(tradeoff))):
+        assert Fraction(f"{bounds:.4f}") <= tradeoff.fractions()[0] < Fraction(f"{bounds:.4f}") + Fraction(1, 10**4)
+    power = TEN.power("0.05")
+    assert Fraction(f"{power:.4f}") >= power.fractions()[1]
+    assert pickle.loads(pickle.dumps(TEN.tradeoff(["0.05"])))[0].__format__(".4f") == f"{tradeoff:.4f}"
+    for wrong in ("f", ".3", "d", ".3d", "s", "x.3f", ".f", "10"):
+        with pytest.raises(ValueError, match="is not a format of bounds: it says the digits"):
+            format(delta, wrong)
+
+
+def test_comparisons_are_answered_where_both_ends_agree():
+    delta = TEN.delta(4)
+    lower, upper = delta.fractions()
+    assert delta < 0.5 and delta <= 0.5 and 0.5 > delta and not delta > 0.5 and not delta >= "0.5"
+    assert delta > 0 and delta > -1 and not delta < -1 and delta < math.inf and delta > -math.inf
+    assert delta <= upper and not delta > upper and delta >= lower and not delta < lower
+    assert delta < TEN.delta(3) and TEN.delta(3) >= delta and max(delta, 0.1) == 0.1
+    assert TEN.delta(1000) < "1e-9999" and TEN.delta(1000) < 5e-324 and TEN.delta(1000) > 0
+    compare = [operator.lt, operator.le, operator.gt, operator.ge]
+    for decides in compare:
+        with pytest.raises(
+            UnspentError, match=r"^the bounds \[.*\] do not decide how the truth compares with"
+        ) as caught:
+            decides(delta, (lower + upper) / 2)
+        assert ".upper or .lower" in caught.value.hint
+        with pytest.raises(UnspentError):
+            decides(delta, TEN.delta("4.0000000000001") if decides in compare[:2] else delta)
+        for no_number in (None, [1], math.nan):
+            with pytest.raises((TypeError, ValueError)):
+                decides(delta, no_number)
+    with pytest.raises(UnspentError):
+        operator.lt(delta, upper)
+    with pytest.raises(UnspentError):
+        operator.gt(delta, lower)
 
 
 @pytest.mark.parametrize(

@@ -16,20 +16,24 @@ import pytest
 import unspent
 from unspent import Composition, DiscreteGaussian, Gaussian, UnspentError
 
-TEN = Composition([DiscreteGaussian(5, count=10)])
+TEN = Composition([DiscreteGaussian(sigma2=5, count=10)])
 #: On no lattice, so that questions run on a thread of their own.
-MIXED = Composition([DiscreteGaussian(f"{5 + j}.{j}1", count=40) for j in range(9)])
+MIXED = Composition([DiscreteGaussian(sigma2=f"{5 + j}.{j}1", count=40) for j in range(9)])
 
 
 def test_order_and_grouping_do_not_matter():
-    parts = [DiscreteGaussian(5, count=3), DiscreteGaussian("104/7", count=2), Gaussian(9)]
+    parts = [DiscreteGaussian(sigma2=5, count=3), DiscreteGaussian(sigma2="104/7", count=2), Gaussian(sigma2=9)]
     whole = Composition(parts)
-    split = Composition([parts[2], DiscreteGaussian(5), parts[1], DiscreteGaussian(5, count=2)])
+    split = Composition([parts[2], DiscreteGaussian(sigma2=5), parts[1], DiscreteGaussian(sigma2=5, count=2)])
     assert whole == split == Composition(parts[:1]) + Composition(parts[1:])
     assert whole.delta([0, 1, 2.5]) == split.delta([0, 1, 2.5])
     assert whole.rho == Fraction(3, 10) + Fraction(14, 208) + Fraction(1, 18)
-    assert whole != TEN and TEN == Composition(DiscreteGaussian(5, count=10))
-    assert (TEN.method, MIXED.method, Composition([Gaussian(9)]).method) == ("lattice", "smoothing", "continuous")
+    assert whole != TEN and TEN == Composition(DiscreteGaussian(sigma2=5, count=10))
+    assert (TEN.method, MIXED.method, Composition([Gaussian(sigma2=9)]).method) == (
+        "lattice",
+        "smoothing",
+        "continuous",
+    )
 
 
 def test_known_values():
@@ -52,7 +56,7 @@ def test_one_gaussian_has_a_closed_form():
         mu = 1 / sqrt(sigma2)
         upper = 0.5 * erfc((epsilon / mu - mu / 2) / sqrt(2))
         lower = 0.5 * erfc((epsilon / mu + mu / 2) / sqrt(2))
-        found = Composition([Gaussian(sigma2)]).delta(epsilon)
+        found = Composition([Gaussian(sigma2=sigma2)]).delta(epsilon)
         assert found.upper == pytest.approx(upper - exp(epsilon) * lower, rel=1e-12)
 
 
@@ -124,24 +128,54 @@ def test_bad_lists():
     with pytest.raises(UnspentError, match="^composition: there is no mechanism in it"):
         Composition([])
     with pytest.raises(TypeError, match="^item 1: mechanisms: `5` \\(int\\) is not a mechanism"):
-        Composition([DiscreteGaussian(5), 5])
+        Composition([DiscreteGaussian(sigma2=5), 5])
     with pytest.raises(TypeError, match="^mechanisms: `5` \\(int\\) is not a mechanism"):
         Composition(5)
     with pytest.raises(TypeError):
         TEN + 1
     with pytest.raises(UnspentError, match="at most 1e18"):
-        Composition([DiscreteGaussian("0.001", count=2**63, shift=1000)])
+        Composition([DiscreteGaussian(sigma2="0.001", count=2**63, shift=1000)])
+
+
+def test_sums_and_multiples():
+    five, nine = DiscreteGaussian(sigma2=5), Gaussian(sigma2=9)
+    assert 10 * five == five * 10 == np.int64(10) * five == DiscreteGaussian(sigma2=5, count=10)
+    assert Composition(10 * five) == TEN == 2 * Composition(5 * five) == Composition(five) * 10
+    both = Composition([five, nine])
+    assert five + nine == both == Composition(five) + nine == nine + Composition(five)
+    assert (Composition(five, tolerance=1e-3) + nine).tolerance == (3 * Composition(five, tolerance=1e-3)).tolerance
+    for wrong in (0, -1, 2**63):
+        with pytest.raises(UnspentError, match="^count: "):
+            wrong * TEN
+    for wrong in (1.5, "2", None, True):
+        with pytest.raises(TypeError):
+            wrong * five
+        with pytest.raises(TypeError):
+            TEN * wrong
+    for wrong in (5, [five], "x"):
+        with pytest.raises(TypeError):
+            TEN + wrong
+        with pytest.raises(TypeError):
+            five + wrong
+
+
+def test_the_least_noise_that_is_accounted_for():
+    least = TEN.calibrate(epsilon=11, delta="1e-11")
+    assert not least.at_floor and "floor" not in repr(least)
+    nothing = TEN.calibrate(epsilon="1e9", delta="0.5")
+    assert nothing.at_floor and nothing.failing is None and repr(nothing).endswith(", at_floor=True)")
+    assert nothing.composition.mechanisms[0].sigma2 - Fraction(1, 1000) < Fraction(1, 10**12)
 
 
 def test_calibration():
     least = TEN.calibrate(epsilon="11.07", delta="1e-11")
     assert least.failing < least.smallest < Fraction(85, 100)
     assert least.composition.delta("11.07").fractions()[1] <= Fraction("1e-11")
-    failing = Composition([DiscreteGaussian(5 * least.failing, count=10)])
+    failing = Composition([DiscreteGaussian(sigma2=5 * least.failing, count=10)])
     assert failing.delta("11.07").fractions()[0] > Fraction("1e-11")
-    two = TEN + Composition([DiscreteGaussian(9)])
+    two = TEN + Composition([DiscreteGaussian(sigma2=9)])
     one = two.calibrate("11.07", "1e-11", mechanism=-1)
-    assert one.composition.mechanisms == [DiscreteGaussian(5, count=10), DiscreteGaussian(one.smallest)]
+    assert one.composition.mechanisms == [DiscreteGaussian(sigma2=5, count=10), DiscreteGaussian(sigma2=one.smallest)]
     assert one == one and one.shape in ("scanned", "not scanned") and one.islands == []
     with pytest.raises(UnspentError, match="^mechanism: `2` is not an index below 2"):
         two.calibrate("11.07", "1e-11", mechanism=2)
@@ -152,10 +186,10 @@ def test_calibration():
 @pytest.mark.parametrize(
     "thing",
     [
-        DiscreteGaussian("100000/9563", count=7, shift=2),
-        Gaussian("0.1", shift="1/3"),
+        DiscreteGaussian(sigma2="100000/9563", count=7, shift=2),
+        Gaussian(sigma2="0.1", shift="1/3"),
         TEN,
-        Composition([DiscreteGaussian(0.1)], tolerance=1e-3),
+        Composition([DiscreteGaussian(sigma2=0.1)], tolerance=1e-3),
         TEN.delta(4),
         unspent.preset("pl94-persons-us-2020"),
     ],
@@ -167,12 +201,14 @@ def test_pickles(thing):
 
 
 def test_reprs_can_be_read_back():
-    release = Composition([DiscreteGaussian("1/3", count=2), Gaussian("0.5", shift="0.25")], tolerance=1e-3)
+    release = Composition(
+        [DiscreteGaussian(sigma2="1/3", count=2), Gaussian(sigma2="0.5", shift="0.25")], tolerance=1e-3
+    )
     assert eval(repr(release)) == release
 
 
 def test_threads_share_a_composition():
-    fresh = Composition([DiscreteGaussian(f"{7 + j}.{j}3", count=30) for j in range(6)])
+    fresh = Composition([DiscreteGaussian(sigma2=f"{7 + j}.{j}3", count=30) for j in range(6)])
     grid = np.linspace(0, 4, 40)
     expected = pickle.loads(pickle.dumps(fresh)).delta(grid)
     with ThreadPoolExecutor(8) as pool:
@@ -205,23 +241,23 @@ def test_forks():
     with context.Pool(2) as pool:
         answers = pool.map(in_a_copy, range(4))
     assert all(delta == MIXED.delta(3) for delta, _ in answers)
-    drawn = [noise for _, noise in answers] + [unspent.sample(1e6, 20).tolist()]
+    drawn = [noise for _, noise in answers] + [unspent.sample(sigma2=1e6, size=20).tolist()]
     assert len({tuple(noise) for noise in drawn}) == 5
 
 
 def in_a_copy(_):
-    return MIXED.delta(3), unspent.sample(1e6, 20).tolist()
+    return MIXED.delta(3), unspent.sample(sigma2=1e6, size=20).tolist()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are otherwise there")
 @pytest.mark.parametrize(
     "work",
     [
-        "unspent.Composition([unspent.DiscreteGaussian(f'{5 + j}.{j}1', 40) for j in range(9)])"
+        "unspent.Composition([unspent.DiscreteGaussian(sigma2=f'{5 + j}.{j}1', count=40) for j in range(9)])"
         ".delta(np.tile(np.linspace(0, 5, 1000), 50_000))",
-        "[unspent.sample(1e6, 1 << 24) for _ in range(1_000_000)]",
+        "[unspent.sample(sigma2=1e6, size=1 << 24) for _ in range(1_000_000)]",
         "[unspent.preset('dhc-persons-us-2020').certificate() for _ in range(100_000)]",
-        "unspent.Composition(unspent.DiscreteGaussian(5) for _ in iter(int, 1))",
+        "unspent.Composition(unspent.DiscreteGaussian(sigma2=5) for _ in iter(int, 1))",
     ],
     ids=["array", "sample", "certificate", "generator"],
 )

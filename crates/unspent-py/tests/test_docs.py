@@ -55,9 +55,16 @@ def test_the_stub_says_what_is_there(root: Path, tmp_path: Path):
 def test_types(root: Path, tmp_path: Path):
     pytest.importorskip("mypy")
     run_quietly("mypy", "--config-file", root / "pyproject.toml", "--package", "unspent", cwd=tmp_path)
-    for wrong in ["unspent.DiscreteGaussian([5])", "float(release.delta(1))", "release.delta(1) + 1.0"]:
+    for wrong in [
+        "unspent.DiscreteGaussian(sigma2=[5])",
+        "unspent.DiscreteGaussian(5)",
+        "float(release.delta(1))",
+        "release.delta(1) + 1.0",
+    ]:
         script = tmp_path / "wrong.py"
-        script.write_text(f"import unspent\nrelease = unspent.Composition([unspent.DiscreteGaussian(5)])\n{wrong}\n")
+        script.write_text(
+            f"import unspent\nrelease = unspent.Composition([unspent.DiscreteGaussian(sigma2=5)])\n{wrong}\n"
+        )
         found = subprocess.run([sys.executable, "-m", "mypy", "--strict", script], capture_output=True, cwd=tmp_path)
         assert found.returncode == 1 and b"wrong.py:3: error" in found.stdout, (wrong, found.stdout)
 

@@ -10,6 +10,7 @@ from unspent import Composition, DiscreteGaussian, Gaussian, UnspentError
 from unspent.events import DiscreteGaussianDpEvent
 
 dp_accounting = pytest.importorskip("dp_accounting")
+attr = pytest.importorskip("attr")
 pld = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
 
 
@@ -24,9 +25,9 @@ def test_trees():
     )
     assert Composition.from_dp_event(tree) == Composition(
         [
-            Gaussian("9/4", count=3),
-            DiscreteGaussian("25/4", count=4, shift=2),
-            DiscreteGaussian("1/4", count=4),
+            Gaussian(sigma2="9/4", count=3),
+            DiscreteGaussian(sigma2="25/4", count=4, shift=2),
+            DiscreteGaussian(sigma2="1/4", count=4),
         ]
     )
 
@@ -39,8 +40,8 @@ class DpEventOfMyOwn(dp_accounting.GaussianDpEvent):
     "event, said",
     [
         (dp_accounting.LaplaceDpEvent(1.0), "^event: `LaplaceDpEvent` is not an event that is accounted for here"),
-        (dp_accounting.NonPrivateDpEvent(), "^event: `NonPrivateDpEvent` is not"),
-        (dp_accounting.ZCDpEvent(1.0), "^event: `ZCDpEvent` is not"),
+        (dp_accounting.NonPrivateDpEvent(), "^event: `NonPrivateDpEvent` is a release without any promise"),
+        (dp_accounting.ZCDpEvent(1.0), "^event: `ZCDpEvent` says what is spent and not by which noise"),
         (
             dp_accounting.ComposedDpEvent(
                 [
@@ -48,18 +49,23 @@ class DpEventOfMyOwn(dp_accounting.GaussianDpEvent):
                     dp_accounting.PoissonSampledDpEvent(0.1, dp_accounting.GaussianDpEvent(1.0)),
                 ]
             ),
-            r"^event\.events\[1\]: `PoissonSampledDpEvent` is not",
+            r"^event\.events\[1\]: `PoissonSampledDpEvent` is not accounted for at a probability of 0.1",
         ),
         (
             dp_accounting.SelfComposedDpEvent(dp_accounting.GaussianDpEvent(0.0), 2),
-            r"^event\.event: scale: `0` is not a positive number",
+            r"^event\.event: sigma: `0` is not a positive standard deviation",
         ),
         (dp_accounting.SelfComposedDpEvent(dp_accounting.GaussianDpEvent(1.0), 0), r"^event\.count: `0` is not"),
-        (dp_accounting.GaussianDpEvent(float("nan")), "^event: scale: `NaN` is not a finite number"),
-        (dp_accounting.ComposedDpEvent([]), "^composition: there is no mechanism in it"),
+        (dp_accounting.GaussianDpEvent(float("nan")), "^event: sigma: `NaN` is not a finite number"),
+        (dp_accounting.ComposedDpEvent([]), "^event: nothing is released in it"),
+        (dp_accounting.NoOpDpEvent(), "^event: nothing is released in it"),
         (5, "^event: `int` is not an event"),
         (DpEventOfMyOwn(1.0), r"^event: `.*DpEventOfMyOwn` is not an event"),
         (type("GaussianDpEvent", (), {"noise_multiplier": 1.0})(), r"^event: `.*\.GaussianDpEvent` is not an event"),
+        (
+            type("GaussianDpEvent", (), {"noise_multiplier": 1.0, "__module__": "dp_accounting.dp_event"})(),
+            "^event: `GaussianDpEvent` is not an event",
+        ),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -69,26 +75,102 @@ def test_what_is_not_understood_is_refused_by_name(event, said):
     assert caught.value.hint in str(caught.value)
 
 
+def test_what_adds_nothing():
+    gaussian = dp_accounting.GaussianDpEvent(1.0)
+    tree = dp_accounting.ComposedDpEvent(
+        [
+            dp_accounting.NoOpDpEvent(),
+            dp_accounting.PoissonSampledDpEvent(1.0, dp_accounting.SelfComposedDpEvent(gaussian, 2)),
+            dp_accounting.SelfComposedDpEvent(dp_accounting.NoOpDpEvent(), 5),
+        ]
+    )
+    assert Composition.from_dp_event(tree) == Composition([Gaussian(sigma2=1, count=2)])
+
+
+@attr.s(frozen=True, slots=True, auto_attribs=True)
+class StandIn(dp_accounting.DpEvent):
+    """As dp-accounting's, where there is one: the sensitivity is in the L2 norm, the dimension may be unknown."""
+
+    sigma: float
+    sensitivity: float = 1.0
+    dimension: "int | None" = None
+
+
+@pytest.fixture(params=["stand-in", "theirs"])
+def discrete_event(request, monkeypatch):
+    if request.param == "theirs":
+        if not hasattr(dp_accounting.dp_event, "DiscreteGaussianDpEvent"):
+            pytest.skip("dp-accounting has no DiscreteGaussianDpEvent")
+        return dp_accounting.dp_event.DiscreteGaussianDpEvent
+    monkeypatch.setattr(dp_accounting.dp_event, "DiscreteGaussianDpEvent", StandIn, raising=False)
+    return StandIn
+
+
+def test_a_sensitivity_in_the_l2_norm(discrete_event):
+    read = Composition.from_dp_event
+    for dimension in (None, 1, 4):
+        event = discrete_event(sigma=0.5, sensitivity=1.0, dimension=dimension)
+        assert read(event) == Composition([DiscreteGaussian(sigma2="1/4")])
+    one_dimension = discrete_event(sigma=0.5, sensitivity=2.0, dimension=1)
+    assert read(one_dimension) == Composition([DiscreteGaussian(sigma2="1/4", shift=2)])
+    for sensitivity, dimension, hint in [
+        (2.0, None, "shift=2; 4 that move by 1 are count=4"),
+        (2.0, 4, "shift=2; 4 that move by 1 are count=4"),
+        (3**0.5, None, "3 answers that move by 1 are count=3"),
+        (1.5, 7, "say how far"),
+    ]:
+        tree = dp_accounting.ComposedDpEvent([discrete_event(1.0, sensitivity, dimension)])
+        with pytest.raises(
+            UnspentError, match=r"^event\.events\[0\]: sensitivity: `.*` is not 1, the only L2"
+        ) as caught:
+            read(tree)
+        assert hint in caught.value.hint
+    with pytest.raises(UnspentError, match="^event: shift: `1.5` is not a whole number"):
+        read(discrete_event(1.0, 1.5, 1))
+
+
+def test_why_other_sensitivities_are_refused():
+    """Neither of two integer vectors of norm 2 is worse at every delta."""
+    four, two = Composition([DiscreteGaussian(sigma=1, count=4)]), Composition([DiscreteGaussian(sigma=1, shift=2)])
+    assert four.rho == two.rho
+    assert four.epsilon("1e-6") > two.epsilon("1e-6") and four.epsilon("1e-12") < two.epsilon("1e-12")
+
+
+def test_an_event_with_more_to_it_is_refused(monkeypatch):
+    @attr.s(frozen=True, auto_attribs=True)
+    class Later(dp_accounting.DpEvent):
+        sigma: float
+        sensitivity: float = 1.0
+        dimension: "int | None" = None
+        clipped: bool = True
+
+    monkeypatch.setattr(dp_accounting.dp_event, "DiscreteGaussianDpEvent", Later, raising=False)
+    with pytest.raises(
+        UnspentError, match="^event: `DiscreteGaussianDpEvent` has more to it than is known here: clipped"
+    ):
+        Composition.from_dp_event(Later(1.0))
+
+
 def test_deep_and_endless_trees():
     deep = dp_accounting.GaussianDpEvent(1.0)
     for _ in range(5000):
         deep = dp_accounting.ComposedDpEvent([deep])
-    assert Composition.from_dp_event(deep) == Composition([Gaussian(1)])
+    assert Composition.from_dp_event(deep) == Composition([Gaussian(sigma2=1)])
     endless = dp_accounting.ComposedDpEvent([])
     endless.events.append(endless)
     with pytest.raises(UnspentError, match="^event: there are more than 1000000 events in it"):
         Composition.from_dp_event(endless)
     counted = dp_accounting.SelfComposedDpEvent(dp_accounting.GaussianDpEvent(1.0), np.int64(3))
-    assert Composition.from_dp_event(counted) == Composition([Gaussian(1, count=3)])
+    assert Composition.from_dp_event(counted) == Composition([Gaussian(sigma2=1, count=3)])
 
 
 CASES = [
-    Composition([DiscreteGaussian(5, count=10)]),
+    Composition([DiscreteGaussian(sigma2=5, count=10)]),
     unspent.preset("paper-2022-08-25").composition(),
-    Composition([DiscreteGaussian("5000", count=1890)]),
-    Composition([Gaussian(2, count=3)]),
-    Composition([DiscreteGaussian(5, count=3)]),
-    Composition([DiscreteGaussian("0.1", count=3), DiscreteGaussian("0.37", count=2)]),
+    Composition([DiscreteGaussian(sigma2="5000", count=1890)]),
+    Composition([Gaussian(sigma2=2, count=3)]),
+    Composition([DiscreteGaussian(sigma2=5, count=3)]),
+    Composition([DiscreteGaussian(sigma2="0.1", count=3), DiscreteGaussian(sigma2="0.37", count=2)]),
 ]
 
 
@@ -112,7 +194,7 @@ def test_a_distribution_dominates(composition):
 
 
 def test_it_still_dominates_when_composed():
-    first, second = CASES[0], Composition([DiscreteGaussian("3.7", count=3)])
+    first, second = CASES[0], Composition([DiscreteGaussian(sigma2="3.7", count=3)])
     composed = first.to_pld(1e-3).compose(second.to_pld(1e-3))
     for epsilon in np.linspace(0, 12, 25):
         above = composed.get_delta_for_epsilon(epsilon)
@@ -123,7 +205,7 @@ def test_it_still_dominates_when_composed():
 
 def test_it_composes_with_their_own():
     theirs = pld.from_discrete_gaussian_mechanism(5**0.5, value_discretization_interval=1e-3)
-    ours = Composition([DiscreteGaussian(5, count=9)]).to_pld(1e-3)
+    ours = Composition([DiscreteGaussian(sigma2=5, count=9)]).to_pld(1e-3)
     assert ours.compose(theirs).get_delta_for_epsilon(5.0) == pytest.approx(CASES[0].delta(5).upper, rel=2e-3)
 
 

@@ -11,16 +11,16 @@ import unspent
 from unspent import NotPrivateWarning, UnspentError
 
 
-def seeded(*arguments, **options):
+def seeded(**options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotPrivateWarning)
-        return unspent.sample(*arguments, **options)
+        return unspent.sample(**options)
 
 
 def test_shapes():
-    assert isinstance(unspent.sample(5), int)
+    assert isinstance(unspent.sample(sigma2=5), int)
     for size, shape in [(7, (7,)), ((2, 3), (2, 3)), ([2, 3], (2, 3)), ((), ()), (0, (0,)), (np.int64(4), (4,))]:
-        noise = unspent.sample(5, size)
+        noise = unspent.sample(sigma2=5, size=size)
         assert noise.shape == shape and noise.dtype == np.int64
 
 
@@ -28,28 +28,30 @@ def test_shapes():
 def test_moments(sigma2):
     """Within six standard errors: a false alarm in 10**8 runs for each seed, and the seed is fixed."""
     n = 1_000_000
-    noise = seeded(sigma2, n, not_private_seed=7).astype(float)
-    variance = float(unspent.DiscreteGaussian(sigma2).sigma2)
+    noise = seeded(sigma2=sigma2, size=n, not_private_seed=7).astype(float)
+    variance = float(unspent.DiscreteGaussian(sigma2=sigma2).sigma2)
     assert abs(noise.mean()) < 6 * math.sqrt(variance / n)
     assert abs(noise.var() / variance - 1) < 6 * math.sqrt(2 / n)
 
 
 def test_a_seed_repeats_and_says_so():
     with pytest.warns(NotPrivateWarning, match="^NOT PRIVATE: the noise was made from the fixed seed 1, and can be"):
-        first = unspent.sample("68.49", 100_000, not_private_seed=1)
+        first = unspent.sample(sigma2="68.49", size=100_000, not_private_seed=1)
     assert first[:3].tolist() == [-1, 7, -10]
     assert first[:3].dtype.metadata["unspent.warning"].startswith("NOT PRIVATE: the noise was made from the")
-    assert first.dtype == np.int64 and unspent.sample(5, 3).dtype.metadata is None
-    assert np.array_equal(first, seeded("68.49", 100_000, not_private_seed=1, threads=1))
-    assert np.array_equal(first, seeded("68.49", 100_000, not_private_seed=1, threads=3))
-    assert not np.array_equal(first, seeded("68.49", 100_000, not_private_seed=2))
+    assert first.dtype == np.int64 and unspent.sample(sigma2=5, size=3).dtype.metadata is None
+    assert np.array_equal(first, seeded(sigma2="68.49", size=100_000, not_private_seed=1, threads=1))
+    assert np.array_equal(first, seeded(sigma2="68.49", size=100_000, not_private_seed=1, threads=3))
+    assert not np.array_equal(first, seeded(sigma2="68.49", size=100_000, not_private_seed=2))
 
 
 def test_private_noise_does_not_repeat():
-    drawn = {tuple(unspent.sample(1e6, 10).tolist()) for _ in range(50)}
+    drawn = {tuple(unspent.sample(sigma2=1e6, size=10).tolist()) for _ in range(50)}
     assert len(drawn) == 50
     found = []
-    threads = [threading.Thread(target=lambda: found.append(tuple(unspent.sample(1e6, 10)))) for _ in range(8)]
+    threads = [
+        threading.Thread(target=lambda: found.append(tuple(unspent.sample(sigma2=1e6, size=10)))) for _ in range(8)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -58,31 +60,42 @@ def test_private_noise_does_not_repeat():
 
 
 @pytest.mark.parametrize(
-    "arguments, options, said",
+    "sigma2, size, options, said",
     [
-        ((0, 5), {}, "^sigma2: `0` is not a variance"),
-        (("1e-4", 5), {}, "^sigma2: `1/10000` is not a variance between 1e-3 and 1e12"),
-        ((5, -1), {}, "^size: `-1` is not a whole number or a tuple of whole numbers"),
-        ((5, 2.5), {}, "^size: `2.5` is not"),
-        ((5, "10"), {}, "^size: `10` is not"),
-        ((5, (2, -3)), {}, r"^size: `\(2, -3\)` is not"),
-        ((5, 3), {"threads": 0}, "^threads: `0` is not a whole number between 1 and 1024"),
-        ((5, 3), {"not_private_seed": -1}, "^not_private_seed: `-1` is not a whole number between 0 and"),
-        ((5, 3), {"not_private_seed": 2**64}, "^not_private_seed:"),
+        (0, 5, {}, "^sigma2: `0` is not a variance"),
+        ("1e-4", 5, {}, "^sigma2: `1/10000` is not a variance between 1e-3 and 1e12"),
+        (5, -1, {}, "^size: `-1` is not a whole number or a tuple of whole numbers"),
+        (5, 2.5, {}, "^size: `2.5` is not"),
+        (5, "10", {}, "^size: `10` is not"),
+        (5, (2, -3), {}, r"^size: `\(2, -3\)` is not"),
+        (5, 3, {"threads": 0}, "^threads: `0` is not a whole number between 1 and 1024"),
+        (5, 3, {"not_private_seed": -1}, "^not_private_seed: `-1` is not a whole number between 0 and"),
+        (5, 3, {"not_private_seed": 2**64}, "^not_private_seed:"),
     ],
 )
-def test_nonsense(arguments, options, said):
+def test_nonsense(sigma2, size, options, said):
     with pytest.raises(UnspentError, match=said):
-        unspent.sample(*arguments, **options)
+        unspent.sample(sigma2=sigma2, size=size, **options)
 
 
 def test_more_than_there_is():
     with pytest.raises((MemoryError, ValueError)):
-        unspent.sample(5, (10**6, 10**6, 10**6))
+        unspent.sample(sigma2=5, size=(10**6, 10**6, 10**6))
 
 
 def test_wrong_types():
-    with pytest.raises(TypeError, match="^sigma2: `None`"):
-        unspent.sample(None, 5)
-    with pytest.raises(TypeError):
-        unspent.sample(5, 3, 2)
+    with pytest.raises(TypeError, match=r"^sigma2: `\[\]`"):
+        unspent.sample(sigma2=[], size=5)
+
+
+def test_the_noise_is_stated_once_and_by_name():
+    for name in ("sigma", "scale"):
+        wide = seeded(**{name: "2.5"}, size=1000, not_private_seed=1)
+        assert np.array_equal(wide, seeded(sigma2="6.25", size=1000, not_private_seed=1))
+    for positional in [(5,), (5, 3), (5, 3, 2)]:
+        with pytest.raises(TypeError, match="takes keywords only, so that sigma is not taken for its square"):
+            unspent.sample(*positional)
+    with pytest.raises(UnspentError, match="^nothing says how wide the noise is"):
+        unspent.sample(size=5)
+    with pytest.raises(UnspentError, match="^the noise is given twice, as sigma and as scale"):
+        unspent.sample(sigma=2, scale=2)

@@ -9,16 +9,18 @@ use std::sync::OnceLock;
 use serde::Serialize;
 use serde::ser::Serializer;
 
-use crate::allocation::{Allocation, Neighbours};
+use crate::allocation::{Allocation, Missing, Neighbours, Path};
 use crate::bounds::Magnitude;
 use crate::calibrate::{Calibration, Target};
-use crate::composition::{Composition, Delta, Epsilon};
+use crate::composition::{Delta, Epsilon};
 use crate::error::{Error, Result};
 use crate::exact::Rational;
 use crate::parallel;
 use crate::profile::Method;
-use crate::release::{Release, Scope};
+use crate::promise::PromiseCheck;
+use crate::release::{Cases, Release, Scope};
 use crate::report::{self, Figure};
+use crate::worst::{Route, WorstCase};
 use crate::zcdp::{Conversion, Rho};
 
 /// A release and its guarantees.
@@ -28,7 +30,7 @@ use crate::zcdp::{Conversion, Rho};
 /// let census = Release::from(Allocation::preset("pl94-persons-us-2020")?);
 /// let certificate = Certificate::new(&census, None, None)?;
 /// let total = &certificate.lines[0];
-/// assert_eq!(total.tight.at_most(6), "16.4652");
+/// assert_eq!(total.tight.at_most(6), "16.4678");
 /// assert_eq!(&total.canonne_kamath_steinke.to_decimal(6, unspent::Round::Up), "17.1436");
 /// # Ok::<(), unspent::Error>(())
 /// ```
@@ -49,6 +51,10 @@ pub struct Certificate {
     /// How the published ε was computed, if that is known.
     #[serde(serialize_with = "conversion")]
     pub published: Option<Conversion>,
+    /// Whether every ε that is stated is certified to be kept; none if none is stated.
+    pub kept: Option<bool>,
+    /// Each ε that a product states, beside what it delivers.
+    pub promises: Vec<PromiseCheck>,
     /// What each scope promises.
     pub lines: Vec<Line>,
     /// The promise that the reductions keep, if one is known.
@@ -58,10 +64,23 @@ pub struct Certificate {
     pub reductions: Vec<Reduction>,
     /// Attributes that not all products know by the same name, or that no query touches: nothing is said of them.
     pub left_out: Vec<String>,
-    /// Levels with others below that not all products have: nothing is said of places inside them.
-    pub places_left_out: Vec<String>,
+    /// Levels with others below of which nothing is said of places inside them, and why.
+    pub places_left_out: Vec<LeftOut>,
+    /// What the certificate rests on and does not check.
+    pub assumptions: Vec<String>,
+    /// Products of the same series, about the same people, that are not counted here.
+    pub missing: Vec<Missing>,
     /// Of this library.
     pub version: &'static str,
+}
+
+/// Something of which nothing is said, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// Its name.
+    pub name: String,
+    /// Why.
+    pub reason: String,
 }
 
 /// An allocation, in brief.
@@ -79,12 +98,18 @@ pub struct Product {
     pub measurements: usize,
     /// Its budget.
     pub rho: Figure,
+    /// How many paths through the geography its noise may take.
+    pub paths: usize,
+    /// How many of its records one record of the release can change.
+    pub touches: u64,
+    /// Levels whose units' totals are published exactly: the guarantee is for neighbours that keep them.
+    pub exact_totals: Vec<String>,
 }
 
 /// What one scope promises at the certificate's δ.
 #[derive(Clone, Debug, Serialize)]
 pub struct Line {
-    /// `total`, `level`, `attribute` or `within`.
+    /// `total`, `level`, `keeping`, `attribute` or `within`.
     pub scope: &'static str,
     /// The name of the level or attribute.
     pub name: Option<String>,
@@ -100,11 +125,29 @@ pub struct Line {
     /// ε by Canonne, Kamath and Steinke's conversion, rounded up.
     #[serde(serialize_with = "report::rounded_up")]
     pub canonne_kamath_steinke: Magnitude,
-    /// The least ε: the guarantee is its upper end.
+    /// The least ε over all neighbours and all paths: the guarantee is its upper end.
     pub tight: Figure,
+    /// Whether some neighbours are known to have the ε of the worst case. If not, the lower end is that of neighbours
+    /// that are known.
+    pub attained: bool,
+    /// How many compositions it is the largest of: one for each pair of paths.
+    pub cases: usize,
+    /// The same on the path that keeps all levels, if there are others: not a guarantee for all records.
+    pub main_path: Option<Figure>,
+    /// The paths of the worst case, one pair for each product; empty if there is only one path.
+    pub worst: Vec<WorstPaths>,
     /// How it was obtained.
     #[serde(serialize_with = "method")]
     pub method: Method,
+}
+
+/// The levels that the two paths of the worst case keep.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WorstPaths {
+    /// On the path whose cells the record leaves.
+    pub from: Vec<String>,
+    /// On the path whose cells it enters.
+    pub to: Vec<String>,
 }
 
 /// How much smaller the noise of a scope could be.
@@ -151,6 +194,13 @@ impl Certificate {
         Certificate::with(release, delta, conversion, false)
     }
 
+    /// The same, with another ε that is stated for the whole release.
+    pub fn promising(mut self, release: &Release, epsilon: &Epsilon) -> Result<Certificate> {
+        self.promises.push(PromiseCheck::new(release, epsilon, &self.delta)?);
+        self.kept = kept(&self.promises);
+        Ok(self)
+    }
+
     fn with(
         release: &Release,
         delta: Option<&Delta>,
@@ -174,18 +224,31 @@ impl Certificate {
                 left_out.push(name.clone());
             }
         }
-        let mut places_left_out: Vec<String> = vec![];
+        let mut places_left_out: Vec<LeftOut> = vec![];
         for allocation in release.allocations() {
             let (_, above) = allocation.levels().split_last().expect("at least one level");
             for name in above.iter().map(|level| &level.name) {
                 let known = lines.iter().any(|l| l.scope == "within" && l.name.as_ref() == Some(name));
-                if !known && !places_left_out.contains(name) {
-                    places_left_out.push(name.clone());
+                if known || places_left_out.iter().any(|left| left.name == *name) {
+                    continue;
+                }
+                if let Err(error) = release.moved(&Scope::Within(name.clone())) {
+                    places_left_out.push(LeftOut { name: name.clone(), reason: error.to_string() });
                 }
             }
         }
+        let promise = |allocation: &Allocation| {
+            let same = release.allocations().len() == 1 && allocation.delta() == Some(&delta);
+            PromiseCheck::stated(allocation, same.then(|| &lines[0].tight))
+        };
+        let promises = release.allocations().iter().map(promise).collect::<Result<Vec<_>>>()?;
+        let promises: Vec<PromiseCheck> = promises.into_iter().flatten().collect();
         Ok(Certificate {
             places_left_out,
+            kept: kept(&promises),
+            promises,
+            assumptions: assumptions(release),
+            missing: Missing::of(release),
             name: release.name(),
             products: release.allocations().iter().map(Product::new).collect::<Result<_>>()?,
             record: release.record().into(),
@@ -201,6 +264,10 @@ impl Certificate {
     }
 }
 
+fn kept(promises: &[PromiseCheck]) -> Option<bool> {
+    (!promises.is_empty()).then(|| promises.iter().all(|promise| promise.kept == Some(true)))
+}
+
 /// What every scope promises and, `against` a conversion, how much smaller the noise could be.
 pub(crate) fn assemble(
     release: &Release,
@@ -208,15 +275,26 @@ pub(crate) fn assemble(
     against: Option<&Against>,
 ) -> Result<(Vec<Line>, Vec<Reduction>)> {
     let scopes = release.scopes();
+    let mut cases = Cases::new(release);
+    let has_paths = release.allocations().iter().any(|a| a.paths().len() > 1);
+    let main = has_paths.then(|| release.on_main_paths());
     let mut parts: Vec<Part> = vec![];
     let mut part_of = vec![];
     for scope in &scopes {
-        let composition = release.composition(scope).map_err(|e| e.at(scope))?;
-        let index = parts.iter().position(|p| p.composition.is_same(&composition)).unwrap_or_else(|| {
-            let (tight, scale) = (OnceLock::new(), OnceLock::new());
-            parts.push(Part { composition, is_scaled: false, tight, scale });
-            parts.len() - 1
-        });
+        let place = |e: Error| e.at(scope);
+        let worst = cases.worst_case(scope).map_err(place)?;
+        let index = match parts.iter().position(|p| p.worst.is_same(&worst)) {
+            Some(index) => index,
+            None => {
+                let main = match &main {
+                    Some(main) => Some(main.worst_case(scope).map_err(place)?),
+                    None => None,
+                };
+                let (tight, scale, on_main) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+                parts.push(Part { worst, main, is_scaled: false, tight, scale, on_main });
+                parts.len() - 1
+            }
+        };
         parts[index].is_scaled |= against.is_some_and(|against| against.scales(scope));
         part_of.push(index);
     }
@@ -228,7 +306,13 @@ pub(crate) fn assemble(
         .collect();
     parallel::map(&questions, |(part, against)| match against {
         Some(against) => drop(part.scale.set(part.find_scale(delta, against))),
-        None => drop(part.tight.set(part.composition.epsilon(delta).map(Figure::from))),
+        None => {
+            let found = part.worst.epsilon_and_routes(delta);
+            drop(part.tight.set(found.map(|(epsilon, routes)| (Figure::from(epsilon), routes.to_vec()))));
+            if let Some(main) = &part.main {
+                drop(part.on_main.set(main.epsilon(delta).map(Figure::from)));
+            }
+        }
     });
     let (mut lines, mut reductions) = (vec![], vec![]);
     for (scope, i) in scopes.iter().zip(part_of) {
@@ -236,7 +320,7 @@ pub(crate) fn assemble(
         lines.push(Line::new(release, scope, &parts[i], delta).map_err(place)?);
         if let (true, Some(found)) = (against.is_some_and(|a| a.scales(scope)), parts[i].scale.get()) {
             let found = found.as_ref().map_err(|e| place(e.clone()))?;
-            reductions.push(Reduction::new(scope, &parts[i].composition, found));
+            reductions.push(Reduction::new(scope, release, found)?);
         }
     }
     Ok((lines, reductions))
@@ -270,29 +354,28 @@ impl Against {
     }
 }
 
-/// A composition that one scope or more come down to, and what is found out about it.
+/// The worst case that one scope or more come down to, and what is found out about it.
 struct Part {
-    composition: Composition,
+    worst: WorstCase,
+    /// The same as if no unit had been bypassed, if some may have been.
+    main: Option<WorstCase>,
     is_scaled: bool,
-    tight: OnceLock<Result<Figure>>,
+    tight: OnceLock<Result<(Figure, Vec<Route>)>>,
     scale: OnceLock<Result<(Target, Calibration)>>,
+    on_main: OnceLock<Result<Figure>>,
 }
 
 impl Part {
-    fn rho(&self) -> Figure {
-        report::rho(&self.composition)
-    }
-
     fn find_scale(&self, delta: &Delta, against: &Against) -> Result<(Target, Calibration)> {
         let epsilon = match against {
             Against::Stated(epsilon) => epsilon.clone(),
             Against::Conversion(conversion) => {
-                let rho = Rho::new(self.rho().upper())?;
+                let rho = Rho::new(self.worst.rho()?.upper())?;
                 Epsilon::new(Rational::from_f64("epsilon", rho.epsilon(*conversion, delta))?)?
             }
         };
         let target = Target { epsilon, delta: delta.clone() };
-        let found = self.composition.scale_meeting(&target)?;
+        let found = self.worst.scale_meeting(&target)?;
         Ok((target, found))
     }
 }
@@ -315,8 +398,12 @@ pub(crate) fn published(release: &Release) -> Option<Conversion> {
 
 impl Product {
     fn new(allocation: &Allocation) -> Result<Product> {
-        let rho = report::rho(&Release::from(allocation.clone()).composition(&Scope::Total)?);
+        let rho = Release::from(allocation.clone()).on_main_paths().worst_case(&Scope::Total)?.rho()?;
+        let production = allocation.production();
         Ok(Product {
+            paths: allocation.paths().len(),
+            touches: production.touches.unwrap_or(1),
+            exact_totals: production.exact_totals.clone(),
             name: allocation.name().into(),
             source: allocation.source().map(Into::into),
             levels: allocation.levels().len(),
@@ -329,9 +416,18 @@ impl Product {
 
 impl Line {
     fn new(release: &Release, scope: &Scope, part: &Part, delta: &Delta) -> Result<Line> {
-        let rho = part.rho();
+        let rho = part.worst.rho()?;
         let upper = Rho::new(rho.upper())?;
         let by = |conversion| Magnitude::from_f64(upper.epsilon(conversion, delta));
+        let (tight, routes) = part.tight.get().expect("asked of every part").clone()?;
+        let has_paths = part.worst.count() > 1;
+        let levels = |(route, allocation): (&Route, &Allocation)| {
+            let names = |path: &Path| {
+                let kept = allocation.levels().iter().enumerate().filter(|(i, _)| path.keeps(*i));
+                kept.map(|(_, level)| level.name.clone()).collect()
+            };
+            WorstPaths { from: names(&route.from), to: names(&route.to) }
+        };
         Ok(Line {
             scope: scope.kind(),
             name: scope.name().map(Into::into),
@@ -339,8 +435,12 @@ impl Line {
             moves: release.moves(scope),
             bun_steinke: by(Conversion::BunSteinke),
             canonne_kamath_steinke: by(Conversion::CanonneKamathSteinke),
-            tight: part.tight.get().expect("asked of every part").clone()?,
-            method: part.composition.method(),
+            tight,
+            attained: part.worst.is_attained(),
+            cases: part.worst.count(),
+            main_path: part.on_main.get().cloned().transpose()?,
+            worst: routes.iter().zip(release.allocations()).filter(|_| has_paths).map(levels).collect(),
+            method: part.worst.method()?,
             rho,
         })
     }
@@ -356,18 +456,47 @@ impl Line {
 }
 
 impl Reduction {
-    fn new(scope: &Scope, composition: &Composition, (target, found): &(Target, Calibration)) -> Reduction {
-        let variances = || composition.groups().iter().map(|g| g.mechanism.sigma2());
-        Reduction {
+    fn new(scope: &Scope, release: &Release, (target, found): &(Target, Calibration)) -> Result<Reduction> {
+        let variances = || release.moved(scope).map(|moved| moved.into_iter().map(|m| m.noise.sigma2()));
+        Ok(Reduction {
             scope: scope.kind(),
             name: scope.name().map(Into::into),
             epsilon: target.epsilon.value().to_bounds().upper(),
-            least_sigma2: variances().min().expect("not empty").clone(),
-            greatest_sigma2: variances().max().expect("not empty").clone(),
+            least_sigma2: variances()?.min().expect("not empty").clone(),
+            greatest_sigma2: variances()?.max().expect("not empty").clone(),
             factor: found.satisfying.clone(),
             failing: found.failing.clone(),
+        })
+    }
+}
+
+/// What every certificate rests on, and what these allocations add.
+fn assumptions(release: &Release) -> Vec<String> {
+    let mut list = vec![
+        "Each measurement is drawn once: noise that is drawn again for the same count is another measurement.".into(),
+        "The noise is exactly the discrete Gaussian, independent from cell to cell.".into(),
+        "Every record is in one unit of each level and in one cell of each query; which units there are does not depend on \
+         the records."
+            .into(),
+    ];
+    if release.allocations().iter().any(|a| !a.attributes().is_empty()) {
+        list.push("A query touches the attributes that the allocation says it touches.".into());
+    }
+    for allocation in release.allocations() {
+        if !allocation.production().exact_totals.is_empty() {
+            list.push(format!(
+                "`{}`: the totals of {} are exact; the guarantee is for neighbours that keep them.",
+                allocation.name(),
+                allocation.production().exact_totals.join(", ")
+            ));
+        }
+        for assumption in &allocation.production().assumptions {
+            if !list.contains(assumption) {
+                list.push(assumption.clone());
+            }
         }
     }
+    list
 }
 
 fn neighbours<S: Serializer>(neighbours: &Neighbours, serializer: S) -> std::result::Result<S::Ok, S::Error> {

@@ -59,7 +59,7 @@ pub struct Restated {
 pub struct Pair {
     /// How a certificate calls it.
     pub label: String,
-    /// `total`, `level`, `attribute` or `within`.
+    /// `total`, `level`, `keeping`, `attribute` or `within`.
     pub scope: &'static str,
     /// What A promises of it, and B.
     pub sides: [Option<Line>; 2],
@@ -118,7 +118,7 @@ impl Side {
 
 fn total(release: &Release, neighbours: Neighbours, delta: &Delta) -> Result<Figure> {
     let restated = release.allocations().iter().map(|a| a.restated(neighbours)).collect();
-    Ok(Release::new(restated)?.composition(&Scope::Total)?.epsilon(delta)?.into())
+    Ok(Release::new(restated)?.worst_case(&Scope::Total)?.epsilon(delta)?.into())
 }
 
 /// The scopes of both, those of A first, each with its namesake.
@@ -133,7 +133,8 @@ fn pair(a: Vec<Line>, b: Vec<Line>) -> Vec<Pair> {
     for line in rest.into_iter().flatten() {
         pairs.push(Pair { label: line.label.clone(), scope: line.scope, sides: [None, Some(line)] });
     }
-    let order = |scope: &str| ["total", "level", "attribute", "within"].iter().position(|s| *s == scope);
+    let order =
+        |scope: &str| ["total", "level", "keeping", "attribute", "within"].iter().position(|s| *s == scope);
     pairs.sort_by_key(|pair| order(pair.scope));
     pairs
 }

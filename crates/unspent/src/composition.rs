@@ -54,6 +54,20 @@ impl Composition {
     /// Equal mechanisms are merged and the order is forgotten: neither changes a single bit of
     /// any answer.
     pub fn new<M: Into<Mechanism>>(groups: impl IntoIterator<Item = (M, u64)>) -> Result<Composition> {
+        Composition::with_accountant(groups, Accountant::new)
+    }
+
+    /// In haste, and by smoothing alone: for one of many, of which few matter.
+    pub(crate) fn at_a_glance<M: Into<Mechanism>>(
+        groups: impl IntoIterator<Item = (M, u64)>,
+    ) -> Result<Composition> {
+        Composition::with_accountant(groups, Accountant::at_a_glance)
+    }
+
+    fn with_accountant<M: Into<Mechanism>>(
+        groups: impl IntoIterator<Item = (M, u64)>,
+        account: impl Fn(&[(Mechanism, u128)]) -> Accountant,
+    ) -> Result<Composition> {
         let mut list: Vec<Group> = vec![];
         for (mechanism, count) in groups {
             if !(1..=MAX_COUNT).contains(&count) {
@@ -79,7 +93,7 @@ impl Composition {
         }
         let mut merged: Vec<(Mechanism, u128)> = counts.into_iter().map(|(m, n)| (m.clone(), n)).collect();
         merged.sort();
-        let accountant = Accountant::new(&merged);
+        let accountant = account(&merged);
         if accountant.mu2() > 2.0 * MAX_RHO {
             return Err(Error::input(
                 "composition",
@@ -167,7 +181,12 @@ impl Composition {
 
     /// The least ε for which the release is (ε, δ)-differentially private.
     pub fn epsilon(&self, delta: &Delta) -> Result<Bounds<f64>> {
-        Ok(self.accountant.epsilon(delta, self.aim()))
+        Ok(self.accountant.epsilon(delta, self.aim(), None))
+    }
+
+    /// The same, found faster if `guess` is near it.
+    pub(crate) fn epsilon_near(&self, delta: &Delta, guess: Option<f64>) -> Bounds<f64> {
+        self.accountant.epsilon(delta, self.aim(), guess)
     }
 
     /// δ on a grid of ε.

@@ -3,13 +3,14 @@
 use serde::Serialize;
 
 use crate::bounds::Magnitude;
-use crate::composition::{Composition, Delta, Epsilon};
+use crate::composition::{Delta, Epsilon};
 use crate::error::Result;
 use crate::exact::Rational;
 use crate::parallel;
 use crate::release::{Release, Scope};
 use crate::report::{self, Figure, LogBounds};
 use crate::tradeoff::Alpha;
+use crate::worst::WorstCase;
 use crate::zcdp::{Conversion, Rho, Tradeoff};
 
 /// What a curve is about.
@@ -17,7 +18,7 @@ use crate::zcdp::{Conversion, Rho, Tradeoff};
 pub struct Subject {
     /// The release.
     pub name: String,
-    /// `total`, `level`, `attribute` or `within`.
+    /// `total`, `level`, `keeping`, `attribute` or `within`.
     pub scope: &'static str,
     /// The name of the level or attribute.
     pub part: Option<String>,
@@ -74,9 +75,9 @@ pub struct Point {
 impl Curve {
     /// δ at each ε.
     pub fn over_epsilon(release: &Release, scope: &Scope, grid: &[Epsilon]) -> Result<Curve> {
-        let (subject, composition, rho) = parts(release, scope)?;
+        let (subject, cases, rho) = parts(release, scope)?;
         let points = parallel::map(grid, |epsilon| {
-            let delta = composition.delta(epsilon)?;
+            let delta = cases.delta(epsilon)?;
             Ok(Point {
                 epsilon: Figure::Exact(epsilon.value().clone()),
                 delta: delta.into(),
@@ -90,10 +91,10 @@ impl Curve {
 
     /// ε at each δ.
     pub fn over_delta(release: &Release, scope: &Scope, grid: &[Delta]) -> Result<Curve> {
-        let (subject, composition, rho) = parts(release, scope)?;
+        let (subject, cases, rho) = parts(release, scope)?;
         let points = parallel::map(grid, |delta| {
             Ok(Point {
-                epsilon: composition.epsilon(delta)?.into(),
+                epsilon: cases.epsilon(delta)?.into(),
                 delta: Figure::Exact(delta.value().clone()),
                 log10_delta: delta.value().to_bounds().into(),
                 bun_steinke: Magnitude::from_f64(rho.epsilon_bun_steinke(delta)),
@@ -132,10 +133,11 @@ pub struct TradeoffPoint {
 impl TradeoffCurve {
     /// f(α) at each α.
     pub fn new(release: &Release, scope: &Scope, grid: &[Alpha]) -> Result<TradeoffCurve> {
-        let (subject, composition, rho) = parts(release, scope)?;
-        let refined = !composition.is_hasty();
+        let (subject, cases, rho) = parts(release, scope)?;
+        let refined = !cases.is_hasty();
         let [cks, bun_steinke] = Conversion::ALL.map(|conversion| Tradeoff::new(&rho, conversion, refined));
-        let sketch = composition.is_hasty().then(|| Tradeoff::sketch(&composition)).transpose()?;
+        let only = cases.only()?.filter(|only| only.is_hasty());
+        let sketch = only.map(Tradeoff::sketch).transpose()?;
         let points = parallel::map(grid, |alpha| {
             Ok(TradeoffPoint {
                 alpha: alpha.value().clone(),
@@ -145,7 +147,7 @@ impl TradeoffCurve {
                         lower: sketch.at(alpha),
                         upper: (&Rational::integer(1) - alpha.value()).to_bounds().upper(),
                     },
-                    None => composition.tradeoff(alpha)?.into(),
+                    None => cases.tradeoff(alpha)?.into(),
                 },
                 bun_steinke: bun_steinke.at(alpha),
                 canonne_kamath_steinke: cks.at(alpha),
@@ -156,11 +158,11 @@ impl TradeoffCurve {
 }
 
 /// What is asked about, its mechanisms, and a ρ that is not below theirs.
-fn parts(release: &Release, scope: &Scope) -> Result<(Subject, Composition, Rho)> {
-    let composition = release.composition(scope)?;
-    let rho = report::rho(&composition);
+fn parts(release: &Release, scope: &Scope) -> Result<(Subject, WorstCase, Rho)> {
+    let cases = release.worst_case(scope)?;
+    let rho = cases.rho()?;
     let upper = Rho::new(rho.upper())?;
-    Ok((Subject::new(release, scope, rho), composition, upper))
+    Ok((Subject::new(release, scope, rho), cases, upper))
 }
 
 #[cfg(test)]

@@ -27,6 +27,7 @@ pub mod mechanism;
 pub mod parallel;
 pub mod population;
 mod profile;
+pub mod promise;
 pub mod reading;
 pub mod release;
 pub mod report;
@@ -35,6 +36,7 @@ pub mod sampler;
 pub mod tradeoff;
 mod transform;
 pub mod utility;
+pub mod worst;
 pub mod zcdp;
 
 /// The mathematics: numbered lemmas with their proofs, cited where the code relies on them.
@@ -73,8 +75,10 @@ pub use error::{Error, Excerpt, Result};
 pub use exact::Rational;
 pub use mechanism::{DiscreteGaussian, Gaussian, Mechanism};
 pub use profile::Method;
+pub use promise::PromiseCheck;
 pub use release::{Release, Scope};
 pub use tradeoff::{Alpha, Knot};
+pub use worst::WorstCase;
 pub use zcdp::{Conversion, Rho};
 
 /// The README's code, compiled and run.

@@ -1,6 +1,7 @@
 //! What one noisy answer is: exact, and checked by name.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
 use crate::error::{Error, Result};
 use crate::exact::Rational;
@@ -12,8 +13,95 @@ pub const MAX_COUNT: u64 = 1 << 63;
 const MAX_SHIFT: u64 = 1_000_000;
 
 pub(crate) fn check_sigma2(sigma2: Rational) -> Result<Rational> {
-    let range = Rational::power_of_ten(-3)..=Rational::power_of_ten(12);
-    sigma2.within("sigma2", &range, "a variance between 1e-3 and 1e12")
+    sigma2.within("sigma2", &variances(), "a variance between 1e-3 and 1e12")
+}
+
+fn variances() -> RangeInclusive<Rational> {
+    Rational::power_of_ten(-3)..=Rational::power_of_ten(12)
+}
+
+/// Under which name the width of noise is stated: as a standard deviation, or as its square.
+///
+/// These names mean the same in commands, files, tables and Python. Noise of σ = 5 has σ² = 25: whoever takes
+/// one for the other has a fifth of the variance, or five times it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stated {
+    /// `sigma2`, the parameter σ² (the variance).
+    Sigma2,
+    /// `sigma`, the parameter σ (the standard deviation).
+    Sigma,
+    /// `scale`, σ again, as other libraries call it.
+    Scale,
+}
+
+impl Stated {
+    /// All of them.
+    pub const ALL: [Stated; 3] = [Stated::Sigma2, Stated::Sigma, Stated::Scale];
+
+    /// What each name means; part of every hint that offers one of them.
+    pub const MEANING: &str =
+        "sigma and scale are the standard deviation, sigma2 is its square, the variance";
+
+    /// How it is written.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Stated::Sigma2 => "sigma2",
+            Stated::Sigma => "sigma",
+            Stated::Scale => "scale",
+        }
+    }
+
+    /// The one that is written so.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Stated> {
+        Stated::ALL.into_iter().find(|stated| stated.name() == name)
+    }
+
+    /// The only one that was given, of any number of places to give one.
+    pub fn only<T>(given: impl IntoIterator<Item = (Stated, T)>) -> Result<(Stated, T)> {
+        let mut given = given.into_iter();
+        let hint = || format!("give one of sigma2, sigma and scale: {}", Stated::MEANING);
+        let Some(first) = given.next() else {
+            return Err(Error::stated("nothing says how wide the noise is", hint()));
+        };
+        match given.next() {
+            None => Ok(first),
+            Some((second, _)) if second == first.0 => {
+                Err(Error::stated(format!("{} is given twice", second.name()), hint()))
+            }
+            Some((second, _)) => {
+                let (first, second) = (first.0.name(), second.name());
+                Err(Error::stated(format!("the noise is given twice, as {first} and as {second}"), hint()))
+            }
+        }
+    }
+
+    /// σ², exactly, of noise that is stated as this number.
+    ///
+    /// ```
+    /// # use unspent::mechanism::Stated;
+    /// assert_eq!(Stated::Sigma.sigma2("2.5".parse()?)?, "6.25".parse()?);
+    /// assert_eq!(Stated::Sigma2.sigma2("2.5".parse()?)?, "2.5".parse()?);
+    /// assert!(Stated::Scale.sigma2("-2.5".parse()?).is_err());
+    /// # Ok::<(), unspent::Error>(())
+    /// ```
+    pub fn sigma2(self, value: Rational) -> Result<Rational> {
+        if self == Stated::Sigma2 {
+            return check_sigma2(value);
+        }
+        let squared = &value * &value;
+        if value.is_positive() && variances().contains(&squared) {
+            return Ok(squared);
+        }
+        let allowed = "a positive standard deviation whose square is between 1e-3 and 1e12";
+        Err(Error::input(self.name(), value, allowed, Stated::MEANING))
+    }
+
+    /// Reads it from text.
+    pub fn parse(self, text: &str) -> Result<Rational> {
+        self.sigma2(Rational::parse(self.name(), text)?).map_err(|e| e.quoting(text))
+    }
 }
 
 /// Discrete Gaussian noise N_ℤ(0, σ²) on an integer answer that one record can move by `shift`.
@@ -46,8 +134,7 @@ impl DiscreteGaussian {
     /// # Ok::<(), unspent::Error>(())
     /// ```
     pub fn parse(sigma2: &str, shift: &str) -> Result<DiscreteGaussian> {
-        let variance = check_sigma2(Rational::parse("sigma2", sigma2)?).map_err(|e| e.quoting(sigma2))?;
-        DiscreteGaussian::new(variance, parse_shift(shift)?)
+        DiscreteGaussian::new(Stated::Sigma2.parse(sigma2)?, parse_shift(shift)?)
     }
 
     /// σ².

@@ -7,11 +7,11 @@
 
 use serde::Serialize;
 
-use crate::composition::Composition;
 use crate::error::{Error, Result};
 use crate::exact::Rational;
 use crate::report::{self, Figure};
 use crate::tradeoff::Alpha;
+use crate::worst::WorstCase;
 
 /// What one attack reaches.
 #[derive(Clone, Debug, Serialize)]
@@ -27,13 +27,13 @@ pub struct Attack {
 
 impl Attack {
     /// The best attack with false alarms at the rate α, by someone who believed the secret with probability `prior`.
-    pub fn best(composition: &Composition, alpha: &Alpha, prior: &Rational) -> Result<Attack> {
+    pub fn best(cases: &WorstCase, alpha: &Alpha, prior: &Rational) -> Result<Attack> {
         let one = Rational::integer(1);
         if !(prior.is_positive() && *prior < one) {
             let hint = "what is believed before is a probability, like 1/1000";
             return Err(Error::input("prior", prior, "a number strictly between 0 and 1", hint));
         }
-        let power = composition.power(alpha)?;
+        let power = cases.power(alpha)?;
         let wrong = &(&one - prior) * alpha.value();
         let believed = |beta: Rational, round_up: bool| {
             let right = prior * &beta;
@@ -58,7 +58,7 @@ mod tests {
 
     fn believed(sigma2: &str, alpha: &str, prior: &str) -> crate::Result<(f64, f64)> {
         let composition = Composition::new([(DiscreteGaussian::parse(sigma2, "1")?, 1)])?;
-        let attack = Attack::best(&composition, &Alpha::parse(alpha)?, &prior.parse::<Rational>()?)?;
+        let attack = Attack::best(&composition.into(), &Alpha::parse(alpha)?, &prior.parse::<Rational>()?)?;
         let ends = attack.posterior.bounds().to_f64();
         Ok((ends.lower(), ends.upper()))
     }
@@ -80,7 +80,7 @@ mod tests {
         let composition =
             Composition::new([(DiscreteGaussian::parse("0.37", "1").unwrap(), 3)]).unwrap().in_haste();
         let (alpha, prior) = (Alpha::parse("0.05").unwrap(), "1/1000".parse::<Rational>().unwrap());
-        let attack = Attack::best(&composition, &alpha, &prior).unwrap();
+        let attack = Attack::best(&WorstCase::from(composition), &alpha, &prior).unwrap();
         let believed = |power: Rational| {
             let right = &prior * &power;
             &right / &(&right + &(&(&Rational::integer(1) - &prior) * alpha.value()))

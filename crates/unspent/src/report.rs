@@ -64,6 +64,15 @@ impl Figure {
         }
     }
 
+    /// Its lower end, exactly.
+    #[must_use]
+    pub fn lower(&self) -> Rational {
+        match self {
+            Figure::Exact(x) => x.clone(),
+            Figure::Between { lower, .. } => lower.to_rational(),
+        }
+    }
+
     /// Its upper end, exactly.
     #[must_use]
     pub fn upper(&self) -> Rational {

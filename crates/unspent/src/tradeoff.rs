@@ -88,20 +88,24 @@ impl Value {
     }
 }
 
+/// Bounds of f(α), and of 1 − f(α).
+pub(crate) type Misses = Bounds<Magnitude>;
+pub(crate) type Power = Bounds<Magnitude>;
+
 impl Composition {
     /// The trade-off function at α. Its **lower** bound is the guarantee.
     pub fn tradeoff(&self, alpha: &Alpha) -> Result<Bounds<Magnitude>> {
         // Guessing at random never misses more often than 1 − α.
         let rest = &Rational::integer(1) - &alpha.0;
         let trivial = Bounds::new(Magnitude::ZERO, rest.to_magnitude_bounds().1);
-        Ok(self.best_attack(alpha).f.intersect(&trivial))
+        Ok(self.best_attack(alpha).0.f.intersect(&trivial))
     }
 
     /// The best attacker's power at the false-alarm rate α: 1 − f(α). Its **upper** bound is the
     /// guarantee.
     pub fn power(&self, alpha: &Alpha) -> Result<Bounds<Magnitude>> {
         let trivial = Bounds::new(alpha.0.to_magnitude_bounds().0, Magnitude::ONE);
-        Ok(self.best_attack(alpha).power.intersect(&trivial))
+        Ok(self.best_attack(alpha).0.power.intersect(&trivial))
     }
 
     /// All knots with a threshold between `from` and `to`.
@@ -211,11 +215,25 @@ impl Composition {
         Value { f, power: f.complement() }
     }
 
-    fn best_attack(&self, alpha: &Alpha) -> Value {
+    /// f(α) and 1 − f(α), and the ε of about the best test.
+    pub(crate) fn best_test(&self, alpha: &Alpha) -> (Misses, Power, f64) {
+        let (found, epsilon) = self.best_attack(alpha);
+        (found.f, found.power, epsilon)
+    }
+
+    /// What the ε of some test proves of f(α), which is at least `H` at any real ε (F1): the lower end of the first,
+    /// and of 1 − f(α), the upper end of the second.
+    pub(crate) fn proved_at(&self, alpha: &Alpha, epsilon: f64) -> (Misses, Power) {
+        let epsilon = Rational::from_f64("", epsilon).expect("finite");
+        let found = self.value_at(&alpha.0, &epsilon, self.aim());
+        (found.f, found.power)
+    }
+
+    fn best_attack(&self, alpha: &Alpha) -> (Value, f64) {
         let alpha = &alpha.0;
         let exactly = |f: Magnitude| {
             let f = Bounds::new(f, f);
-            Value { f, power: f.complement() }
+            (Value { f, power: f.complement() }, 0.0)
         };
         if alpha.is_zero() {
             // The noise is unbounded, so no test without false alarms ever raises an alarm.
@@ -238,7 +256,7 @@ impl Composition {
         let reach = 3.0 * mu + 1e-3 * guess.abs();
         // Where to look need not be known well.
         let best = golden(|e| cost(&within(e, STEERING)), guess - reach, guess + reach, 30);
-        self.at_losses(alpha, best, by_power).unwrap_or_else(|| {
+        let found = self.at_losses(alpha, best, by_power).unwrap_or_else(|| {
             // Finer and finer steps, until the curvature no longer shows through the width of δ.
             let middle = at(best);
             let mut found = middle;
@@ -253,7 +271,8 @@ impl Composition {
                 known = true;
             }
             if known { found } else { loose(&middle) }
-        })
+        });
+        (found, best)
     }
 
     /// On a lattice `max H` is attained at a loss: the best one near ε and its rivals, that is
@@ -290,7 +309,7 @@ impl Composition {
     }
 
     /// Where `P[L > ε]` = α for continuous noise of the same μ.
-    fn gaussian_threshold(&self, alpha: &Rational) -> f64 {
+    pub(crate) fn gaussian_threshold(&self, alpha: &Rational) -> f64 {
         let mu = self.accountant().mu2().sqrt();
         let log = |x: &Rational| x.to_magnitude_bounds().0.ln(Round::Down);
         let half = Rational::parse("", "1/2").expect("a half");

@@ -121,7 +121,7 @@ fn accountings<T>(series: fn(&'static str, Role, T) -> Series, data: [T; 3]) -> 
 
 /// A little beyond the Bureau's ε at a δ.
 fn beyond(release: &Release, scope: &Scope, delta: &str) -> Result<Rational> {
-    let rho = Rho::new(release.composition(scope)?.rho())?;
+    let rho = Rho::new(release.worst_case(scope)?.rho()?.upper())?;
     let epsilon = rho.epsilon(Conversion::BunSteinke, &Delta::parse(delta)?);
     Ok(number(&Magnitude::from_f64(1.02 * epsilon).to_decimal(2, Round::Up)))
 }
@@ -245,7 +245,7 @@ fn overall(study: &Study) -> Result<StudyFigure> {
     let to = number("25");
     let [tight, cks, bun_steinke] = lines(&study.release, &Scope::Total, &to)?;
     let [reduced, _, _] = lines(&study.overall, &Scope::Total, &to)?;
-    let total = study.release.composition(&Scope::Total)?;
+    let total = study.release.main_path(&Scope::Total)?;
     let one_term = grid::linear(&Rational::from(0), &to, POINTS)
         .into_iter()
         .map(|epsilon| {
@@ -382,7 +382,7 @@ fn zoomed_tradeoff(study: &Study) -> Result<StudyFigure> {
         .collect::<Result<_>>()?;
     // Near the end misses are all but certain: what is left of 1 is what can be seen, and is an upper bound.
     let power = |release: &Release| {
-        let composition = release.composition(&scope)?;
+        let composition = release.main_path(&scope)?;
         rates
             .iter()
             .map(|alpha| {

@@ -121,7 +121,7 @@ impl Study {
             data: Data::new(files, [&release, &by_level], progress)?,
             overall_reductions: (
                 1.0 - overall.rows[0].factor.as_ref().expect("one factor").to_f64(),
-                1.0 - one_term_scale(&release.composition(&Scope::Total)?, &epsilon, &delta)?.to_f64(),
+                1.0 - one_term_scale(&release.main_path(&Scope::Total)?, &epsilon, &delta)?.to_f64(),
             ),
             release,
             by_level,
@@ -140,7 +140,7 @@ impl Study {
 
     /// What one level is made of.
     pub fn level(release: &Release, name: &str) -> Result<Composition> {
-        release.composition(&Scope::Level(name.into()))
+        release.main_path(&Scope::Level(name.into()))
     }
 
     /// σ² of a level: all its queries have the same.
@@ -372,7 +372,7 @@ impl Study {
     /// All eighty queries.
     fn whole(&mut self) -> Result<()> {
         let (epsilon, delta) = published::OVERALL;
-        let total = self.release.composition(&Scope::Total)?;
+        let total = self.release.main_path(&Scope::Total)?;
         let delta_exact = Delta::parse(delta)?;
         let rho = Rho::new(total.rho())?;
         let configured = Rho::parse("235225/64516")?;

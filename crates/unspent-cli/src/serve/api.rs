@@ -409,9 +409,9 @@ const RATES: [&str; 2] = ["0.01", "0.05"];
 
 fn reading(question: &ReadingQuestion) -> Result<Reply> {
     let release = Release::from(question.draft.allocation()?).in_haste();
-    let composition = release.composition(&question.scope.scope()?)?;
+    let cases = release.worst_case(&question.scope.scope()?)?;
     let prior = Rational::parse("prior", &question.prior)?;
-    let attacks = RATES.iter().map(|rate| Attack::best(&composition, &Alpha::parse(rate)?, &prior));
+    let attacks = RATES.iter().map(|rate| Attack::best(&cases, &Alpha::parse(rate)?, &prior));
     Ok(Reply::json(&Reading {
         prior: prior.to_decimal_or_fraction(),
         record: release.record().into(),
@@ -477,11 +477,7 @@ fn export(question: ExportQuestion) -> Result<Reply> {
     let ExportQuestion { format, draft, figure, scope, start } = question;
     Ok(match format {
         Format::Toml => {
-            let mut allocation = draft.allocation()?;
-            if !allocation.keeps_its_promise()? {
-                // What is stated must be so.
-                allocation = Draft { epsilon: None, ..draft }.allocation()?;
-            }
+            let allocation = draft.allocation()?;
             Reply::new("application/toml; charset=utf-8", allocation.to_file()?)
         }
         Format::Csv => {

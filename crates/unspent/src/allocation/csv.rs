@@ -1,6 +1,7 @@
 //! A plain table of budgets: one line a measurement, with columns `level`, `query` and `rho`.
 //!
-//! `sigma2` may stand instead of `rho`; `shift` and `attributes` (names separated by `;`) may be added.
+//! `sigma2` (the variance), `sigma` or `scale` (the standard deviation) may stand instead of `rho`; `shift`
+//! and `attributes` (names separated by `;`) may be added.
 //! A table does not say how its levels nest, so that nothing is said of places.
 
 use std::collections::{HashMap, HashSet};
@@ -8,14 +9,15 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::{
-    Allocation, Level, Measurement, Neighbours, Query, check_length, check_text, noise, spelled_alike, spent,
+    Allocation, Form, Level, Measurement, Neighbours, Production, Query, check_length, check_text, noise,
+    spelled_alike, spent, stated_noise,
 };
 use crate::error::{Error, Result, did_you_mean};
 use crate::exact::Rational;
-use crate::mechanism::{DiscreteGaussian, parse_shift};
+use crate::mechanism::{Stated, parse_shift};
 use crate::zcdp::Rho;
 
-const COLUMNS: &[&str] = &["level", "query", "rho", "sigma2", "shift", "attributes"];
+const COLUMNS: &[&str] = &["level", "query", "rho", "sigma2", "sigma", "scale", "shift", "attributes"];
 const FORMAT_HINT: &str = "the first line names the columns, like level,query,rho";
 
 impl Allocation {
@@ -52,8 +54,9 @@ impl Allocation {
                 ));
             }
         }
-        if columns.contains_key("rho") == columns.contains_key("sigma2") {
-            let cause = "one of the columns rho and sigma2 must be there, and not both";
+        let budgets = Stated::ALL.iter().map(|stated| stated.name()).chain(["rho"]);
+        if budgets.filter(|column| columns.contains_key(column)).count() != 1 {
+            let cause = "one of the columns rho, sigma2, sigma and scale must be there, and only one";
             return Err(at(&line(&head), Error::stated(cause, FORMAT_HINT)));
         }
         let mut table = Table::default();
@@ -83,7 +86,9 @@ impl Allocation {
             attributes: table.attributes,
             queries: table.queries,
             levels: table.levels,
+            form: if columns.contains_key("rho") { Form::Rho } else { Form::Sigma2 },
             table: None,
+            production: Production::default(),
         })
     }
 }
@@ -142,7 +147,8 @@ impl Table {
             ));
         }
         let shift = self.queries[query_at].shift;
-        let (rho, noise) = match (field("rho"), field("sigma2")) {
+        let stated = Stated::ALL.into_iter().find_map(|stated| Some((stated, field(stated.name())?)));
+        let (rho, noise) = match (field("rho"), stated) {
             (Some(field), _) => {
                 let located = |e: Error| (field.span.clone(), e);
                 check_length("rho", &field.text).map_err(located)?;
@@ -150,11 +156,11 @@ impl Table {
                 let noise = noise(&rho, shift, neighbours).map_err(located)?;
                 (rho, noise)
             }
-            (None, Some(field)) => {
+            (None, Some((stated, field))) => {
                 let located = |e: Error| (field.span.clone(), e.quoting(&field.text));
-                check_length("sigma2", &field.text).map_err(located)?;
-                let sigma2 = Rational::parse("sigma2", &field.text).map_err(located)?;
-                let noise = DiscreteGaussian::new(sigma2, shift).map_err(located)?;
+                check_length(stated.name(), &field.text).map_err(located)?;
+                let number = Rational::parse(stated.name(), &field.text).map_err(located)?;
+                let noise = stated_noise(stated, number, shift).map_err(located)?;
                 (spent(&noise, neighbours), noise)
             }
             (None, None) => unreachable!("one of the two is required"),

@@ -8,7 +8,8 @@ use std::collections::{HashMap, HashSet};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Allocation, Level, Measurement, Neighbours, Query, Schema, check_length, check_text, noise, spelled_alike,
+    Allocation, Bypass, Form, Level, Measurement, Neighbours, Production, Query, Schema, check_length,
+    check_text, noise, spelled_alike,
 };
 use crate::composition::{Delta, Epsilon};
 use crate::error::{Error, Result};
@@ -51,6 +52,33 @@ pub struct Draft {
     pub levels: Vec<DraftLevel>,
     /// How a table of counts is read, as the `[table]` of a file.
     pub table: Option<String>,
+    /// What is known of the system that used it.
+    #[serde(default)]
+    pub production: DraftProduction,
+}
+
+/// What is known of the system that used an allocation.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DraftProduction {
+    /// The levels that every path keeps, where it is not known which paths occurred.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keep: Option<Vec<String>>,
+    /// The paths that occurred, each by the levels it keeps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paths: Option<Vec<Vec<String>>>,
+    /// Levels whose units' totals are published exactly.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exact_totals: Vec<String>,
+    /// How many records of this product one record of the release can change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub touches: Option<u64>,
+    /// What the product belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub series: Option<String>,
+    /// What has to be assumed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub assumptions: Vec<String>,
 }
 
 /// A query.
@@ -122,7 +150,58 @@ impl From<&Allocation> for Draft {
                 table.write(&mut text);
                 text
             }),
+            production: DraftProduction::from(&allocation.production),
         }
+    }
+}
+
+impl From<&Production> for DraftProduction {
+    fn from(production: &Production) -> DraftProduction {
+        let (keep, paths) = match &production.bypass {
+            None => (None, None),
+            Some(Bypass::Keep(keep)) => (Some(keep.clone()), None),
+            Some(Bypass::Paths(paths)) => (None, Some(paths.clone())),
+        };
+        DraftProduction {
+            keep,
+            paths,
+            exact_totals: production.exact_totals.clone(),
+            touches: production.touches,
+            series: production.series.clone(),
+            assumptions: production.assumptions.clone(),
+        }
+    }
+}
+
+impl DraftProduction {
+    /// The same for an allocation that has only these levels: one without a share is not measured, and nothing is known of
+    /// it that matters.
+    fn production(&self, levels: &[Level]) -> Result<Production> {
+        let texts = self.series.iter().chain(&self.assumptions);
+        texts.into_iter().try_for_each(|text| check_text("production", text))?;
+        let there = |names: &[String]| -> Vec<String> {
+            names.iter().filter(|name| levels.iter().any(|level| level.name == **name)).cloned().collect()
+        };
+        let bypass = match (&self.keep, &self.paths) {
+            (None, None) => None,
+            (Some(keep), None) => Some(Bypass::Keep(there(keep))),
+            (None, Some(paths)) => {
+                let mut lists: Vec<Vec<String>> = vec![];
+                for list in paths.iter().map(|path| there(path)) {
+                    if !lists.contains(&list) {
+                        lists.push(list);
+                    }
+                }
+                Some(Bypass::Paths(lists))
+            }
+            (Some(_), Some(_)) => {
+                let hint = "give the levels that every path keeps, or the paths";
+                return Err(Error::stated("production: both keep and paths are there", hint));
+            }
+        };
+        let exact_totals = there(&self.exact_totals);
+        let (touches, series) = (self.touches, self.series.clone());
+        Ok(Production { bypass, exact_totals, touches, series, assumptions: self.assumptions.clone() })
     }
 }
 
@@ -209,7 +288,8 @@ impl Draft {
                 "give delta, and leave conversion out",
             ));
         }
-        Ok(Allocation {
+        let production = self.production.production(&levels)?;
+        let allocation = Allocation {
             name: self.name.clone(),
             source: self.source.clone(),
             record: self.record.clone(),
@@ -221,8 +301,11 @@ impl Draft {
             attributes,
             queries,
             levels,
+            form: Form::Shares,
             table: self.table.as_deref().map(|text| Schema::parse("table", text)).transpose()?,
-        })
+            production: Production::default(),
+        };
+        allocation.used_by(production)
     }
 
     /// The same levels and queries, in the same order, with the budget of another allocation; none where that has none.

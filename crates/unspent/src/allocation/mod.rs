@@ -16,23 +16,30 @@ mod csv;
 mod draft;
 mod file;
 mod preset;
+mod production;
 mod reader;
 mod schema;
+mod series;
 mod toml;
 mod write;
 
 use std::collections::HashMap;
 use std::fmt;
 
-pub use draft::{Draft, DraftLevel, DraftQuery, DraftShare};
+pub use draft::{Draft, DraftLevel, DraftProduction, DraftQuery, DraftShare};
 pub use preset::Preset;
+pub(crate) use production::Segment;
+pub use production::{Bypass, Path, Production, parse_touches};
 pub use schema::{Attribute, Cell, Code, Schema, UnitLevel};
+pub use series::Missing;
 
 use crate::bounds::Round;
+use crate::calibrate::Target;
 use crate::composition::{Delta, Epsilon};
 use crate::error::{Error, Result};
 use crate::exact::Rational;
-use crate::mechanism::DiscreteGaussian;
+use crate::mechanism::{DiscreteGaussian, Stated};
+use crate::release::{Release, Scope};
 use crate::zcdp::Conversion;
 
 /// What two neighbouring data sets differ in. There is no default: figures for one are not figures
@@ -100,6 +107,19 @@ pub struct Measurement {
     pub noise: DiscreteGaussian,
 }
 
+/// How an author writes budgets: what is made of a file is written the same way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// A total ρ, shares of it by level, and shares by query.
+    Shares,
+    /// A ρ for each level, and shares by query.
+    LevelRho,
+    /// A ρ for each measurement.
+    Rho,
+    /// A σ² for each measurement.
+    Sigma2,
+}
+
 /// A geographic level and what is measured there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Level {
@@ -139,7 +159,10 @@ pub struct Allocation {
     attributes: Vec<String>,
     queries: Vec<Query>,
     levels: Vec<Level>,
+    /// How its author writes budgets.
+    form: Form,
     table: Option<Schema>,
+    production: Production,
 }
 
 impl Allocation {
@@ -241,7 +264,9 @@ impl Allocation {
             attributes: attributes.to_vec(),
             queries: vec![query],
             levels: levels.iter().map(level).collect::<Result<_>>()?,
+            form: Form::Sigma2,
             table: Some(table),
+            production: Production::default(),
         })
     }
 
@@ -281,6 +306,72 @@ impl Allocation {
         Ok(scaled)
     }
 
+    /// The same with as few digits as are enough: budgets rounded down, or variances up, in the form of the file's author.
+    /// Levels that are scaled alike keep their shares.
+    pub(crate) fn scaled_in_short(&self, factors: &[Rational], each_level: bool) -> Result<Allocation> {
+        let short = |x: &Rational, round: Round| -> Result<Rational> {
+            x.to_decimal(CALIBRATED_DIGITS, round).parse()
+        };
+        if self.form == Form::Sigma2 {
+            let mut scaled = self.clone();
+            for (level, factor) in scaled.levels.iter_mut().zip(factors) {
+                for m in &mut level.measurements {
+                    let sigma2 = short(&(m.noise.sigma2() * factor), Round::Up)?;
+                    m.noise = DiscreteGaussian::new(sigma2, m.noise.shift())?;
+                    m.rho = spent(&m.noise, self.neighbours);
+                }
+            }
+            return Ok(scaled);
+        }
+        if !each_level {
+            // One factor for all: the total is a short number, and all shares stay what they were.
+            let total = self.rho();
+            let factor = &total / &short(&(&total / &factors[0]), Round::Down)?;
+            return self.scaled(&vec![factor; factors.len()]);
+        }
+        let factor = |(level, factor): (&Level, &Rational)| {
+            let rho = level.rho();
+            Ok(&rho / &short(&(&rho / factor), Round::Down)?)
+        };
+        let mut scaled =
+            self.scaled(&self.levels.iter().zip(factors).map(factor).collect::<Result<Vec<_>>>()?)?;
+        // The levels' shares of the total are no longer short.
+        scaled.form = if self.form == Form::Shares { Form::LevelRho } else { self.form };
+        Ok(scaled)
+    }
+
+    /// Factors such that no level has a smaller one than a level above that may take over its budget.
+    pub(crate) fn with_levels_above(&self, factors: Vec<Rational>) -> Vec<Rational> {
+        let mut most = factors.clone();
+        for segment in self.paths().iter().flat_map(|path| path.segments().collect::<Vec<_>>()) {
+            for below in segment.level..=segment.last {
+                if most[below] < factors[segment.level] {
+                    most[below] = factors[segment.level].clone();
+                }
+            }
+        }
+        most
+    }
+
+    /// The same shares of the largest budget that keeps the ε that the allocation states.
+    pub(crate) fn spending_its_promise(self) -> Result<Allocation> {
+        let (Some(epsilon), Some(delta)) = (self.epsilon.clone(), self.delta.clone()) else {
+            return Ok(self);
+        };
+        let target = Target { epsilon, delta };
+        let release = Release::from(self);
+        let factor = release.worst_case(&Scope::Total)?.scale_meeting(&target)?.satisfying;
+        let [unit] = release.allocations() else { unreachable!("one allocation") };
+        let solved = unit.scaled_in_short(&vec![factor; unit.levels.len()], false)?;
+        if Release::from(solved.clone()).worst_case(&Scope::Total)?.meets(&target)? {
+            return Ok(solved);
+        }
+        Err(Error::unreachable(
+            "epsilon: no budget could be certified to keep it",
+            "give rho instead, or a slightly larger epsilon",
+        ))
+    }
+
     /// The same noise, accounted for other neighbours.
     #[must_use]
     pub fn restated(&self, neighbours: Neighbours) -> Allocation {
@@ -310,6 +401,9 @@ impl fmt::Display for Neighbours {
         f.write_str(self.name())
     }
 }
+
+/// Significant digits of budgets and variances that are found by calibration.
+const CALIBRATED_DIGITS: u32 = 9;
 
 /// Names are shown in tables and asked for on command lines.
 fn check_text(field: &str, text: &str) -> Result<()> {
@@ -359,6 +453,18 @@ fn noise(rho: &Rational, shift: u64, neighbours: Neighbours) -> Result<DiscreteG
         );
         Error::stated(cause, "check the share and the total")
     })
+}
+
+/// Noise on a query of that shift, stated as this number.
+///
+/// The square of a deviation has twice its digits, and is what is written into files.
+fn stated_noise(stated: Stated, number: Rational, shift: u64) -> Result<DiscreteGaussian> {
+    let sigma2 = stated.sigma2(number)?;
+    if stated != Stated::Sigma2 && sigma2.to_decimal_or_fraction().len() > MAX_DIGITS {
+        let allowed = format!("a number whose square has at most {MAX_DIGITS} characters");
+        return Err(Error::input(stated.name(), "", allowed, "shorten the fraction"));
+    }
+    DiscreteGaussian::new(sigma2, shift)
 }
 
 /// What noise spends on a query.

@@ -12,12 +12,13 @@ use toml::de::{DeTable, DeValue};
 
 use super::reader::{Reader, Table, Value, in_order, is_table};
 use super::{
-    Allocation, Level, Measurement, NEIGHBOURS_HINT, Neighbours, Query, noise, spelled_alike, spent,
+    Allocation, Bypass, Form, Level, Measurement, NEIGHBOURS_HINT, Neighbours, Production, Query, noise,
+    parse_touches, spelled_alike, spent, stated_noise,
 };
 use crate::composition::{Delta, Epsilon};
 use crate::error::{Error, Result, did_you_mean};
 use crate::exact::Rational;
-use crate::mechanism::{DiscreteGaussian, parse_shift};
+use crate::mechanism::{Stated, parse_shift};
 use crate::zcdp::{Conversion, Rho};
 
 pub(super) const KEYS: &[&str] = &[
@@ -31,12 +32,18 @@ pub(super) const KEYS: &[&str] = &[
     "rho",
     "scale",
     "nested",
+    "touches",
+    "series",
+    "assumptions",
+    "exact_totals",
+    "bypass",
     "attributes",
     "queries",
     "levels",
     "table",
 ];
-const LEVEL_KEYS: &[&str] = &["name", "share", "shares", "rho", "sigma2"];
+const BYPASS_KEYS: &[&str] = &["keep", "paths"];
+const LEVEL_KEYS: &[&str] = &["name", "share", "shares", "rho", "sigma2", "sigma", "scale"];
 const QUERY_KEYS: &[&str] = &["attributes", "shift"];
 
 impl Allocation {
@@ -87,6 +94,12 @@ impl<'t> Reader<'t> {
             }
         };
         let total = self.total(&root, neighbours)?;
+        // Shares of an epsilon: first of a budget of 1, which is then made as large as the promise allows.
+        let of_epsilon = match (&total, &epsilon, root.get("epsilon")) {
+            (None, Some(_), Some(value)) if self.has_shares(&root) => Some(value.span()),
+            _ => None,
+        };
+        let total = total.or_else(|| of_epsilon.clone().map(|span| Spanned::new(span, Rational::integer(1))));
         let attributes = root.get("attributes").map_or(Ok(vec![]), |v| self.names("attributes", v))?;
         let spelled = attributes.iter().map(|a| a.get_ref().as_str());
         if let Some((i, error)) = spelled_alike(spelled) {
@@ -103,7 +116,8 @@ impl<'t> Reader<'t> {
             self.queries(queries, &attributes, &mut context)?;
         }
         let levels = self.levels(&root, total.as_ref(), &mut context)?;
-        Ok(Allocation {
+        let form = self.form(&root);
+        let allocation = Allocation {
             name,
             source: root.get("source").map(|v| self.string("source", v)).transpose()?,
             record: root.get("record").map_or(Ok("record".into()), |v| self.string("record", v))?,
@@ -115,8 +129,93 @@ impl<'t> Reader<'t> {
             attributes: attributes.into_iter().map(|a| a.into_inner()).collect(),
             queries: context.queries,
             levels,
+            form,
             table: root.get("table").map(|v| self.schema(v)).transpose()?,
-        })
+            production: Production::default(),
+        };
+        let allocation = self.production(&root, allocation)?;
+        match of_epsilon {
+            Some(span) => allocation.spending_its_promise().map_err(|e| self.at(span, e)),
+            None => Ok(allocation),
+        }
+    }
+
+    /// Whether a level has a share of the total.
+    fn has_shares(&self, root: &Table<'_, 't>) -> bool {
+        let Some(DeValue::Array(levels)) = root.get("levels").map(Spanned::get_ref) else { return false };
+        levels
+            .iter()
+            .any(|level| matches!(level.get_ref(), DeValue::Table(level) if level.contains_key("share")))
+    }
+
+    /// How budgets are written: as the first level has them.
+    fn form(&self, root: &Table<'_, 't>) -> Form {
+        let Some(DeValue::Array(levels)) = root.get("levels").map(Spanned::get_ref) else {
+            return Form::Shares;
+        };
+        let Some(DeValue::Table(first)) = levels.iter().next().map(Spanned::get_ref) else {
+            return Form::Shares;
+        };
+        if first.contains_key("share") {
+            Form::Shares
+        } else if first.contains_key("shares") {
+            Form::LevelRho
+        } else if first.contains_key("rho") {
+            Form::Rho
+        } else {
+            Form::Sigma2
+        }
+    }
+
+    /// What is known of the system that used the allocation.
+    fn production(&self, root: &Table<'_, 't>, allocation: Allocation) -> Result<Allocation> {
+        let list = |field: &str, value: &Value<'t>| -> Result<Vec<String>> {
+            Ok(self.names(field, value)?.into_iter().map(Spanned::into_inner).collect())
+        };
+        let mut production = Production::default();
+        // The last of the keys whose values may not fit the levels: where an objection points to.
+        let mut place = 0..0;
+        if let Some(value) = root.get("touches") {
+            production.touches = Some(self.parsed("touches", value, parse_touches)?);
+        }
+        if let Some(value) = root.get("series") {
+            production.series = Some(self.string("series", value)?);
+        }
+        if let Some(value) = root.get("assumptions") {
+            production.assumptions = list("assumptions", value)?;
+        }
+        if let Some(value) = root.get("exact_totals") {
+            production.exact_totals = list("exact_totals", value)?;
+            place = value.span();
+            let only = Production { exact_totals: production.exact_totals.clone(), ..Production::default() };
+            allocation.clone().used_by(only).map_err(|e| self.at(place.clone(), e))?;
+        }
+        if let Some(value) = root.get("bypass") {
+            let hint =
+                "[bypass] has keep = [\"US\", \"State\"], the levels of every path, or paths = [[…], […]]";
+            let table = self.table(self.as_table("bypass", value)?, value.span(), BYPASS_KEYS)?;
+            production.bypass = Some(match (table.get("keep"), table.get("paths")) {
+                (Some(keep), None) => {
+                    place = keep.span();
+                    Bypass::Keep(list("keep", keep)?)
+                }
+                (None, Some(paths)) => {
+                    place = paths.span();
+                    let DeValue::Array(lists) = paths.get_ref() else {
+                        return self.refuse(paths.span(), "paths: not a list of lists", hint);
+                    };
+                    Bypass::Paths(lists.iter().map(|path| list("paths", path)).collect::<Result<_>>()?)
+                }
+                _ => {
+                    return self.refuse(
+                        value.span(),
+                        "bypass: one of keep and paths is needed, and not both",
+                        hint,
+                    );
+                }
+            });
+        }
+        allocation.used_by(production).map_err(|e| self.at(place, e))
     }
 
     /// The total ρ and its place, written as such or as the deviation of one query that spends it all.
@@ -252,37 +351,38 @@ impl<'t> Reader<'t> {
         total: Option<&Spanned<Rational>>,
         context: &mut Context,
     ) -> Result<Vec<Measurement>> {
-        let budget = match (level.get("share"), level.get("rho"), level.get("sigma2"), level.get("shares")) {
-            (Some(share), None, None, Some(shares)) => {
+        let stated: Vec<_> = Stated::ALL.iter().filter_map(|s| Some((*s, level.get(s.name())?))).collect();
+        let budget = match (level.get("share"), level.get("rho"), &stated[..], level.get("shares")) {
+            (Some(share), None, [], Some(shares)) => {
                 let Some(total) = total else {
                     return self.refuse(
                         share.span(),
                         "share: there is no total for this to be a share of",
-                        "add a line rho = \"…\" at the top, or write rho instead of share here",
+                        "add a line rho = \"…\" at the top, or epsilon and delta, or write rho instead of share here",
                     );
                 };
                 let share = self.number("share", share, Ok)?;
                 Some((Budget::Shares(&share * total.get_ref()), shares))
             }
-            (None, Some(rho), None, Some(shares)) if !is_table(rho) => {
+            (None, Some(rho), [], Some(shares)) if !is_table(rho) => {
                 let rho = self.rho(rho)?;
                 Some((Budget::Shares(rho), shares))
             }
-            (None, Some(rho), None, None) if is_table(rho) => Some((Budget::Rho, rho)),
-            (None, None, Some(sigma2), None) => Some((Budget::Sigma2, sigma2)),
+            (None, Some(rho), [], None) if is_table(rho) => Some((Budget::Rho, rho)),
+            (None, None, [(stated, table)], None) => Some((Budget::Noise(*stated), *table)),
             _ => None,
         };
         let Some((budget, table)) = budget else {
             return self.refuse(
                 level.head.clone(),
                 format!("level `{name}`: its budget is incomplete or given twice"),
-                "a level has a share (of the total) or a rho and a table of shares, or a table rho, or a table sigma2",
+                "a level has a share (of the total) or a rho and a table of shares, or a table rho, sigma2, sigma or scale",
             );
         };
         let key = match budget {
             Budget::Shares(_) => "shares",
             Budget::Rho => "rho",
-            Budget::Sigma2 => "sigma2",
+            Budget::Noise(stated) => stated.name(),
         };
         let mut measurements = vec![];
         let mut shares = vec![];
@@ -303,8 +403,8 @@ impl<'t> Reader<'t> {
                     let noise = noise(&rho, shift, moves).map_err(|e| self.at(value.span(), e))?;
                     (rho, noise)
                 }
-                Budget::Sigma2 => self.number("sigma2", value, |sigma2| {
-                    let noise = DiscreteGaussian::new(sigma2, shift)?;
+                Budget::Noise(stated) => self.number(key, value, |number| {
+                    let noise = stated_noise(*stated, number, shift)?;
                     Ok((spent(&noise, moves), noise))
                 })?,
             };
@@ -371,7 +471,8 @@ enum Budget {
     /// Shares of this ρ.
     Shares(Rational),
     Rho,
-    Sigma2,
+    /// The width of the noise, stated so.
+    Noise(Stated),
 }
 
 fn a_share(field: &str, share: Rational) -> Result<Rational> {

@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
-use super::{Allocation, Level};
+use super::{Allocation, Bypass, Form, Level, Measurement};
 use crate::error::{Error, Result};
+use crate::exact::Rational;
 
 impl Allocation {
     /// The text of an allocation file.
@@ -33,8 +34,38 @@ impl Allocation {
         if !self.nested {
             text += "nested = false\n";
         }
+        let production = &self.production;
+        if let Some(touches) = production.touches {
+            let _ = writeln!(text, "touches = {touches}");
+        }
+        if let Some(series) = &production.series {
+            let _ = writeln!(text, "series = {}", quoted(series));
+        }
+        if !production.assumptions.is_empty() {
+            let _ = writeln!(text, "assumptions = {}", list(&production.assumptions));
+        }
+        if !production.exact_totals.is_empty() {
+            let _ = writeln!(text, "exact_totals = {}", list(&production.exact_totals));
+        }
+        let numbers = self.numbers();
+        if let Some(total) = &numbers.total {
+            let _ = writeln!(text, "rho = \"{total}\"");
+        }
         if !self.attributes.is_empty() {
             let _ = writeln!(text, "attributes = {}", list(&self.attributes));
+        }
+        match &production.bypass {
+            None => {}
+            Some(Bypass::Keep(keep)) => {
+                let _ = write!(text, "\n[bypass]\nkeep = {}\n", list(keep));
+            }
+            Some(Bypass::Paths(paths)) => {
+                text += "\n[bypass]\npaths = [\n";
+                for path in paths {
+                    let _ = writeln!(text, "  {},", list(path));
+                }
+                text += "]\n";
+            }
         }
         text += "\n[queries]\n";
         for query in &self.queries {
@@ -45,8 +76,11 @@ impl Allocation {
             };
             let _ = writeln!(text, "{} = {value}", key(&query.name));
         }
-        for level in &self.levels {
-            self.level(&mut text, level);
+        for (level, numbers) in self.levels.iter().zip(numbers.levels) {
+            let _ = write!(text, "\n[[levels]]\nname = {}\n{}", quoted(&level.name), numbers.head);
+            for (m, number) in level.measurements.iter().zip(numbers.numbers) {
+                let _ = writeln!(text, "{} = \"{number}\"", key(&self.queries[m.query].name));
+            }
         }
         if let Some(table) = &self.table {
             table.write(&mut text);
@@ -57,7 +91,8 @@ impl Allocation {
     /// The same, for a file that others will rely on: an error if it would not read back as this allocation.
     pub fn to_file(&self) -> Result<String> {
         let text = self.to_toml();
-        if Allocation::parse("", &text).as_ref() == Ok(self) {
+        let same = |read: Allocation| Allocation { form: self.form, ..read } == *self;
+        if Allocation::parse("", &text).is_ok_and(same) {
             return Ok(text);
         }
         Err(Error::unreachable(
@@ -66,29 +101,69 @@ impl Allocation {
         ))
     }
 
-    /// ρ and shares, which is how budgets are thought of; or variances, if those fractions are long.
-    fn level(&self, text: &mut String, level: &Level) {
-        let _ = write!(text, "\n[[levels]]\nname = {}\n", quoted(&level.name));
-        let rho = level.rho();
-        let total = rho.to_decimal_or_fraction();
-        let shares: Vec<String> =
-            level.measurements.iter().map(|m| (&m.rho / &rho).to_decimal_or_fraction()).collect();
-        let short = shares.iter().chain([&total]).all(|number| number.len() <= SHORT);
-        let numbers = if short {
-            let _ = write!(text, "rho = \"{total}\"\n[levels.shares]\n");
-            shares
-        } else {
-            *text += "[levels.sigma2]\n";
-            level.measurements.iter().map(|m| m.noise.sigma2().to_decimal_or_fraction()).collect()
-        };
-        for (m, number) in level.measurements.iter().zip(numbers) {
-            let _ = writeln!(text, "{} = \"{number}\"", key(&self.queries[m.query].name));
+    /// The numbers of a file, in the form of its author; as variances, if they would be too long to read.
+    fn numbers(&self) -> Numbers {
+        let total = self.rho();
+        let written = total.to_decimal_or_fraction();
+        let levels: Vec<LevelNumbers> =
+            self.levels.iter().map(|level| LevelNumbers::new(level, self.form, &total)).collect();
+        let is_short = levels
+            .iter()
+            .all(|level| level.head.len() <= SHORT && level.numbers.iter().all(|n| n.len() <= SHORT));
+        match self.form {
+            Form::Shares if is_short && written.len() <= SHORT => Numbers { total: Some(written), levels },
+            Form::LevelRho | Form::Rho if is_short => Numbers { total: None, levels },
+            _ => {
+                // Each level by itself, which may still be short.
+                let level = |level: &Level| {
+                    let tried =
+                        [Form::LevelRho, Form::Sigma2].map(|form| LevelNumbers::new(level, form, &total));
+                    let [by_rho, by_variance] = tried;
+                    let is_short =
+                        by_rho.head.len() <= SHORT && by_rho.numbers.iter().all(|n| n.len() <= SHORT);
+                    if is_short && self.form != Form::Sigma2 { by_rho } else { by_variance }
+                };
+                Numbers { total: None, levels: self.levels.iter().map(level).collect() }
+            }
         }
     }
 }
 
+struct Numbers {
+    total: Option<String>,
+    levels: Vec<LevelNumbers>,
+}
+
+/// What stands between the name of a level and its queries, and the number of each query.
+struct LevelNumbers {
+    head: String,
+    numbers: Vec<String>,
+}
+
+impl LevelNumbers {
+    fn new(level: &Level, form: Form, total: &Rational) -> LevelNumbers {
+        let rho = level.rho();
+        let of = |number: &dyn Fn(&Measurement) -> Rational| {
+            level.measurements.iter().map(|m| number(m).to_decimal_or_fraction()).collect()
+        };
+        let share = |m: &Measurement| &m.rho / &rho;
+        let (head, numbers) = match form {
+            Form::Shares => (
+                format!("share = \"{}\"\n[levels.shares]\n", (&rho / total).to_decimal_or_fraction()),
+                of(&share),
+            ),
+            Form::LevelRho => {
+                (format!("rho = \"{}\"\n[levels.shares]\n", rho.to_decimal_or_fraction()), of(&share))
+            }
+            Form::Rho => ("[levels.rho]\n".into(), of(&|m| m.rho.clone())),
+            Form::Sigma2 => ("[levels.sigma2]\n".into(), of(&|m| m.noise.sigma2().clone())),
+        };
+        LevelNumbers { head, numbers }
+    }
+}
+
 /// Characters up to which a fraction is still to be read.
-const SHORT: usize = 80;
+const SHORT: usize = 110;
 
 pub(super) fn list(names: &[String]) -> String {
     format!("[{}]", names.iter().map(|n| quoted(n)).collect::<Vec<_>>().join(", "))

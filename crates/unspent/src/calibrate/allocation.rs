@@ -4,12 +4,14 @@ use serde::Serialize;
 
 use super::Target;
 use crate::allocation::Allocation;
+use crate::bounds::Round;
 use crate::certificate::stated_delta;
-use crate::composition::{Composition, Delta, Epsilon};
+use crate::composition::{Delta, Epsilon};
 use crate::error::{Error, Result};
 use crate::exact::Rational;
 use crate::release::{Release, Scope};
 use crate::report::{self, Figure};
+use crate::worst::WorstCase;
 use crate::zcdp::{Conversion, Rho};
 
 /// What a calibrated allocation must keep.
@@ -65,8 +67,8 @@ pub struct Row {
     pub name: Option<String>,
     /// The promise for this scope, if it has one.
     pub promised: Option<Figure>,
-    /// What all its variances were multiplied with; none for a total whose levels differ.
-    #[serde(serialize_with = "report::perhaps")]
+    /// What all its variances were multiplied with, in JSON rounded up; none for a total whose levels differ.
+    #[serde(serialize_with = "rounded_factor")]
     pub factor: Option<Rational>,
     /// Its budget before.
     pub rho_before: Figure,
@@ -79,13 +81,6 @@ pub struct Row {
 }
 
 impl Allocation {
-    /// Whether the ε that the allocation states, if it states one, is certified.
-    pub fn keeps_its_promise(&self) -> Result<bool> {
-        let (Some(epsilon), Some(delta)) = (self.epsilon(), self.delta()) else { return Ok(true) };
-        let target = Target { epsilon: epsilon.clone(), delta: delta.clone() };
-        Release::from(self.clone()).composition(&Scope::Total)?.meets(&target)
-    }
-
     /// The smallest noise near the present one that keeps a promise: overall with all variances scaled alike or,
     /// `each_level` by itself, with what one level alone would publish.
     ///
@@ -104,23 +99,26 @@ impl Allocation {
         let mut factors = vec![];
         if each_level {
             for (i, scope) in scopes.iter().enumerate() {
-                let composition = before.composition(scope)?;
-                let target = target(&composition, promise, &delta).map_err(|e| e.at(scope))?;
-                factors.push(composition.scale_meeting(&target).map_err(|e| e.at(scope))?.satisfying);
+                let cases = before.worst_case(scope)?;
+                let target = target(&cases, promise, &delta).map_err(|e| e.at(scope))?;
+                factors.push(cases.scale_meeting(&target).map_err(|e| e.at(scope))?.satisfying);
                 promises[i + 1] = Some(target);
             }
+            factors = self.with_levels_above(factors);
         } else {
-            let composition = before.composition(&Scope::Total)?;
-            let target = target(&composition, promise, &delta)?;
-            factors = vec![composition.scale_meeting(&target)?.satisfying; scopes.len()];
+            let cases = before.worst_case(&Scope::Total)?;
+            let target = target(&cases, promise, &delta)?;
+            factors = vec![cases.scale_meeting(&target)?.satisfying; scopes.len()];
             promises[0] = Some(target);
         }
         let kept = promises[0].as_ref().map(|target| target.epsilon.clone());
-        let allocation = self.scaled(&factors)?.promising(delta.clone(), kept);
+        let allocation = self.scaled_in_short(&factors, each_level)?.promising(delta.clone(), kept);
+        let factors: Vec<Rational> =
+            self.levels().iter().zip(allocation.levels()).map(|(old, new)| &old.rho() / &new.rho()).collect();
         // What one conversion published for the whole, which levels calibrated by themselves may exceed together.
         let published = match promise {
             Promise::Published(_) => {
-                Some(target(&before.composition(&Scope::Total)?, promise, &delta)?.epsilon)
+                Some(target(&before.worst_case(&Scope::Total)?, promise, &delta)?.epsilon)
             }
             Promise::Epsilon(_) => None,
         };
@@ -130,7 +128,7 @@ impl Allocation {
         let all = std::iter::once((Scope::Total, common))
             .chain(scopes.into_iter().zip(factors.into_iter().map(Some)));
         for ((scope, factor), promise) in all.zip(promises) {
-            let (old, new) = (before.composition(&scope)?, after.composition(&scope)?);
+            let (old, new) = (before.worst_case(&scope)?, after.worst_case(&scope)?);
             if let Some(target) = &promise {
                 certify(&new, target).map_err(|e| e.at(&scope))?;
             }
@@ -139,8 +137,8 @@ impl Allocation {
                 name: scope.name().map(Into::into),
                 promised: promise.map(|target| Figure::Exact(target.epsilon.value().clone())),
                 factor,
-                rho_before: report::rho(&old),
-                rho_after: report::rho(&new),
+                rho_before: old.rho()?,
+                rho_after: new.rho()?,
                 tight_before: old.epsilon(&delta)?.into(),
                 tight_after: new.epsilon(&delta)?.into(),
             });
@@ -149,7 +147,7 @@ impl Allocation {
             && match &published {
                 Some(epsilon) => {
                     let target = Target { epsilon: epsilon.clone(), delta: delta.clone() };
-                    certify(&after.composition(&Scope::Total)?, &target).is_err()
+                    certify(&after.worst_case(&Scope::Total)?, &target).is_err()
                 }
                 None => false,
             };
@@ -166,11 +164,11 @@ impl Allocation {
     }
 }
 
-fn target(composition: &Composition, promise: &Promise, delta: &Delta) -> Result<Target> {
+fn target(cases: &WorstCase, promise: &Promise, delta: &Delta) -> Result<Target> {
     let epsilon = match promise {
         Promise::Epsilon(epsilon) => epsilon.clone(),
         Promise::Published(conversion) => {
-            let published = Rho::new(report::rho(composition).upper())?.epsilon(*conversion, delta);
+            let published = Rho::new(cases.rho()?.upper())?.epsilon(*conversion, delta);
             Epsilon::new(Rational::from_f64("epsilon", published)?)?
         }
     };
@@ -178,12 +176,19 @@ fn target(composition: &Composition, promise: &Promise, delta: &Delta) -> Result
 }
 
 /// What is promised is checked once more, on the result.
-fn certify(composition: &Composition, target: &Target) -> Result<()> {
-    if composition.meets(target)? {
+fn certify(cases: &WorstCase, target: &Target) -> Result<()> {
+    if cases.meets(target)? {
         return Ok(());
     }
     Err(Error::unreachable(
         "the calibrated noise could not be certified to keep the promise",
         "ask for a slightly larger epsilon",
     ))
+}
+
+fn rounded_factor<S: serde::Serializer>(
+    factor: &Option<Rational>,
+    serializer: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    factor.as_ref().map(|factor| factor.to_decimal(report::FULL, Round::Up)).serialize(serializer)
 }

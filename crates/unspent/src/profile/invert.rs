@@ -60,11 +60,11 @@ const MAX_EVALUATIONS: usize = 80;
 const MAX_BLIND: usize = 4;
 
 impl Accountant {
-    /// ε(δ) for 0 < δ < 1.
-    pub fn epsilon(&self, delta: &TargetDelta, tolerance: f64) -> Bounds<f64> {
+    /// ε(δ) for 0 < δ < 1, faster from a good guess.
+    pub fn epsilon(&self, delta: &TargetDelta, tolerance: f64, guess: Option<f64>) -> Bounds<f64> {
         let target = Target::new(delta.value());
         let at = |epsilon: f64| self.delta(&Point::from_f64(epsilon), tolerance);
-        let guess = self.gaussian_epsilon(&target);
+        let guess = guess.unwrap_or_else(|| self.gaussian_epsilon(&target));
         // Only where ε may be 0 is it worth asking; otherwise the search finds out by itself.
         if guess < self.mu2().sqrt() && target.is_met_by(&at(0.0)) {
             return Bounds::new(0.0, 0.0);

@@ -168,6 +168,21 @@ impl Accountant {
         }
     }
 
+    /// In haste, and by smoothing alone: for one of many, of which few matter.
+    pub fn at_a_glance(groups: &[(Mechanism, u128)]) -> Accountant {
+        let spectrum = Spectrum::new(groups);
+        let accountant = Accountant {
+            atoms: None,
+            lattice: None,
+            spectrum,
+            quick: OnceLock::new(),
+            thorough: OnceLock::new(),
+            smoothing: Smoothing::default(),
+            hasty: false,
+        };
+        accountant.in_haste()
+    }
+
     /// Prefers smoothing to whatever takes long.
     pub fn in_haste(self) -> Accountant {
         let atoms = self.atoms.filter(|atoms| *atoms <= HASTY_ATOMS);

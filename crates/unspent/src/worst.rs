@@ -1,0 +1,415 @@
+//! The guarantee over every composition that neighbours can come down to.
+//!
+//! Where units were bypassed, the noise of a record's measurements depends on its path through the geography, and two
+//! neighbouring data sets differ in the cells of one path or of two. Each such pair of paths is a *case*: a
+//! composition of its own. A guarantee holds for all of them: δ(ε) is the largest over the cases, ε(δ) likewise, and
+//! the trade-off function is the smallest (`theory/neighbours.md`, N8).
+//!
+//! All cases are bounded in fast mode. Only those that may be the largest are then computed as well as one alone would
+//! be.
+
+use std::sync::{Arc, Mutex, OnceLock};
+
+use crate::allocation::Path;
+use crate::bounds::{Bounds, Magnitude};
+use crate::calibrate::{Calibration, Shape, Target};
+use crate::composition::{Composition, Delta, Epsilon};
+use crate::error::{Error, Result};
+use crate::exact::Rational;
+use crate::mechanism::Mechanism;
+use crate::parallel;
+use crate::profile::Method;
+use crate::report::{self, Figure};
+use crate::tradeoff::Alpha;
+use crate::zcdp::{Conversion, Rho, Tradeoff};
+
+/// The paths that a record of one product leaves and enters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// The path of the cells that it leaves.
+    pub from: Path,
+    /// The path of the cells that it enters.
+    pub to: Path,
+}
+
+/// One composition that neighbours can come down to.
+#[derive(Debug)]
+pub(crate) struct Case {
+    /// One for each product.
+    routes: Vec<Route>,
+    groups: Vec<(Mechanism, u64)>,
+    glance: OnceLock<Result<Composition>>,
+    quick: OnceLock<Result<Composition>>,
+    full: OnceLock<Result<Composition>>,
+}
+
+impl Case {
+    pub fn new(routes: Vec<Route>, groups: Vec<(Mechanism, u64)>) -> Case {
+        let [glance, quick, full] = [const { OnceLock::new() }; 3];
+        Case { routes, groups, glance, quick, full }
+    }
+
+    /// Its budget, exactly.
+    pub fn rho(&self) -> Rational {
+        let terms = self.groups.iter().map(|(noise, count)| &noise.mu_squared() * &Rational::from(*count));
+        &Rational::sum(&terms.collect::<Vec<_>>()) / &Rational::integer(2)
+    }
+
+    fn made(&self) -> Result<Composition> {
+        Composition::new(self.groups.iter().cloned())
+    }
+
+    /// In fast mode, to be compared with others.
+    fn glance(&self) -> Result<&Composition> {
+        // Few kinds have a sparse law, which smoothing is slow with, and a lattice that is soon sieved.
+        const FEW: usize = 6;
+        let make = || match self.groups.len() {
+            ..FEW => Ok(self.made()?.in_haste()),
+            _ => Composition::at_a_glance(self.groups.iter().cloned()),
+        };
+        self.glance.get_or_init(make).as_ref().map_err(Clone::clone)
+    }
+
+    /// In fast mode, if it is all there is.
+    fn quick(&self) -> Result<&Composition> {
+        self.quick.get_or_init(|| Ok(self.made()?.in_haste())).as_ref().map_err(Clone::clone)
+    }
+
+    fn full(&self) -> Result<&Composition> {
+        self.full.get_or_init(|| self.made()).as_ref().map_err(Clone::clone)
+    }
+
+    /// ε in fast mode; `None` if the case certainly meets the target.
+    fn quick_epsilon(&self, target: &Target) -> Result<Option<Bounds<f64>>> {
+        let glance = self.glance()?;
+        if glance.meets(target)? {
+            return Ok(None);
+        }
+        Ok(Some(glance.epsilon_near(&target.delta, Some(target.epsilon.value().to_f64()))))
+    }
+}
+
+/// The worst of the compositions that neighbours can come down to.
+#[derive(Clone, Debug)]
+pub struct WorstCase {
+    cases: Vec<Arc<Case>>,
+    /// Those that some neighbours are known to come down to, if that is not known of all.
+    attained: Option<Vec<Arc<Case>>>,
+    /// There are more cases than can be listed, all with a budget up to this: upper ends are those of zCDP.
+    unlisted: Option<Rho>,
+    hasty: bool,
+}
+
+/// Two ends of a certified pair that can be compared.
+trait End: Copy + PartialOrd + std::fmt::Debug + Send + Sync {}
+impl End for f64 {}
+impl End for Magnitude {}
+
+impl From<Composition> for WorstCase {
+    fn from(composition: Composition) -> WorstCase {
+        let groups = composition.groups().iter().map(|g| (g.mechanism.clone(), g.count));
+        let case = Case::new(vec![], groups.collect());
+        let hasty = composition.is_hasty();
+        let made = if hasty { &case.quick } else { &case.full };
+        let _ = made.set(Ok(composition));
+        WorstCase::new(vec![Arc::new(case)], None, hasty)
+    }
+}
+
+impl WorstCase {
+    pub(crate) fn new(cases: Vec<Arc<Case>>, attained: Option<Vec<Arc<Case>>>, hasty: bool) -> WorstCase {
+        assert!(!cases.is_empty(), "at least one case");
+        WorstCase { cases, attained, unlisted: None, hasty }
+    }
+
+    /// The same, of more cases than are listed, none of which spends more than `rho`.
+    pub(crate) fn bounded_by(mut self, rho: Rho) -> WorstCase {
+        self.unlisted = Some(rho);
+        self
+    }
+
+    /// The composition of the first case, which is that of the main path if that is among them.
+    pub(crate) fn into_first(self) -> Result<Composition> {
+        let made = self.cases[0].made()?;
+        Ok(if self.hasty { made.in_haste() } else { made })
+    }
+
+    /// How many compositions it is the worst of.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.cases.len()
+    }
+
+    /// Whether neighbours are known that come down to the worst case; otherwise lower ends are those of the cases of
+    /// which it is known.
+    #[must_use]
+    pub fn is_attained(&self) -> bool {
+        self.attained.is_none() && self.unlisted.is_none()
+    }
+
+    /// Whether there are more cases than can be listed, so that upper ends are those of a conversion from zCDP.
+    #[must_use]
+    pub fn is_unlisted(&self) -> bool {
+        self.unlisted.is_some()
+    }
+
+    /// Whether answers come in fast mode.
+    #[must_use]
+    pub fn is_hasty(&self) -> bool {
+        self.hasty
+    }
+
+    /// Whether the two are the worst of the same compositions.
+    pub(crate) fn is_same(&self, other: &WorstCase) -> bool {
+        let same = |a: &[Arc<Case>], b: &[Arc<Case>]| {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| Arc::ptr_eq(a, b))
+        };
+        let attained = match (&self.attained, &other.attained) {
+            (None, None) => true,
+            (Some(a), Some(b)) => same(a, b),
+            _ => false,
+        };
+        let unlisted = self.unlisted == other.unlisted;
+        self.hasty == other.hasty && attained && unlisted && same(&self.cases, &other.cases)
+    }
+
+    /// The composition, if there is only one.
+    pub fn only(&self) -> Result<Option<&Composition>> {
+        match self.cases.as_slice() {
+            [only] if self.is_attained() => self.best_of(only).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    fn best_of<'c>(&self, case: &'c Case) -> Result<&'c Composition> {
+        if self.hasty { case.quick() } else { case.full() }
+    }
+
+    /// How answers are obtained.
+    pub fn method(&self) -> Result<Method> {
+        Ok(self.best_of(&self.cases[0])?.method())
+    }
+
+    /// The largest ρ of the cases.
+    pub fn rho(&self) -> Result<Figure> {
+        if let Some(rho) = &self.unlisted {
+            return Ok(Figure::Exact(rho.value().clone()));
+        }
+        if let [only] = self.cases.as_slice() {
+            return Ok(report::rho(self.best_of(only)?));
+        }
+        let largest = parallel::map(&self.cases, |case| case.rho()).into_iter().max();
+        Ok(Figure::Exact(largest.expect("at least one case")))
+    }
+
+    /// The least δ for which every case is (ε, δ)-differentially private.
+    pub fn delta(&self, epsilon: &Epsilon) -> Result<Bounds<Magnitude>> {
+        let found = self.largest(|case| case.glance()?.delta(epsilon), |case| case.delta(epsilon))?.0;
+        Ok(match &self.unlisted {
+            Some(rho) => Bounds::new(found.lower(), rho.delta_canonne_kamath_steinke(epsilon)),
+            None => found,
+        })
+    }
+
+    /// The least ε for which every case is (ε, δ)-differentially private.
+    pub fn epsilon(&self, delta: &Delta) -> Result<Bounds<f64>> {
+        Ok(self.epsilon_and_routes(delta)?.0)
+    }
+
+    /// The same, and the paths of the case that has it.
+    pub(crate) fn epsilon_and_routes(&self, delta: &Delta) -> Result<(Bounds<f64>, &[Route])> {
+        // The largest lower end so far: a case that is certainly not above it need not be looked at again.
+        let floor = Mutex::new(0.0f64);
+        let quick = |case: &Case| {
+            let known = *floor.lock().expect("no panic while it is held");
+            let epsilon = Epsilon::new(Rational::from_f64("epsilon", known)?)?;
+            match case.quick_epsilon(&Target { epsilon, delta: delta.clone() })? {
+                None => Ok(Bounds::new(0.0, known)),
+                Some(found) => {
+                    let mut floor = floor.lock().expect("no panic while it is held");
+                    *floor = floor.max(found.lower());
+                    Ok(found)
+                }
+            }
+        };
+        let (found, worst) = self.largest(quick, |case| case.epsilon(delta))?;
+        let found = match &self.unlisted {
+            Some(rho) => Bounds::new(found.lower(), rho.epsilon_canonne_kamath_steinke(delta)),
+            None => found,
+        };
+        Ok((found, &self.cases[worst].routes))
+    }
+
+    /// The largest over the cases, and the index of the case that has it: all in fast mode, then those that may be the
+    /// largest as well as can be.
+    fn largest<T: End>(
+        &self,
+        quick: impl Fn(&Case) -> Result<Bounds<T>> + Sync,
+        full: impl Fn(&Composition) -> Result<Bounds<T>> + Sync,
+    ) -> Result<(Bounds<T>, usize)> {
+        let (found, worst) = self.largest_of(&self.cases, &quick, &full)?;
+        let Some(attained) = &self.attained else { return Ok((found, worst)) };
+        let lower = self.largest_of(attained, &quick, &full)?.0.lower();
+        Ok((Bounds::new(lower, found.upper()), worst))
+    }
+
+    fn largest_of<T: End>(
+        &self,
+        cases: &[Arc<Case>],
+        quick: &(impl Fn(&Case) -> Result<Bounds<T>> + Sync),
+        full: &(impl Fn(&Composition) -> Result<Bounds<T>> + Sync),
+    ) -> Result<(Bounds<T>, usize)> {
+        if let [only] = cases {
+            return Ok((full(self.best_of(only)?)?, 0));
+        }
+        let mut found = parallel::map(cases, |case| quick(case)).into_iter().collect::<Result<Vec<_>>>()?;
+        let above = |a: T, b: T| if a < b { b } else { a };
+        let lower = |found: &[Bounds<T>]| found.iter().map(Bounds::lower).reduce(above).expect("not empty");
+        let most = |found: &[Bounds<T>]| {
+            let greater = |a: usize, b: usize| if found[a].upper() < found[b].upper() { b } else { a };
+            (0..found.len()).reduce(greater).expect("not empty")
+        };
+        if !self.hasty {
+            // The likeliest first: what it proves leaves fewer to look at.
+            let mut refined = vec![false; cases.len()];
+            let first = most(&found);
+            found[first] = full(cases[first].full()?)?;
+            refined[first] = true;
+            let floor = lower(&found);
+            let rivals: Vec<usize> =
+                (0..cases.len()).filter(|i| !refined[*i] && found[*i].upper() > floor).collect();
+            let better = parallel::map(&rivals, |i| full(cases[*i].full()?));
+            for (i, bounds) in rivals.into_iter().zip(better) {
+                found[i] = bounds?;
+            }
+        }
+        let worst = most(&found);
+        Ok((Bounds::new(lower(&found), found[worst].upper()), worst))
+    }
+
+    /// Whether δ of every case at the target's ε is certified to be at most the target's δ.
+    pub fn meets(&self, target: &Target) -> Result<bool> {
+        Ok(self.delta(&target.epsilon)?.upper() <= target.delta.value().to_bounds().lower())
+    }
+
+    /// A common factor of all σ² with which every case meets the target, and one right below with which one does not.
+    pub fn scale_meeting(&self, target: &Target) -> Result<Calibration> {
+        if self.unlisted.is_some() {
+            // What zCDP proves with the noise as it is; nothing better is known of all cases.
+            let one = Rational::integer(1);
+            if self.meets(target)? {
+                return Ok(Calibration { satisfying: one, failing: None, shape: Shape::NotScanned });
+            }
+            return Err(Error::unreachable(
+                "there are too many pairs of paths to look for less noise",
+                "calibrate the products one by one",
+            ));
+        }
+        if let [only] = self.cases.as_slice() {
+            return only.full()?.scale_meeting(target);
+        }
+        let (_, mut next) =
+            self.largest(|case| case.glance()?.delta(&target.epsilon), |case| case.delta(&target.epsilon))?;
+        let mut best: Option<Calibration> = None;
+        // Each round adds the case that is farthest from meeting the target with what was found for those before it.
+        for _ in 0..ROUNDS {
+            let found = self.cases[next].full()?.scale_meeting(target)?;
+            best = Some(match best {
+                Some(before) if found.satisfying <= before.satisfying => {
+                    Calibration { satisfying: widened(&before.satisfying), ..before }
+                }
+                _ => found,
+            });
+            let Calibration { satisfying, failing, .. } = best.clone().expect("just set");
+            let scaled = self.scaled(&satisfying)?;
+            let (delta, worst) = scaled
+                .largest(|case| case.glance()?.delta(&target.epsilon), |case| case.delta(&target.epsilon))?;
+            if delta.upper() <= target.delta.value().to_bounds().lower() {
+                return Ok(Calibration { satisfying, failing, shape: Shape::NotScanned });
+            }
+            next = worst;
+        }
+        Err(Error::unreachable(
+            "no factor could be certified to keep the promise on every path",
+            "ask for a less extreme target",
+        ))
+    }
+
+    /// The same cases with all variances times a factor.
+    fn scaled(&self, factor: &Rational) -> Result<WorstCase> {
+        let scale = |case: &Arc<Case>| {
+            let groups = case
+                .groups
+                .iter()
+                .map(|(noise, count)| Ok((noise.with_sigma2(noise.sigma2() * factor)?, *count)));
+            Ok(Arc::new(Case::new(case.routes.clone(), groups.collect::<Result<_>>()?)))
+        };
+        let cases = self.cases.iter().map(scale).collect::<Result<_>>()?;
+        Ok(WorstCase { cases, attained: None, unlisted: None, hasty: self.hasty })
+    }
+
+    /// The trade-off function at α: the smallest over the cases. The lower end is the guarantee.
+    pub fn tradeoff(&self, alpha: &Alpha) -> Result<Bounds<Magnitude>> {
+        Ok(self.attack(alpha)?.0)
+    }
+
+    /// The power of the best attacker at α: the largest over the cases.
+    pub fn power(&self, alpha: &Alpha) -> Result<Bounds<Magnitude>> {
+        Ok(self.attack(alpha)?.1)
+    }
+
+    /// f(α) and 1 − f(α).
+    fn attack(&self, alpha: &Alpha) -> Result<(Bounds<Magnitude>, Bounds<Magnitude>)> {
+        let one = Rational::integer(1);
+        if self.cases.len() == 1 && self.attained.is_none()
+            || alpha.value().is_zero()
+            || *alpha.value() == one
+        {
+            let only = self.best_of(&self.cases[0])?;
+            let (f, power) = (only.tradeoff(alpha)?, only.power(alpha)?);
+            let Some(rho) = &self.unlisted else { return Ok((f, power)) };
+            // What the (ε, δ) of the conversion, all of them together, guarantee.
+            let least = Tradeoff::new(rho, Conversion::CanonneKamathSteinke, !self.hasty).at(alpha);
+            let f = Bounds::new(if least < f.lower() { least } else { f.lower() }, f.upper());
+            return Ok((f, f.complement()));
+        }
+        let cases = self.cases.iter().map(|case| case.glance()).collect::<Result<Vec<_>>>()?;
+        let indices: Vec<usize> = (0..cases.len()).collect();
+        let proved = |epsilon: f64| parallel::map(&indices, |i| cases[*i].proved_at(alpha, epsilon));
+        // The one that is likely the worst: its best test is near the best of all.
+        let guess = proved(cases[0].gaussian_threshold(alpha.value()));
+        let stronger = |a: usize, b: usize| if guess[a].1.upper() < guess[b].1.upper() { b } else { a };
+        let worst = indices.iter().copied().reduce(stronger).expect("at least one case");
+        let (f, p, threshold) = self.best_of(&self.cases[worst])?.best_test(alpha);
+        // One ε serves all other cases.
+        let (mut misses, mut power) = (f.lower(), p.upper());
+        for (i, (f, p)) in proved(threshold).into_iter().enumerate() {
+            if i != worst {
+                misses = if f.lower() < misses { f.lower() } else { misses };
+                power = if power < p.upper() { p.upper() } else { power };
+            }
+        }
+        // The other ends are those of a case that some neighbours come down to.
+        let (known_f, known_p) = match &self.attained {
+            None => (f, p),
+            Some(cases) => {
+                let known = WorstCase { attained: None, cases: cases.clone(), ..self.clone() };
+                known.attack(alpha)?
+            }
+        };
+        let rest = (&one - alpha.value()).to_magnitude_bounds().1;
+        let least = |a: Magnitude, b: Magnitude| if b < a { b } else { a };
+        let upper = least(known_f.upper(), rest);
+        let power = least(power, Magnitude::ONE);
+        Ok((Bounds::new(least(misses, upper), upper), Bounds::new(least(known_p.lower(), power), power)))
+    }
+}
+
+/// Rounds of a calibration.
+const ROUNDS: usize = 40;
+
+/// A little more noise, in as many digits: what two cases ask for may differ by less than can be told.
+fn widened(factor: &Rational) -> Rational {
+    let more = factor.to_f64() * (1.0 + 1e-9);
+    format!("{more:.11e}").parse().expect("a decimal")
+}
