@@ -197,6 +197,7 @@ fn the_manifest_says_what_was_released() {
         "table",
         "rows",
         "private",
+        "kept",
         "started",
         "finished",
         "levels",
