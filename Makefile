@@ -1,6 +1,6 @@
 # `make test` is all a fresh machine with a Rust toolchain and Python needs; the rest is for those who change things.
 
-.PHONY: test test-rust test-python check bench peers browser gallery oracle oracle-certificates oracle-reference
+.PHONY: test test-rust test-python kills check bench peers browser gallery oracle oracle-certificates oracle-reference
 
 # Everything but the bench that compiles OpenDP to measure against.
 WORKSPACE = --workspace --exclude unspent-bench-noise
@@ -24,6 +24,10 @@ test-python: target/python-venv/installed
 	$(PYTHON) -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir target/wheels .
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall target/wheels/unspent-*.whl
 	$(PYTHON) -m pytest --quiet
+
+# Runs of `measure` that are killed or panic, at two hundred points; the tests have twenty.
+kills:
+	UNSPENT_KILLS=200 cargo test --locked -p unspent-cli --test disk a_run_that_is_killed -- --nocapture
 
 # What the tests of the pages need besides: Debian's Chromium, if there is none and it may be installed, and
 # the driver from npm. Without them those tests are skipped, by name.

@@ -15,11 +15,13 @@ use unspent::{Allocation, Delta, Error, Promise, Rational, Round};
 
 use crate::Failure;
 use crate::decimal::{self, READABLE};
+use crate::defect;
 use crate::document::{Document, Table};
 use crate::noise::NoiseArguments;
 use crate::output::{self, Format};
 use crate::source;
 use crate::stated;
+use crate::table::Values;
 
 /// The slope of earnings on the share with a bachelor's degree, and how noise moves it.
 ///
@@ -95,6 +97,9 @@ pub struct Arguments {
     without: Vec<String>,
 
     #[command(flatten)]
+    values: Values,
+
+    #[command(flatten)]
     noise: NoiseArguments,
 
     #[command(flatten)]
@@ -143,7 +148,8 @@ impl Arguments {
         })?;
         let threads = self.noise.threads()?;
         let source = self.source()?;
-        let files = self.files.iter().map(|file| read(file, &self.without)).collect::<Result<Vec<_>, _>>()?;
+        let files = self.files.iter().map(|file| read(file, &self.without, self.values.shown));
+        let files = files.collect::<Result<Vec<_>, _>>()?;
         if let Some(i) = (0..self.without.len()).find(|i| files.iter().all(|file| !file.found[*i])) {
             let cause = format!("--without: there is no area `{}`", self.without[i]);
             return Err(Failure::usage(cause, "write its code or its name as in the file"));
@@ -289,8 +295,12 @@ fn stem(path: &str) -> String {
     Path::new(path).file_stem().map_or_else(|| path.into(), |stem| stem.to_string_lossy().into_owned())
 }
 
-/// Reads a table; areas called like those of `without` are left out.
-pub fn read(path: &str, without: &[String]) -> Result<File, Failure> {
+/// Reads a table; areas called like those of `without` are left out. Messages have its values if they are
+/// to be `shown`.
+pub fn read(path: &str, without: &[String], shown: bool) -> Result<File, Failure> {
+    if !shown {
+        defect::hide_values();
+    }
     let bytes = fs::read(path).map_err(|error| {
         Failure::usage(format!("{path}: cannot be read: {error}"), "name a table of S1501 (.csv)")
     })?;
@@ -317,7 +327,10 @@ pub fn read(path: &str, without: &[String]) -> Result<File, Failure> {
         let fields = texts(&record);
         let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
         let line = record.position().map_or(0, csv::Position::line);
-        let asked = survey.row(&fields, without).map_err(|e| e.at(format!("{path}:{line}")))?;
+        let asked = survey.row(&fields, without).map_err(|e| {
+            let error: Failure = e.at(format!("{path}:{line}")).into();
+            error.showing(shown)
+        })?;
         if let Some(i) = asked {
             found[i] = true;
         }
@@ -465,7 +478,7 @@ fn with_interval(estimate: Option<&Estimate>) -> String {
 }
 
 fn csv(report: &Report) -> String {
-    let heads = [
+    let mut heads = vec![
         "file",
         "geography",
         "areas",
@@ -486,6 +499,8 @@ fn csv(report: &Report) -> String {
         "reduction_half_width",
         "improves",
     ];
+    // As `unspent sample` says it.
+    heads.extend(report.warning.as_ref().map(|_| "noise_NOT_PRIVATE"));
     let mut rows = vec![];
     for row in &report.regressions {
         let regression = &row.regression;
@@ -512,6 +527,7 @@ fn csv(report: &Report) -> String {
             cells.push(after.failed.to_string());
             cells.extend(pair(reduction.map(|r| &r.percent)));
             cells.push(reduction.is_some_and(|r| r.improves).to_string());
+            cells.extend(report.warning.clone());
             rows.push(cells);
         }
     }

@@ -22,7 +22,7 @@ use crate::plot::{self, Axis, Bar, Figure, Panel, Role, Series};
 use crate::progress::Progress;
 use crate::source;
 use crate::stated;
-use crate::table::Table;
+use crate::table::{Table, Values};
 
 /// What noise does to a table of counts: errors by level, cell and size.
 ///
@@ -134,6 +134,9 @@ pub struct Arguments {
     force: bool,
 
     #[command(flatten)]
+    values: Values,
+
+    #[command(flatten)]
     noise: NoiseArguments,
 
     #[command(flatten)]
@@ -198,9 +201,10 @@ impl Arguments {
         let threads = self.noise.threads()?;
         let key = if trials > 0 { Some(self.noise.key()?.0) } else { None };
         let evaluation = Evaluation::new(question, key.as_ref().map(|key| (key, threads)))?;
-        let table = Table::open(&self.table, evaluation.plan())?;
+        let table = Table::open(&self.table, evaluation.plan(), &self.values)?;
         let mut progress = Progress::new();
-        let found = evaluation.evaluate(|row| table.rows(&mut progress, row))?;
+        let found = evaluation.evaluate(|row| table.rows(&mut progress, row));
+        let found = found.map_err(|failure: Failure| failure.showing(self.values.shown))?;
         drop(progress);
         let level = self.shown(&found)?;
         if let Some(file) = plot {
@@ -526,6 +530,7 @@ fn csv(found: &Utility) -> String {
         "mae_after",
         "bias_before",
         "bias_after",
+        "warning",
     ];
     let mut rows = vec![];
     for level in &found.levels {
@@ -548,6 +553,7 @@ fn csv(found: &Utility) -> String {
                 row.extend(numbers(|e| e.mse));
                 row.extend(numbers(|e| e.mae));
                 row.extend(numbers(|e| e.bias));
+                row.push(NOT_PRIVATE.into());
                 rows.push(row);
             }
         }
