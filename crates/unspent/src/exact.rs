@@ -21,7 +21,7 @@ use crate::float::Dd;
 /// Longest number accepted as text.
 const MAX_TEXT: usize = 4_096;
 /// Largest decimal exponent accepted, either way.
-const MAX_EXPONENT: i64 = 10_000;
+const MAX_EXPONENT: u64 = 10_000;
 
 /// An exact rational number.
 ///
@@ -350,7 +350,9 @@ fn decimal(text: &str) -> std::result::Result<BigRational, DecimalError> {
             if unsigned.is_empty() || !unsigned.bytes().all(|b| b.is_ascii_digit()) {
                 return Err(DecimalError::Syntax);
             }
-            i64::from_str(digits).ok().filter(|e| e.abs() <= MAX_EXPONENT).ok_or(DecimalError::Exponent)?
+            // |i64::MIN| is no i64: `abs` would wrap, and a power of ten of 2⁶³ digits be begun.
+            let within = |e: &i64| e.unsigned_abs() <= MAX_EXPONENT;
+            i64::from_str(digits).ok().filter(within).ok_or(DecimalError::Exponent)?
         }
     };
     let (negative, unsigned) = match mantissa.as_bytes().first() {
@@ -553,6 +555,15 @@ mod tests {
             assert!(error.to_string().starts_with(&format!("sigma2: `{text}` is not a")), "{error}");
         }
         assert!(Rational::parse("x", &"1".repeat(5000)).is_err());
+        // The ends of what a 64-bit exponent can be, and the first beyond.
+        for e in
+            ["9223372036854775807", "-9223372036854775807", "-9223372036854775808", "-9223372036854775809"]
+        {
+            for text in [format!("1e{e}"), format!("0E{e}"), format!("1/1e{e}"), format!("-.5e{e}/2")] {
+                let error = Rational::parse("sigma2", &text).unwrap_err().to_string();
+                assert!(error.ends_with("is not a number with a decimal exponent between ±10000"), "{error}");
+            }
+        }
     }
 
     #[test]
