@@ -22,6 +22,7 @@ use crate::exact::Rational;
 use crate::float::{self, FUNCTION, UNIT};
 use crate::parallel;
 use crate::profile::Point;
+use crate::stop;
 
 /// Most points of a grid.
 const MAX_POINTS: f64 = (1u64 << 22) as f64;
@@ -118,6 +119,7 @@ impl Composition {
         let (mut reached, mut b, mut total) = (infinite, 0.0f64, infinite);
         let mut masses = vec![0.0; 2 * top as usize + 1];
         for k in (-top..top).rev() {
+            stop::check();
             let goal = delta(k);
             // Those who subtract Q[L > ε] and e^ε·P[L > ε] lose relative to the former, which is δ' + b.
             let is_enough = |(b, reached): (f64, f64)| {

@@ -20,6 +20,7 @@ enum Cause {
     Stated(String),
     Tolerance { quantity: String, asked: f64, achieved: f64 },
     Unreachable(String),
+    Stopped(String),
 }
 
 /// Values quoted in messages are cut at this many characters.
@@ -73,6 +74,10 @@ impl Error {
         Error { cause: Cause::Unreachable(cause.into()), hint: hint.into(), excerpt: None }
     }
 
+    pub(crate) fn stopped(cause: impl Into<String>, hint: impl Into<String>) -> Error {
+        Error { cause: Cause::Stopped(cause.into()), hint: hint.into(), excerpt: None }
+    }
+
     /// The same error, quoting the value as it was written.
     pub(crate) fn quoting(mut self, text: &str) -> Error {
         if let Cause::Input { value, .. } = &mut self.cause {
@@ -108,13 +113,21 @@ impl Error {
         matches!(self.cause, Cause::Tolerance { .. })
     }
 
+    /// The computation was [stopped](crate::stop), told to or because its time was up.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        matches!(self.cause, Cause::Stopped(_))
+    }
+
     /// The same error with the name of its place put in front, as in `--mechanism #2: sigma2`.
     #[must_use]
     pub fn at(mut self, place: impl fmt::Display) -> Error {
         match &mut self.cause {
             Cause::Input { field, .. } => *field = format!("{place}: {field}"),
             Cause::Tolerance { quantity, .. } => *quantity = format!("{place}: {quantity}"),
-            Cause::Stated(cause) | Cause::Unreachable(cause) => *cause = format!("{place}: {cause}"),
+            Cause::Stated(cause) | Cause::Unreachable(cause) | Cause::Stopped(cause) => {
+                *cause = format!("{place}: {cause}");
+            }
         }
         self
     }
@@ -149,7 +162,7 @@ impl fmt::Display for Error {
                 f,
                 "{quantity}: the certified bounds reach down to 0, wider than any tolerance, {asked:.1e} was asked for"
             ),
-            Cause::Stated(cause) | Cause::Unreachable(cause) => f.write_str(cause),
+            Cause::Stated(cause) | Cause::Unreachable(cause) | Cause::Stopped(cause) => f.write_str(cause),
         }
     }
 }

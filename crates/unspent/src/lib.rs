@@ -32,6 +32,7 @@ pub mod release;
 pub mod report;
 pub mod residual;
 pub mod sampler;
+pub mod stop;
 pub mod tradeoff;
 mod transform;
 pub mod utility;
@@ -74,6 +75,7 @@ pub use exact::Rational;
 pub use mechanism::{DiscreteGaussian, Gaussian, Mechanism};
 pub use profile::Method;
 pub use release::{Release, Scope};
+pub use stop::Stop;
 pub use tradeoff::{Alpha, Knot};
 pub use zcdp::{Conversion, Rho};
 

@@ -20,6 +20,7 @@ use crate::error::{Error, Result};
 use crate::exact::Rational;
 use crate::float::{self, Dd, UNIT};
 use crate::profile::Point;
+use crate::stop;
 use crate::zcdp::golden;
 
 /// A rate of false alarms α between 0 and 1, exact.
@@ -175,6 +176,7 @@ impl Composition {
 
     /// `H` at any real ε.
     fn value_at(&self, alpha: &Rational, epsilon: &Rational, tolerance: f64) -> Value {
+        stop::check();
         let zero = Rational::integer(0);
         if *epsilon >= zero {
             let at = Point::new(epsilon.clone());
