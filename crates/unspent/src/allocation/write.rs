@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::{Allocation, Level};
 use crate::error::{Error, Result};
+use crate::exact::Rational;
 
 impl Allocation {
     /// The text of an allocation file.
@@ -69,11 +70,16 @@ impl Allocation {
     /// ρ and shares, which is how budgets are thought of; or variances, if those fractions are long.
     fn level(&self, text: &mut String, level: &Level) {
         let _ = write!(text, "\n[[levels]]\nname = {}\n", quoted(&level.name));
-        let rho = level.rho();
-        let total = rho.to_decimal_or_fraction();
-        let shares: Vec<String> =
-            level.measurements.iter().map(|m| (&m.rho / &rho).to_decimal_or_fraction()).collect();
-        let short = shares.iter().chain([&total]).all(|number| number.len() <= SHORT);
+        let rhos: Vec<Rational> = level.measurements.iter().map(|m| m.rho.clone()).collect();
+        // What is longer is not found out: it would not be written.
+        let rho = Rational::sum_within(&rhos, 4 * SHORT as u64);
+        let shares: Vec<String> = rho
+            .iter()
+            .flat_map(|rho| rhos.iter().map(move |x| x / rho))
+            .map(|share| share.to_decimal_or_fraction())
+            .collect();
+        let total = rho.map_or_else(String::new, |rho| rho.to_decimal_or_fraction());
+        let short = !total.is_empty() && shares.iter().chain([&total]).all(|number| number.len() <= SHORT);
         let numbers = if short {
             let _ = write!(text, "rho = \"{total}\"\n[levels.shares]\n");
             shares
