@@ -237,6 +237,8 @@ pub fn serve(
                 }
             };
             let place = Place { server: server.clone(), number: Mutex::new(number) };
+            // Held until the task is known: it may begin at once, and move to another number.
+            let mut connections = connections();
             let task = task::spawn(async move {
                 let service = service_fn(|request| async {
                     Ok::<_, Infallible>(place.server.respond(request, &place).await)
@@ -254,9 +256,7 @@ pub fn serve(
                     let _ = time::timeout(TO_FINISH, connection).await;
                 }
             });
-            if let Some(connection) = connections().open.get_mut(&number) {
-                connection.task = Some(task.abort_handle());
-            }
+            connections.open.get_mut(&number).expect("it was just placed").task = Some(task.abort_handle());
         }
     })
 }
