@@ -38,6 +38,8 @@ impl Draft {
                 return Err(too_long(level));
             }
         }
+        // Whatever else a draft may not be.
+        found.allocation()?;
         Ok(found)
     }
 }
@@ -55,6 +57,22 @@ fn too_long(level: &Level) -> Error {
 mod tests {
     use super::Draft;
     use crate::{Allocation, Neighbours, Preset};
+
+    /// A budget may be too long where all shares of it are short.
+    #[test]
+    fn a_draft_can_be_read_again() {
+        let rho = format!("{}7/{}1", "1".repeat(126), "9".repeat(126));
+        let table = format!("level,query,sigma2\na,q,{rho}\nb,q,{rho}\n");
+        let allocation = Allocation::parse_csv("t.csv", &table, Neighbours::Bounded).unwrap();
+        assert!(Draft::from(&allocation).levels.iter().all(|level| level.share == "0.5"));
+        let scaled =
+            allocation.scaled(&["0.123456789".parse().unwrap(), "0.123456789".parse().unwrap()]).unwrap();
+        let error = Draft::of(&scaled).unwrap_err().to_string();
+        assert!(
+            error.starts_with("rho: `") && error.ends_with("a number of at most 256 characters"),
+            "{error}"
+        );
+    }
 
     #[test]
     fn what_can_be_edited_is_and_what_cannot_is_refused_by_name() {
