@@ -1,8 +1,9 @@
 """The explorer's server under clients that mean well and clients that do not: how long do the good ones wait?
 
-`make soak` builds the command and runs this on a port of its own, on this machine only. Three good clients ask what a page asks
-while a slider moves. Beside them come, one crowd after the other, nobody; clients that begin requests and never end them; and
-clients that send drafts that take long, and leave. Good requests that are lost, or answered with anything but 200, are errors.
+`make soak` builds the command and runs this on a port of its own, on this machine only. Three good clients ask
+what a page asks while a slider moves. Beside them come, one crowd after the other, nobody; clients that begin
+requests and never end them; and clients that send drafts that take long, and leave. Good requests that are lost,
+or answered with anything but 200, are errors.
 
 usage: soak.py path/to/unspent [seconds of each part]
 """
@@ -109,7 +110,8 @@ def heavy_draft(chance):
     digits = chance.choice([6, 30, 60, 100])
 
     def share():
-        return f"{chance.randrange(10 ** (digits - 1), 10**digits)}/{chance.randrange(10 ** (digits - 1), 10**digits) | 1}"
+        least, most = 10 ** (digits - 1), 10**digits
+        return f"{chance.randrange(least, most)}/{chance.randrange(least, most) | 1}"
 
     queries = [f"q{i}" for i in range(chance.choice([5, 11, 25]))]
     levels = range(chance.choice([6, 20, 40]))
@@ -187,9 +189,7 @@ def main():
             if "half-open" in name:
                 clients.append(threading.Thread(target=half_open_client, args=(server, end)))
             if "heavy" in name:
-                clients += [
-                    threading.Thread(target=heavy_client, args=(server, i, end, answers)) for i in range(HEAVY)
-                ]
+                clients += [threading.Thread(target=heavy_client, args=(server, i, end, answers)) for i in range(HEAVY)]
             fine &= run(name, clients, server, times, errors)
             if answers:
                 print("    heavy ones:", {str(a): answers.count(a) for a in sorted(set(answers), key=str)})
