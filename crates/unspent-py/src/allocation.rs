@@ -278,7 +278,7 @@ impl Allocation {
         };
         let promise = promise.or_raise(py)?;
         let allocation = self.0.clone();
-        let found = interruptible(py, move |_| allocation.calibrate(&promise, each_level, delta.as_ref()))?;
+        let found = interruptible(py, move || allocation.calibrate(&promise, each_level, delta.as_ref()))?;
         Ok(Recalibration(found.or_raise(py)?))
     }
 

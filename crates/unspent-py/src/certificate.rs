@@ -56,7 +56,7 @@ pub fn certificate(
     let delta = delta.map(|d| Delta::new(rational("delta", d)?).or_raise(py)).transpose()?;
     let conversion = conversion.map(Conversion::parse).transpose().or_raise(py)?;
     let question = (delta.clone(), conversion);
-    let report = interruptible(py, move |_| {
+    let report = interruptible(py, move || {
         unspent::Certificate::new(&Release::new(inputs)?, delta.as_ref(), conversion)
     })?;
     let report = report.or_raise(py)?;

@@ -30,6 +30,7 @@ enum Cause {
         achieved: f64,
     },
     Unreachable(String),
+    Stopped(String),
     /// An input that quotes confidential data, and what is said instead.
     Concealed(String, Box<Cause>),
 }
@@ -40,7 +41,8 @@ impl Cause {
             Cause::Input { field: text, .. }
             | Cause::Tolerance { quantity: text, .. }
             | Cause::Stated(text)
-            | Cause::Unreachable(text) => *text = format!("{place}: {text}"),
+            | Cause::Unreachable(text)
+            | Cause::Stopped(text) => *text = format!("{place}: {text}"),
             Cause::Concealed(text, cause) => {
                 *text = format!("{place}: {text}");
                 cause.at(place);
@@ -127,6 +129,10 @@ impl Error {
         self
     }
 
+    pub(crate) fn stopped(cause: impl Into<String>, hint: impl Into<String>) -> Error {
+        Error { cause: Cause::Stopped(cause.into()), hint: hint.into(), excerpt: None }
+    }
+
     /// The same error, quoting the value as it was written.
     pub(crate) fn quoting(mut self, text: &str) -> Error {
         if let Cause::Input { value, .. } = &mut self.cause {
@@ -160,6 +166,12 @@ impl Error {
     #[must_use]
     pub fn is_tolerance(&self) -> bool {
         matches!(self.cause, Cause::Tolerance { .. })
+    }
+
+    /// The computation was [stopped](crate::stop), told to or because its time was up.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        matches!(self.cause, Cause::Stopped(_))
     }
 
     /// The same error with the name of its place put in front, as in `--mechanism #2: sigma2`.
@@ -199,9 +211,10 @@ impl fmt::Display for Error {
                 f,
                 "{quantity}: the certified bounds reach down to 0, wider than any tolerance, {asked:.1e} was asked for"
             ),
-            Cause::Stated(cause) | Cause::Unreachable(cause) | Cause::Concealed(cause, _) => {
-                f.write_str(cause)
-            }
+            Cause::Stated(cause)
+            | Cause::Unreachable(cause)
+            | Cause::Stopped(cause)
+            | Cause::Concealed(cause, _) => f.write_str(cause),
         }
     }
 }

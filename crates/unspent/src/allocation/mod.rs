@@ -15,6 +15,7 @@
 mod csv;
 mod draft;
 mod file;
+mod limits;
 mod preset;
 mod production;
 mod reader;
@@ -429,11 +430,15 @@ fn spelled_alike<'n>(names: impl Iterator<Item = &'n str>) -> Option<(usize, Err
     let mut seen: HashMap<String, &str> = HashMap::new();
     for (i, name) in names.enumerate() {
         if let Some(other) = seen.insert(name.to_lowercase(), name) {
-            let cause = format!("attributes: `{other}` and `{name}` differ in capitals only");
-            return Some((i, Error::stated(cause, "spell an attribute the same everywhere")));
+            return Some((i, differ_in_capitals(other, name)));
         }
     }
     None
+}
+
+fn differ_in_capitals(first: &str, second: &str) -> Error {
+    let cause = format!("attributes: `{first}` and `{second}` differ in capitals only");
+    Error::stated(cause, "spell an attribute the same everywhere")
 }
 
 /// Longest number in a file. Thousands of unlike fractions are added up exactly, and their digits multiply.

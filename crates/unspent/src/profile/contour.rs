@@ -24,6 +24,7 @@ use super::sieve::Sieve;
 use super::spectrum::Spectrum;
 use crate::bounds::{Bounds, Magnitude, Round};
 use crate::float::{self, Complex, DD_UNIT, Dd, FUNCTION, PI, Sum, UNIT};
+use crate::stop;
 
 /// Aliasing is pushed below this fraction of the answer: a little above the accumulated rounding
 /// errors, so that neither is bought at the other's expense.
@@ -134,6 +135,7 @@ impl Problem<'_> {
     }
 
     fn log_phi(&self, c: f64) -> super::spectrum::LogPhi {
+        stop::check();
         self.spectrum.log_phi(&self.sieve.active, self.sieve.skipped, self.s2, c)
     }
 
@@ -304,6 +306,7 @@ impl Problem<'_> {
             let last_plain = ((plain_end / per_node).floor() as u64).min(last);
             let mut k = first;
             while k <= last {
+                stop::check();
                 let t = k as f64 * per_node;
                 let half = if period > 0 { float::sin_cos_pi(k as f64 / period as f64) } else { (0.0, 1.0) };
                 let (k_value, k_error) = kernel.at(t, half);
