@@ -191,7 +191,9 @@ pub fn document(certificate: &Certificate) -> Document {
     text.line("");
     text.table(epsilons(certificate));
     text.line("");
-    text.line("Each epsilon but the last is a guarantee, rounded up; the truth lies between the last two.");
+    text.line(
+        "Each epsilon up to tight (≤) is a guarantee, rounded up; the truth lies between tight (≤) and truth (≥).",
+    );
     text.line("Bun–St.: Bun and Steinke's conversion from rho. C.–K.–St.: Canonne, Kamath and Steinke's.");
     if let Some(conversion) = certificate.published {
         text.line(format!("* marks the conversion behind what was published ({}).", conversion.authors()));

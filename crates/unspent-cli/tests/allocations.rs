@@ -189,9 +189,11 @@ fn calibrate_writes_a_file_that_passes_certificate() {
     let factor = number(again["rows"][0]["factor"].as_str().unwrap());
     assert!(factor > number("0.999999"), "{factor}");
     let table = place.data("calibrate paper-2022-08-25 --delta 1e-11 --scope level --out less.toml --force");
-    assert!(table.contains("WARNING: together the levels exceed what was published"), "{table}");
+    assert!(table.contains("WARNING: together the levels exceed the epsilon of 22.88"), "{table}");
+    // What was promised for the whole stays in the file, and is not kept.
     let after = place.json("certificate less.toml");
-    assert_eq!((&after["delta"], &after["against"]), (&"1e-11".into(), &Value::Null));
+    assert_eq!((&after["delta"], &after["against"]), (&"1e-11".into(), &"stated".into()));
+    assert_eq!(after["kept"], false);
     let state = after["lines"].as_array().unwrap().iter().find(|l| l["label"] == "State").unwrap();
     assert!(state["tight"]["upper"].as_str().unwrap().starts_with("11.06607"), "{state}");
     let files: Vec<String> = place.files().into_iter().map(|f| f.0).collect();

@@ -194,8 +194,8 @@ fn a_calibrated_file_reads_back_and_keeps_its_promise() {
         let found = allocation.calibrate(&Promise::Published(conversion), each_level, None).unwrap();
         let back = Allocation::parse("back", &found.allocation.to_toml()).unwrap();
         assert_eq!(back, found.allocation);
-        // It states what it keeps, and does not claim the conversion any more.
-        assert_eq!((back.conversion(), back.epsilon().is_some()), (None, !each_level));
+        // It states what was promised for the whole, and does not claim the conversion any more.
+        assert_eq!((back.conversion(), back.epsilon().is_some()), (None, true));
         assert_eq!(found.exceeds, each_level, "levels by themselves add up to more than the whole may spend");
         let (before, after) = (Release::from(allocation), Release::from(back));
         let scopes: Vec<Scope> = match each_level {
