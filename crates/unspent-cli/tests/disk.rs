@@ -17,13 +17,17 @@ use place::Place;
 /// A whole run has a manifest whose files are all there, as long as it says.
 fn is_whole(directory: &Path) -> bool {
     let manifest = json(&directory.join("manifest.json"));
-    let files = manifest["levels"].as_array().unwrap().iter().flat_map(|l| l["files"].as_array().unwrap());
+    let levels = manifest["levels"].as_array().unwrap().iter();
+    let files = levels.flat_map(|level| {
+        let queries = level["queries"].as_array().unwrap().len() as i64;
+        level["files"].as_array().unwrap().iter().map(move |entry| (queries, entry))
+    });
     files.clone().count() >= 5
-        && files.into_iter().all(|entry| {
+        && files.into_iter().all(|(queries, entry)| {
             let file = File::open(directory.join(entry["file"].as_str().unwrap())).unwrap();
             let reader = SerializedFileReader::new(file).unwrap();
             let rows = reader.metadata().file_metadata().num_rows();
-            rows == entry["rows"] && rows == 4 * entry["units"].as_i64().unwrap()
+            rows == entry["rows"] && rows == queries * entry["units"].as_i64().unwrap()
         })
 }
 

@@ -123,7 +123,7 @@ fn unknown_keys() {
     place.spoiled(
         "neighbours =",
         "neighbors =",
-        r#"error: budget.toml:2:1: unknown key: `neighbors` is not one of the keys name, source, record, neighbours, delta, conversion, epsilon, rho, scale, nested, attributes, queries, levels, table
+        r#"error: budget.toml:2:1: unknown key: `neighbors` is not one of the keys name, source, record, neighbours, delta, conversion, epsilon, rho, scale, nested, touches, series, assumptions, exact_totals, bypass, attributes, queries, levels, table
   |
 2 | neighbors = "bounded"
   | ^^^^^^^^^
@@ -182,7 +182,7 @@ hint: with `bounded` one record changes (two moves per query), with `add-remove`
    |
 12 | share = 0.25
    |         ^^^^
-hint: add a line rho = "…" at the top, or write rho instead of share here
+hint: add a line rho = "…" at the top, or epsilon and delta, or write rho instead of share here
 "#,
     );
     place.spoiled(
@@ -741,7 +741,7 @@ hint: levels are tables headed [[levels]], from the largest areas to the smalles
   |
 5 | share = 1
   |         ^
-hint: add a line rho = "…" at the top, or write rho instead of share here
+hint: add a line rho = "…" at the top, or epsilon and delta, or write rho instead of share here
 "#,
     );
 }
