@@ -16,12 +16,13 @@ use crate::calibrate::{Calibration, Shape, Target};
 use crate::composition::{Composition, Delta, Epsilon};
 use crate::error::{Error, Result};
 use crate::exact::Rational;
+use crate::float::Dd;
 use crate::mechanism::Mechanism;
 use crate::parallel;
 use crate::profile::Method;
 use crate::report::{self, Figure};
 use crate::tradeoff::Alpha;
-use crate::zcdp::{Conversion, Rho, Tradeoff};
+use crate::zcdp::{Conversion, Rho, Tradeoff, canonne_kamath_steinke_delta};
 
 /// The paths that a record of one product leaves and enters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -208,6 +209,21 @@ impl WorstCase {
         Ok(match &self.unlisted {
             Some(rho) => Bounds::new(found.lower(), rho.delta_canonne_kamath_steinke(epsilon)),
             None => found,
+        })
+    }
+
+    /// Not below δ of any case, at an ε ≥ 0 that is a double: for whole curves in fast mode.
+    pub(crate) fn profile(&self) -> Result<impl Fn(Dd) -> Magnitude + Sync + '_> {
+        let cases = match self.cases.as_slice() {
+            [only] => vec![self.best_of(only)?],
+            cases => cases.iter().map(|case| case.glance()).collect::<Result<_>>()?,
+        };
+        Ok(move |epsilon| {
+            if let Some(rho) = &self.unlisted {
+                return canonne_kamath_steinke_delta(rho.value().to_dd(), epsilon);
+            }
+            let above = |a: Magnitude, b: Magnitude| if a < b { b } else { a };
+            cases.iter().map(|case| case.delta_above(epsilon)).reduce(above).expect("at least one case")
         })
     }
 
