@@ -181,8 +181,8 @@ mod tests {
             let (sketch, truth) = (hasty.misses.bounds().lower(), exact.misses.bounds());
             assert!(sketch <= truth.lower(), "{sketch:?} is above {truth:?}");
             let (sketch, truth) = (sketch.to_f64(crate::Round::Down), truth.to_f64().lower());
-            // Points are 0.12 apart, and the density of the loss is at most 0.4/√(2ρ).
-            assert!(truth - sketch < 7e-4, "{sketch} is far below {truth}");
+            // Points are at most 0.17 apart, and the density of the loss is about that of a Gaussian, 0.4/√(2ρ) at most.
+            assert!(truth - sketch < 1.4e-3, "{sketch} is far below {truth}");
         }
     }
 

@@ -285,7 +285,20 @@ impl WorstCase {
             let greater = |a: usize, b: usize| if found[a].upper() < found[b].upper() { b } else { a };
             (0..found.len()).reduce(greater).expect("not empty")
         };
-        if !self.hasty {
+        if self.hasty {
+            // A glance at a sparse law is wide. The largest is looked at again, until it is one that was.
+            let mut refined = vec![false; cases.len()];
+            for _ in 0..HASTY_ROUNDS {
+                let worst = most(&found);
+                if std::mem::replace(&mut refined[worst], true) || found[worst].upper() <= lower(&found) {
+                    break;
+                }
+                let again = full(cases[worst].quick()?)?;
+                if again.upper() < found[worst].upper() {
+                    found[worst] = again;
+                }
+            }
+        } else {
             // The likeliest first: what it proves leaves fewer to look at.
             let mut refined = vec![false; cases.len()];
             let first = most(&found);
@@ -420,6 +433,9 @@ impl WorstCase {
         Ok((Bounds::new(least(misses, upper), upper), Bounds::new(least(known_p.lower(), power), power)))
     }
 }
+
+/// How many cases are looked at again in fast mode.
+const HASTY_ROUNDS: usize = 8;
 
 /// Rounds of a calibration.
 const ROUNDS: usize = 40;

@@ -180,7 +180,7 @@ impl<'p> Tradeoff<'p> {
     const FINE_GRID: usize = 512;
     /// Points of a sketch times cases, and the fewest points of one.
     const SKETCHED: usize = 1 << 14;
-    const FEWEST: usize = 128;
+    const FEWEST: usize = 96;
 
     /// Of a conversion.
     pub fn new(rho: &Rho, conversion: Conversion, refined: bool) -> Tradeoff<'p> {

@@ -49,6 +49,8 @@ async function open(options = {}, hash = '') {
   await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin });
   const page = await context.newPage();
   page.on('console', (message) => {
+    // On a busy machine questions are put off, and asked again.
+    if (/Failed to load resource.*\b503\b/.test(message.text())) return;
     if (provoked && /Failed to load resource.*\b4\d\d\b/.test(message.text())) return;
     if (['error', 'warning'].includes(message.type())) noise.push(message.text());
   });
@@ -57,7 +59,7 @@ async function open(options = {}, hash = '') {
     const url = new URL(request.url());
     if (url.origin !== origin && !['data:', 'blob:'].includes(url.protocol)) noise.push('request ' + request.url());
   });
-  page.setDefaultTimeout(30000);
+  page.setDefaultTimeout(120000);
   await page.goto(new URL(hash, address).href);
   await ready(page);
   return page;
@@ -349,7 +351,8 @@ await check('each level by itself, and what that exceeds', async () => {
   const factors = await page.locator('#spent .factor').allTextContents();
   await page.locator('#undo').click();
   await ready(page);
-  return new Set(factors).size > 5;
+  const rows = JSON.parse(run('calibrate', 'pl94-persons-us-2020', '--scope', 'level', '--json')).rows;
+  return equal(factors.join(' '), rows.map(({ factor }) => factor ? `−${rounded(String(100 - 100 * factor), '0.000', false)}\u00a0%` : '–').join(' '));
 });
 await page.locator('input[name=spend][value=all]').check();
 await check('spending with a level and a query left out keeps every label at its place', async () => {
@@ -473,14 +476,21 @@ await check('a file that states an ε it does not keep: said at the top, before 
   await slider(page, 'State').focus();
   await press(page, 'ArrowLeft', 3);
   const still = await page.locator('#verdict').getAttribute('data-kept');
+  for (const [width, colorScheme] of [[1280, 'light'], [400, 'dark']]) {
+    await page.setViewportSize({ width, height: 1000 });
+    await page.emulateMedia({ colorScheme });
+    await picture(page, `broken-${width}.png`, '#certificate-title');
+  }
+  await page.setViewportSize({ width: 1280, height: 1000 });
+  await page.emulateMedia({ colorScheme: 'light' });
   return equal(verdict, `PROMISE NOT KEPT: states ε = 5 at δ = 10−10, delivers at least ${delivered}.`) === true && warning.includes(`not kept: ε = 5 at δ = 10−10; delivers at least ${delivered}`) &&
     again.kept === false && again.promises[0].epsilon === '5' && still === 'false' || `${verdict} | ${warning} | ${JSON.stringify(again.promises)} ${still}`;
 });
 await check('names and texts of a file are never markup; a lower end that is not attained is marked', async () => {
   const tag = (n) => `<img src=x onerror=alert(${n})>`;
-  const hostile = `name = "${tag(0)}"\nrecord = "${tag(1)}"\nneighbours = "bounded"\ndelta = "1e-10"\nepsilon = "1"\nrho = "1"\ntouches = 2\n` +
-    `series = "2020 Census, United States"\nassumptions = ["${tag(2)}"]\nexact_totals = ["${tag(4)}"]\nattributes = ["${tag(5)}", "${tag(6)}"]\n[bypass]\nkeep = ["${tag(3)}"]\n[queries]\n"${tag(7)}" = ["${tag(5)}"]\n` +
-    [3, 4, 8].map((n, i) => `[[levels]]\nname = "${tag(n)}"\nshare = "${['1/2', '1/4', '1/4'][i]}"\n[levels.shares]\n"${tag(7)}" = "1"\n`).join('');
+  const hostile = `name = "${tag(0)}"\nrecord = "${tag(1)}"\nneighbours = "bounded"\ndelta = "1e-10"\nepsilon = "1"\nrho = "1"\n` +
+    `series = "2020 Census, United States"\nassumptions = ["${tag(2)}"]\nattributes = ["${tag(5)}", "${tag(6)}"]\n[bypass]\nkeep = ["${tag(3)}"]\n[queries]\n"${tag(7)}" = ["${tag(5)}"]\n"${tag(9)}" = []\n` +
+    [3, 4, 8].map((n, i) => `[[levels]]\nname = "${tag(n)}"\nshare = "${['1/2', '1/4', '1/4'][i]}"\n[levels.shares]\n"${tag(7)}" = "1/3"\n"${tag(9)}" = "2/3"\n`).join('');
   await drop('hostile.toml', hostile);
   await page.waitForFunction(() => document.querySelector('#subject').textContent.includes('onerror=alert(0)'));
   await ready(page);
@@ -494,9 +504,11 @@ await check('names and texts of a file are never markup; a lower end that is not
   }
   const unsure = await page.locator('#certificate .truth:has(abbr)').count();
   const expected = report.lines.filter((line) => !line.attained).length;
-  const [assumed, missing, paths, subject] = [await text(page, '#assumptions'), await page.locator('#missing li').count(), await text(page, '#paths'), await text(page, '#subject')];
-  return unsure === expected && assumed.includes(tag(2)) && missing === 7 && paths.includes('onerror=alert(3)') && subject.includes('2 of its records') ||
-    `${unsure} of ${expected} | ${assumed} | ${missing} | ${paths} | ${subject}`;
+  await page.locator('#scope').selectOption({ index: 0 });
+  await ready(page);
+  const [assumed, missing, paths] = [await text(page, '#assumptions'), await page.locator('#missing li').count(), await text(page, '#paths')];
+  return expected > 0 && unsure === expected && assumed.includes(tag(2)) && missing === 7 && paths.includes(`from ${tag(3)}`) ||
+    `${unsure} of ${expected} | ${assumed} | ${missing} | ${paths}`;
 });
 await check('what was exported is read again, with the same ε', async () => {
   await page.locator('#file').setInputFiles(exported);

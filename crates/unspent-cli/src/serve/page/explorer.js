@@ -199,6 +199,10 @@
       [draft, now] = [draft, now].map((given) => ({ ...given, delta: given.delta ?? DELTA }));
       notice(`No δ is stated: ${DELTA} is taken.`);
     }
+    // What was looked at may not be there.
+    const { kind, name } = state.scope;
+    const there = kind === 'attribute' ? now.attributes : now.levels.filter(({ share }) => number(share).n > 0n).map((level) => level.name);
+    if (kind !== 'total' && !there?.includes(name)) state.scope = { kind: 'total', name: null };
     Object.assign(state, { start: draft, now: same(now, draft) ? draft : now, origin, future: [], session: null, era: state.era + 1 });
     wrong.clear();
     for (const id of ['file-trouble', 'keep-trouble', 'export-trouble']) trouble(byId(id), null);
@@ -1020,6 +1024,9 @@
     reading: new Question('/api/reading', showReading, part('#reading')),
   };
 
+  // What sticks to the top hides nothing that is scrolled to.
+  const bar = document.querySelector('.bar');
+  new ResizeObserver(() => document.documentElement.style.setProperty('--bar', `${bar.offsetHeight}px`)).observe(bar);
   globalThis.charts.stripes();
   files();
   const undo = () => step(state.past, state.future);
