@@ -248,7 +248,12 @@ impl WorstCase {
                 }
             }
         };
-        let (found, worst) = self.largest(quick, |case| case.epsilon(delta))?;
+        let (mut found, mut worst) = self.largest(&quick, |case| case.epsilon(delta))?;
+        if self.hasty && self.cases.len() > 1 && found.upper() > found.lower() * (1.0 + WIDE) {
+            // A sparse law is known widely at a glance: here it is worth the time to know it well.
+            let well = WorstCase { hasty: false, ..self.clone() };
+            (found, worst) = well.largest(&quick, |case| case.epsilon(delta))?;
+        }
         let found = match &self.unlisted {
             Some(rho) => Bounds::new(found.lower(), rho.epsilon_canonne_kamath_steinke(delta)),
             None => found,
@@ -285,20 +290,7 @@ impl WorstCase {
             let greater = |a: usize, b: usize| if found[a].upper() < found[b].upper() { b } else { a };
             (0..found.len()).reduce(greater).expect("not empty")
         };
-        if self.hasty {
-            // A glance at a sparse law is wide. The largest is looked at again, until it is one that was.
-            let mut refined = vec![false; cases.len()];
-            for _ in 0..HASTY_ROUNDS {
-                let worst = most(&found);
-                if std::mem::replace(&mut refined[worst], true) || found[worst].upper() <= lower(&found) {
-                    break;
-                }
-                let again = full(cases[worst].quick()?)?;
-                if again.upper() < found[worst].upper() {
-                    found[worst] = again;
-                }
-            }
-        } else {
+        if !self.hasty {
             // The likeliest first: what it proves leaves fewer to look at.
             let mut refined = vec![false; cases.len()];
             let first = most(&found);
@@ -434,8 +426,8 @@ impl WorstCase {
     }
 }
 
-/// How many cases are looked at again in fast mode.
-const HASTY_ROUNDS: usize = 8;
+/// Relative width of ε beyond which a glance in fast mode was not enough.
+const WIDE: f64 = 1e-4;
 
 /// Rounds of a calibration.
 const ROUNDS: usize = 40;
