@@ -1,6 +1,6 @@
 # `make test` is all a fresh machine with a Rust toolchain and Python needs; the rest is for those who change things.
 
-.PHONY: test test-rust test-python check bench peers browser gallery oracle oracle-certificates oracle-reference
+.PHONY: test test-rust test-python kills check bench fuzz soak peers browser gallery oracle oracle-certificates oracle-reference
 
 # Everything but the bench that compiles OpenDP to measure against.
 WORKSPACE = --workspace --exclude unspent-bench-noise
@@ -24,6 +24,10 @@ test-python: target/python-venv/installed
 	$(PYTHON) -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir target/wheels .
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall target/wheels/unspent-*.whl
 	$(PYTHON) -m pytest --quiet
+
+# Runs of `measure` that are killed or panic, at two hundred points; the tests have twenty.
+kills:
+	UNSPENT_KILLS=200 cargo test --locked -p unspent-cli --test disk a_run_that_is_killed -- --nocapture
 
 # What the tests of the pages need besides: Debian's Chromium, if there is none and it may be installed, and
 # the driver from npm. Without them those tests are skipped, by name.
@@ -55,6 +59,18 @@ bench:
 	cargo bench -p unspent --bench accountant
 	cargo bench -p unspent-cli --bench serve
 	cargo bench -p unspent-bench-noise
+
+# A million mutated numbers, files, tables, schemas and drafts, from CASES and FUZZ_SEED alone. Takes some minutes.
+CASES ?= 1000000
+FUZZ_SEED ?= 2
+fuzz:
+	CASES=$(CASES) SEED=$(FUZZ_SEED) cargo test --release --locked -p unspent --test fuzz -- --ignored --nocapture
+
+# How long good clients of the explorer's server wait beside bad ones: four parts of SECONDS each, on this machine only.
+SECONDS ?= 30
+soak:
+	cargo build --release --locked -p unspent-cli
+	python3 benchmarks/soak.py target/release/unspent $(SECONDS)
 
 # Other accountants on the same problems, side by side: docs/benchmarks.md. Takes about half an hour.
 peers:

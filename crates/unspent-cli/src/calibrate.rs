@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use unspent::calibrate::Row;
-use unspent::{Allocation, Conversion, Delta, Epsilon, Neighbours, Promise, Rational, Recalibration};
+use unspent::{Allocation, Conversion, Delta, Epsilon, Neighbours, Promise, Rational, Recalibration, Round};
 
 use crate::Failure;
 use crate::certificate::{change, ends, equals, in_words};
@@ -154,7 +154,7 @@ fn document(found: &Recalibration, neighbours: Neighbours, record: &str) -> Docu
             row.promised.as_ref().map_or_else(|| "–".into(), |promised| padded(&promised.at_most(READABLE))),
             ends(&row.tight_before)[0].clone(),
             ends(&row.tight_after)[0].clone(),
-            factor.map_or_else(|| "differs".into(), |f| f.to_decimal_or_fraction()),
+            factor.map_or_else(|| "differs".into(), |f| f.to_decimal(12, Round::Up)),
             factor.map_or_else(String::new, change),
         ]);
     }
@@ -164,7 +164,7 @@ fn document(found: &Recalibration, neighbours: Neighbours, record: &str) -> Docu
     text.line(format!("Before, rho{}; after, rho{}.", equals(&total.rho_before), equals(&total.rho_after)));
     if let (true, Some(published)) = (found.exceeds, &found.published) {
         text.line(format!(
-            "WARNING: together the levels exceed what was published for the whole release, epsilon = {}.",
+            "WARNING: together the levels exceed the epsilon of {} that was promised for the whole release.",
             published.at_most(READABLE)
         ));
     } else if total.rho_before.upper() < total.rho_after.upper() {

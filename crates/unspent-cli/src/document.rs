@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use crate::output;
+
 /// Widest line written to a terminal.
 const WIDTH: usize = 100;
 
@@ -65,7 +67,7 @@ impl Document {
                 Block::Table(table) => table.terminal(&mut text),
             }
         }
-        text
+        output::printable(&text)
     }
 
     /// With tables that Markdown understands.
@@ -151,15 +153,25 @@ fn width(text: &str) -> usize {
     text.chars().count()
 }
 
-/// What would be taken for markup; `*` only where we do not mean it.
+/// What would be taken for markup: links, pictures, HTML, code; `*` only where we do not mean it.
 fn escaped(text: &str) -> String {
     let bold = text.starts_with("**");
-    text.chars()
-        .flat_map(|c| {
-            let special = matches!(c, '|' | '_' | '<' | '\\') || (c == '*' && !bold);
-            special.then_some('\\').into_iter().chain([c])
-        })
-        .collect()
+    let mut escaped = String::with_capacity(text.len());
+    for (at, c) in text.char_indices() {
+        // Addresses become links without any brackets.
+        let address = match c {
+            ':' => text[at..].starts_with("://"),
+            '.' => text[..at].to_ascii_lowercase().ends_with("www"),
+            _ => false,
+        };
+        let special =
+            matches!(c, '|' | '_' | '<' | '\\' | '[' | ']' | '`' | '&' | '~') || (c == '*' && !bold);
+        if special || address {
+            escaped.push('\\');
+        }
+        escaped.push(if c.is_control() { ' ' } else { c });
+    }
+    escaped
 }
 
 /// One line of left-aligned cells, two spaces in; what is too wide is cut.

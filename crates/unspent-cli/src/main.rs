@@ -14,6 +14,7 @@ mod certificate;
 mod compare;
 mod curve;
 mod decimal;
+mod defect;
 mod directory;
 mod document;
 mod grid;
@@ -85,6 +86,8 @@ enum Command {
 /// Why there is no answer: one line of cause, perhaps the line of a file, one line of hint, and the exit code.
 struct Failure {
     cause: String,
+    /// The cause with values of a table, if it has such and does not show them.
+    revealed: Option<String>,
     excerpt: String,
     hint: String,
     code: u8,
@@ -93,12 +96,21 @@ struct Failure {
 impl Failure {
     /// Arguments that say too little or make no sense together.
     fn usage(cause: impl Into<String>, hint: impl Into<String>) -> Failure {
-        Failure { cause: cause.into(), excerpt: String::new(), hint: hint.into(), code: 2 }
+        Failure { cause: cause.into(), revealed: None, excerpt: String::new(), hint: hint.into(), code: 2 }
     }
 
     /// The same failure with the name of its place put in front.
     fn at(mut self, place: impl std::fmt::Display) -> Failure {
         self.cause = format!("{place}: {}", self.cause);
+        self.revealed = self.revealed.map(|cause| format!("{place}: {cause}"));
+        self
+    }
+
+    /// The same failure with values of a table, which may be confidential, if `show` says so.
+    fn showing(mut self, show: bool) -> Failure {
+        if show && let Some(cause) = self.revealed.take() {
+            self.cause = cause;
+        }
         self
     }
 
@@ -112,18 +124,15 @@ impl From<unspent::Error> for Failure {
     fn from(error: unspent::Error) -> Failure {
         let code = if error.is_input() { 2 } else { 1 };
         let excerpt = error.excerpt().map_or_else(String::new, |excerpt| format!("{excerpt}\n"));
-        Failure { cause: error.to_string(), excerpt, hint: error.hint().into(), code }
+        let cause = error.to_string();
+        let hint = error.hint().into();
+        let revealed = Some(error.revealed().to_string()).filter(|revealed| *revealed != cause);
+        Failure { cause, revealed, excerpt, hint, code }
     }
 }
 
 fn main() -> ExitCode {
-    std::panic::set_hook(Box::new(|defect| {
-        report_failure(&Failure::other(
-            format!("a defect of unspent: {}", defect.to_string().replace('\n', " ")),
-            "no answer is better than a wrong one; please report the command line",
-        ));
-        std::process::exit(1);
-    }));
+    defect::report();
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
@@ -134,8 +143,11 @@ fn main() -> ExitCode {
 }
 
 fn report_failure(failure: &Failure) {
+    // Names may come from files, and are not to start a line or to steer a terminal.
+    let line = |text: &str| output::printable(text).replace('\n', " ");
+    let (cause, hint) = (line(&failure.cause), line(&failure.hint));
     // If stderr is gone too, the exit code is all there is to say it with.
-    let _ = writeln!(io::stderr(), "error: {}\n{}hint: {}", failure.cause, failure.excerpt, failure.hint);
+    let _ = writeln!(io::stderr(), "error: {cause}\n{}hint: {hint}", output::printable(&failure.excerpt));
 }
 
 fn run() -> Result<(), Failure> {

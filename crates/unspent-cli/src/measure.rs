@@ -5,7 +5,6 @@
 //! (one thread reads)     (in order)       (any thread)           (appears at the end)
 //! ```
 
-use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -21,14 +20,16 @@ use unspent::{Allocation, Certificate, Delta, Neighbours, Release};
 
 use crate::Failure;
 use crate::certificate;
-use crate::directory::{self, Unfinished};
+#[cfg(debug_assertions)]
+use crate::defect;
+use crate::directory::{self, Folder, Leftover, Unfinished};
 use crate::document::{Document, Table as Lines};
 use crate::measurements::Writer;
 use crate::noise::NoiseArguments;
 use crate::output;
 use crate::progress::Progress;
 use crate::source;
-use crate::table::Table;
+use crate::table::{Table, Values};
 
 /// Adds exact discrete Gaussian noise to a table of counts, as an allocation says.
 ///
@@ -83,6 +84,9 @@ pub struct Arguments {
     /// Measures although the epsilon that the allocation states is not kept
     #[arg(long)]
     break_promise: bool,
+
+    #[command(flatten)]
+    values: Values,
 
     #[command(flatten)]
     noise: NoiseArguments,
@@ -160,6 +164,9 @@ impl Arguments {
                 "choose another name; what was released stays released, and measuring again spends the budget again",
             ));
         }
+        if let Some(leftover) = Leftover::find(&target) {
+            return Err(beside(&leftover));
+        }
         let mut allocation = source::allocation(&self.allocation, neighbours)?;
         if let Some(schema) = source::schema(&self.table, self.schema.as_deref(), Some(&allocation))? {
             allocation = allocation.with_table(schema);
@@ -174,19 +181,26 @@ impl Arguments {
                 ..failure
             })?;
         }
-        let table = Table::open(&self.table, &plan)?;
+        let table = Table::open(&self.table, &plan, &self.values)?;
+        // Nothing is made on the disk before this, and nothing is checked after it but the rows.
         let unfinished = Unfinished::create(&target)?;
+        #[cfg(debug_assertions)]
+        defect::injected("start");
         let (key, warning) = self.noise.key()?;
         let started = now();
-        let run = Run::new(&plan, &target, unfinished.path(), &allocation, warning.as_deref())?;
-        let rows = run.measure(table, Noises::new(&plan, &key)?, threads)?;
+        let run = Run::new(&plan, &target, unfinished.folder(), &allocation, warning.as_deref())?;
+        let measured = run.measure(table, Noises::new(&plan, &key)?, threads);
+        let rows = measured.map_err(|failure| failure.showing(self.values.shown))?;
+        let private = key.is_private();
+        // Nothing is left of it from here on.
+        drop(key);
         let manifest = Manifest {
             program: "unspent",
             version: env!("CARGO_PKG_VERSION"),
             allocation: allocation.name(),
             table: if self.table == "-" { "stdin".into() } else { source::file_name(&self.table) },
             rows,
-            private: key.is_private(),
+            private,
             kept: certificate.kept,
             warning: warning.as_ref(),
             started,
@@ -196,7 +210,7 @@ impl Arguments {
             certificate: &certificate,
         };
         let write = |name: &str, text: &str| {
-            fs::write(unfinished.path().join(name), text).map_err(|e| directory::failed(&target, &e))
+            unfinished.folder().write(name, text).map_err(|e| directory::failed(&target, &e))
         };
         write("allocation.toml", &allocation.to_file()?)?;
         let mut text = certificate::document(&certificate);
@@ -221,6 +235,21 @@ impl Arguments {
     }
 }
 
+/// Why nothing is written beside what another run has left.
+fn beside(leftover: &Leftover) -> Failure {
+    let path = leftover.path.display();
+    match leftover.at_work {
+        Some(true) => Failure::usage(
+            format!("--out: another run is at work in `{path}`"),
+            "wait for it, or choose another name; each run is a release of its own",
+        ),
+        _ => Failure::usage(
+            format!("--out: `{path}` was left by a run that was killed: {}", Leftover::WHAT),
+            "account for it as one more release of these records, or delete it if nobody has read it; then run again",
+        ),
+    }
+}
+
 /// A batch that is to be noised and written.
 struct Job {
     batch: Batch,
@@ -233,9 +262,8 @@ struct Job {
 struct Run<'r> {
     plan: &'r Plan,
     target: &'r Path,
-    directory: &'r Path,
-    /// One for each level.
-    folders: Vec<String>,
+    /// One for each level, with its name.
+    folders: Vec<(String, Folder)>,
     writer: Writer,
     /// The files of each level that are written, by their numbers.
     files: Vec<Mutex<Vec<Option<FileEntry>>>>,
@@ -247,18 +275,18 @@ impl<'r> Run<'r> {
     fn new(
         plan: &'r Plan,
         target: &'r Path,
-        directory: &'r Path,
+        directory: &Folder,
         allocation: &Allocation,
         warning: Option<&str>,
     ) -> Result<Run<'r>, Failure> {
-        let mut folders: Vec<String> = vec![];
+        let mut folders: Vec<(String, Folder)> = vec![];
         for level in plan.levels() {
             let name = folder(&level.name);
-            let names = (1..).map(|n| if n == 1 { name.clone() } else { format!("{name}-{n}") });
-            folders.extend(names.into_iter().find(|name| !folders.contains(name)));
-        }
-        for folder in &folders {
-            fs::create_dir(directory.join(folder)).map_err(|e| directory::failed(target, &e))?;
+            let mut names = (1..).map(|n| if n == 1 { name.clone() } else { format!("{name}-{n}") });
+            let name = names.find(|name| folders.iter().all(|(known, _)| known != name));
+            let name = name.expect("numbers do not end");
+            let made = directory.create_folder(&name).map_err(|e| directory::failed(target, &e))?;
+            folders.push((name, made));
         }
         let mut notes = vec![
             ("unspent.version", env!("CARGO_PKG_VERSION").into()),
@@ -269,7 +297,6 @@ impl<'r> Run<'r> {
         Ok(Run {
             plan,
             target,
-            directory,
             files: folders.iter().map(|_| Mutex::default()).collect(),
             folders,
             writer: Writer::new(&notes),
@@ -325,12 +352,16 @@ impl<'r> Run<'r> {
     fn write(&self, job: Job) -> Result<(), Failure> {
         let level = job.batch.level();
         let batch = job.batch.with_noise(job.draws)?;
-        let file = format!("{}/part-{:05}.parquet", self.folders[level], job.part);
-        let rows = self.writer.write(&self.directory.join(&file), self.plan, &batch).map_err(|error| {
+        let (folder, directory) = &self.folders[level];
+        #[cfg(debug_assertions)]
+        defect::injected(folder);
+        let name = format!("part-{:05}.parquet", job.part);
+        let file = directory.create(&name).map_err(|e| directory::failed(self.target, &e))?;
+        let rows = self.writer.write(file, self.plan, &batch).map_err(|error| {
             let cause = format!("{}: could not be written: {}", self.target.display(), inner(&error));
             Failure::other(cause, "check that there is space and permission to write; nothing was changed")
         })?;
-        let entry = FileEntry { file, rows, units: batch.codes.len() as u64 };
+        let entry = FileEntry { file: format!("{folder}/{name}"), rows, units: batch.codes.len() as u64 };
         let mut files = self.files[level].lock().expect("not poisoned");
         if files.len() <= job.part {
             files.resize(job.part + 1, None);
@@ -369,7 +400,13 @@ impl<'r> Run<'r> {
                 measurements: units * query.length() as u64,
             });
             let queries = queries.collect();
-            entries.push(LevelEntry { level: &level.name, folder: &self.folders[i], units, queries, files });
+            entries.push(LevelEntry {
+                level: &level.name,
+                folder: &self.folders[i].0,
+                units,
+                queries,
+                files,
+            });
         }
         entries
     }

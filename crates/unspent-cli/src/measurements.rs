@@ -3,7 +3,6 @@
 //! One row for each unit and query; `value` lists the query's noisy counts, the last attribute changing fastest.
 
 use std::fs::File;
-use std::path::Path;
 use std::sync::Arc;
 
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as PhysicalType};
@@ -42,8 +41,8 @@ impl Writer {
         }
     }
 
-    /// Writes a batch as a file of its own; returns its number of rows.
-    pub fn write(&self, path: &Path, plan: &Plan, batch: &NoisyBatch) -> Result<u64> {
+    /// Writes a batch as all of a new file; returns its number of rows.
+    pub fn write(&self, file: File, plan: &Plan, batch: &NoisyBatch) -> Result<u64> {
         let queries = &plan.levels()[batch.level].queries;
         let rows = || {
             batch
@@ -52,8 +51,7 @@ impl Writer {
                 .enumerate()
                 .flat_map(|(unit, _)| queries.iter().zip(&batch.values).map(move |q| (unit, q)))
         };
-        let mut writer =
-            SerializedFileWriter::new(File::create_new(path)?, self.schema.clone(), self.properties.clone())?;
+        let mut writer = SerializedFileWriter::new(file, self.schema.clone(), self.properties.clone())?;
         let mut group = writer.next_row_group()?;
 
         let codes: Vec<ByteArray> = batch.codes.iter().map(|code| code.as_str().into()).collect();

@@ -37,6 +37,7 @@ impl NoiseArguments {
 
     /// The key, and what to say of it if it is not private.
     pub fn key(&self) -> Result<(Key, Option<String>), Failure> {
+        no_core_dumps();
         let Some(text) = &self.not_private_seed else { return Ok((Key::from_os()?, None)) };
         let seed: u64 = text.parse().map_err(|_| {
             let hint = "leave it out for private noise";
@@ -46,4 +47,13 @@ impl NoiseArguments {
         let _ = writeln!(io::stderr(), "warning: {warning}");
         Ok((Key::not_private(seed), Some(warning)))
     }
+}
+
+/// A process with a key in its memory does not write that to a disk when it crashes, and is not looked into by
+/// others of its user. Where the system has no such thing, it is without.
+fn no_core_dumps() {
+    #[cfg(unix)]
+    let _ = nix::sys::resource::setrlimit(nix::sys::resource::Resource::RLIMIT_CORE, 0, 0);
+    #[cfg(target_os = "linux")]
+    let _ = nix::sys::prctl::set_dumpable(false);
 }

@@ -1,6 +1,6 @@
 //! Where answers go: to stdout, or into files that appear whole or not at all.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufWriter, StdoutLock, Write};
 use std::path::{Path, PathBuf};
 
@@ -31,13 +31,31 @@ pub fn json(report: &impl serde::Serialize) -> String {
     serde_json::to_string(report).expect("strings, numbers and lists") + "\n"
 }
 
+/// The same text without characters that steer a terminal: those are shown by their numbers.
+pub fn printable(text: &str) -> String {
+    // Controls, and marks that turn the direction of writing.
+    let steers = |c: char| {
+        c.is_control() && c != '\n' || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if steers(c) { shown.extend(c.escape_default()) } else { shown.push(c) }
+    }
+    shown
+}
+
 /// Comma-separated values.
+///
+/// A text that a spreadsheet would take for a formula has an apostrophe in front, which makes it a text.
 pub fn csv(heads: &[&str], rows: &[Vec<String>]) -> String {
     let quoted = |field: &str| {
+        // Numbers may have a sign.
+        let formula = field.starts_with(['=', '+', '-', '@', '\t', '\r']) && field.parse::<f64>().is_err();
+        let field = if formula { format!("'{field}") } else { field.to_string() };
         if field.contains([',', '"', '\n', '\r']) {
             format!("\"{}\"", field.replace('"', "\"\""))
         } else {
-            field.to_string()
+            field
         }
     };
     let mut text = heads.join(",") + "\n";
@@ -107,33 +125,16 @@ impl Target {
 
     /// Writes all of it under another name first, so that the file is there whole or not at all.
     pub fn write_with(&self, write: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), Failure> {
-        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
-        let temporary = directory(&self.path).join(format!(".{name}.{}.tmp", std::process::id()));
-        directory::writing(Some(&temporary));
-        let written = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(&temporary)
-            .and_then(|mut file| write(&mut file).and_then(|()| file.sync_all()))
-            .and_then(|()| {
-                // Somebody else may have made the file in the meantime.
-                if self.path.exists() && !self.force {
-                    return Err(io::ErrorKind::AlreadyExists.into());
-                }
-                fs::rename(&temporary, &self.path)
-            });
-        let written = written.map_err(|error| {
-            let _ = fs::remove_file(&temporary);
+        let may_replace = || {
+            // Somebody else may have made the file in the meantime.
+            if self.path.exists() && !self.force { Err(io::ErrorKind::AlreadyExists.into()) } else { Ok(()) }
+        };
+        directory::write_file(&self.path, write, may_replace).map_err(|error| {
             if error.kind() == io::ErrorKind::AlreadyExists {
                 return exists(&self.path.display().to_string());
             }
-            Failure::other(
-                format!("{}: could not be written: {error}", self.path.display()),
-                "check that there is space and permission to write; nothing was changed",
-            )
-        });
-        directory::writing(None);
-        written
+            directory::failed(&self.path, &error)
+        })
     }
 }
 
@@ -153,7 +154,8 @@ pub fn checked_directory(flag: &str, path: &Path) -> Result<(), Failure> {
     ))
 }
 
-fn directory(path: &Path) -> &Path {
+/// The directory that a path is in.
+pub fn directory(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),

@@ -6,6 +6,7 @@ use std::path::Path;
 use clap::Args;
 use csv::{ByteRecord, ReaderBuilder};
 use serde::Serialize;
+use unspent::calibrate::Change;
 use unspent::utility::Estimate;
 use unspent::utility::regression::{
     Distorted, Distortion, Geography, LeftOut, MAX_TRIALS, MIN_TRIALS, Reduction, Regression, Sample, Survey,
@@ -14,11 +15,13 @@ use unspent::{Allocation, Delta, Error, Promise, Rational, Round};
 
 use crate::Failure;
 use crate::decimal::{self, READABLE};
+use crate::defect;
 use crate::document::{Document, Table};
 use crate::noise::NoiseArguments;
 use crate::output::{self, Format};
 use crate::source;
 use crate::stated;
+use crate::table::Values;
 
 /// The slope of earnings on the share with a bachelor's degree, and how noise moves it.
 ///
@@ -94,6 +97,9 @@ pub struct Arguments {
     without: Vec<String>,
 
     #[command(flatten)]
+    values: Values,
+
+    #[command(flatten)]
     noise: NoiseArguments,
 
     #[command(flatten)]
@@ -112,6 +118,9 @@ struct Report {
     /// How the calibrated noise was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     calibrated: Option<String>,
+    /// What the whole release delivers with either noise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    change: Option<Change>,
     regressions: Vec<Row>,
 }
 
@@ -139,7 +148,8 @@ impl Arguments {
         })?;
         let threads = self.noise.threads()?;
         let source = self.source()?;
-        let files = self.files.iter().map(|file| read(file, &self.without)).collect::<Result<Vec<_>, _>>()?;
+        let files = self.files.iter().map(|file| read(file, &self.without, self.values.shown));
+        let files = files.collect::<Result<Vec<_>, _>>()?;
         if let Some(i) = (0..self.without.len()).find(|i| files.iter().all(|file| !file.found[*i])) {
             let cause = format!("--without: there is no area `{}`", self.without[i]);
             return Err(Failure::usage(cause, "write its code or its name as in the file"));
@@ -162,8 +172,9 @@ impl Arguments {
                 regression: Regression::simulate(&file.sample, [&before, &after], trials, &key, threads)?,
             });
         }
-        let (allocation, calibrated) = source.in_words();
-        let report = Report { private: key.is_private(), warning, allocation, calibrated, regressions };
+        let (allocation, calibrated, change) = source.in_words();
+        let report =
+            Report { private: key.is_private(), warning, allocation, calibrated, change, regressions };
         output::print(&match &self.format {
             Format { json: true, .. } => output::json(&report),
             Format { csv: true, .. } => csv(&report),
@@ -186,15 +197,15 @@ impl Arguments {
                 "give both variances: --before S --after S",
             ));
         };
-        let calibrated =
-            allocation.calibrate(&Promise::Published(conversion), true, Some(&delta))?.allocation;
+        let found = allocation.calibrate(&Promise::Published(conversion), true, Some(&delta))?;
+        let (calibrated, change) = (found.allocation.clone(), found.change());
         let (level, query) = (self.level.clone(), self.query.clone());
         let how = format!(
             "each level to its own epsilon by {}, at delta{}",
             conversion.authors(),
             decimal::equals(delta.value())
         );
-        Ok(Source::Allocation(Box::new(Calibrated { allocation, calibrated, how, level, query })))
+        Ok(Source::Allocation(Box::new(Calibrated { allocation, calibrated, change, how, level, query })))
     }
 }
 
@@ -208,6 +219,8 @@ enum Source {
 struct Calibrated {
     allocation: Allocation,
     calibrated: Allocation,
+    /// What the whole release delivers with either.
+    change: Change,
     /// How it was calibrated.
     how: String,
     level: Option<String>,
@@ -229,11 +242,13 @@ impl Source {
         Ok((Some(name), [sigma2(&from.allocation)?, sigma2(&from.calibrated)?]))
     }
 
-    /// The allocation and how it was calibrated.
-    fn in_words(&self) -> (Option<String>, Option<String>) {
+    /// The allocation, how it was calibrated, and what the whole release delivers with either.
+    fn in_words(&self) -> (Option<String>, Option<String>, Option<Change>) {
         match self {
-            Source::Given(_) => (None, None),
-            Source::Allocation(from) => (Some(from.allocation.name().into()), Some(from.how.clone())),
+            Source::Given(_) => (None, None, None),
+            Source::Allocation(from) => {
+                (Some(from.allocation.name().into()), Some(from.how.clone()), Some(from.change.clone()))
+            }
         }
     }
 }
@@ -280,8 +295,12 @@ fn stem(path: &str) -> String {
     Path::new(path).file_stem().map_or_else(|| path.into(), |stem| stem.to_string_lossy().into_owned())
 }
 
-/// Reads a table; areas called like those of `without` are left out.
-pub fn read(path: &str, without: &[String]) -> Result<File, Failure> {
+/// Reads a table; areas called like those of `without` are left out. Messages have its values if they are
+/// to be `shown`.
+pub fn read(path: &str, without: &[String], shown: bool) -> Result<File, Failure> {
+    if !shown {
+        defect::hide_values();
+    }
     let bytes = fs::read(path).map_err(|error| {
         Failure::usage(format!("{path}: cannot be read: {error}"), "name a table of S1501 (.csv)")
     })?;
@@ -308,7 +327,10 @@ pub fn read(path: &str, without: &[String]) -> Result<File, Failure> {
         let fields = texts(&record);
         let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
         let line = record.position().map_or(0, csv::Position::line);
-        let asked = survey.row(&fields, without).map_err(|e| e.at(format!("{path}:{line}")))?;
+        let asked = survey.row(&fields, without).map_err(|e| {
+            let error: Failure = e.at(format!("{path}:{line}")).into();
+            error.showing(shown)
+        })?;
         if let Some(i) = asked {
             found[i] = true;
         }
@@ -335,6 +357,9 @@ fn document(report: &Report) -> Document {
     if let (Some(allocation), Some(calibrated)) = (&report.allocation, &report.calibrated) {
         text.line(format!("Published: {allocation}."));
         text.line(format!("Calibrated: {calibrated}."));
+    }
+    for line in report.change.iter().flat_map(Change::in_words) {
+        text.line(line);
     }
     if let Some(warning) = &report.warning {
         text.line(format!("WARNING: {warning}."));
@@ -453,7 +478,7 @@ fn with_interval(estimate: Option<&Estimate>) -> String {
 }
 
 fn csv(report: &Report) -> String {
-    let heads = [
+    let mut heads = vec![
         "file",
         "geography",
         "areas",
@@ -474,6 +499,8 @@ fn csv(report: &Report) -> String {
         "reduction_half_width",
         "improves",
     ];
+    // As `unspent sample` says it.
+    heads.extend(report.warning.as_ref().map(|_| "noise_NOT_PRIVATE"));
     let mut rows = vec![];
     for row in &report.regressions {
         let regression = &row.regression;
@@ -500,6 +527,7 @@ fn csv(report: &Report) -> String {
             cells.push(after.failed.to_string());
             cells.extend(pair(reduction.map(|r| &r.percent)));
             cells.push(reduction.is_some_and(|r| r.improves).to_string());
+            cells.extend(report.warning.clone());
             rows.push(cells);
         }
     }

@@ -6,7 +6,6 @@
 //!                               (one thread)    (another)
 //! ```
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -239,7 +238,12 @@ impl Group {
     }
 }
 
-fn parquet(file: &mut File, made: &mut Made, mut parts: Parts, notes: &[(&str, String)]) -> io::Result<()> {
+fn parquet(
+    file: impl Write + Send,
+    made: &mut Made,
+    mut parts: Parts,
+    notes: &[(&str, String)],
+) -> io::Result<()> {
     let (code, counts) = columns();
     let text = Type::primitive_type_builder(&code, PhysicalType::BYTE_ARRAY)
         .with_repetition(Repetition::REQUIRED)
@@ -295,4 +299,14 @@ fn parquet(file: &mut File, made: &mut Made, mut parts: Parts, notes: &[(&str, S
         writer.close()?;
         Ok(())
     })
+}
+
+/// A file to be damaged.
+#[cfg(test)]
+pub fn parquet_of(blocks: u64) -> Vec<u8> {
+    let mut bytes = vec![];
+    let Ok(population) = Population::new(blocks, 1) else { panic!("as many as there may be") };
+    let parts = Parts { all: blocks, progress: Progress::new() };
+    parquet(&mut bytes, &mut Made::new(population), parts, &[]).unwrap();
+    bytes
 }

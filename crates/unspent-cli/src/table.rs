@@ -1,9 +1,12 @@
 //! Tables of counts, row by row: CSV or Parquet, as large as they like.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use std::rc::Rc;
 
+use clap::Args;
 use csv::{ByteRecord, ReaderBuilder};
 use parquet::basic::{ConvertedType, Type as PhysicalType};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
@@ -13,19 +16,34 @@ use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use unspent::measure::{Plan, parse_count};
 
 use crate::Failure;
+use crate::defect;
 use crate::progress::Progress;
 
 /// Rows that are read from Parquet at a time.
 const BATCH: usize = 8_192;
+/// Most bytes of a line of CSV: a quote that is not closed makes a line of all that follows.
+const MAX_LINE: u64 = 1 << 24;
+
+/// What messages say of a table.
+#[derive(Args)]
+pub struct Values {
+    /// Shows values of the table in error messages
+    ///
+    /// Messages then have confidential data. Without it they name the line and the column.
+    #[arg(long = "show-values")]
+    pub shown: bool,
+}
 
 /// A table that was opened and has all the columns of a plan.
 pub struct Table {
     name: String,
     kind: Kind,
+    /// Whether messages show values.
+    shown: bool,
 }
 
 enum Kind {
-    Csv { reader: csv::Reader<Box<dyn Read>>, columns: Columns, bytes: Option<u64> },
+    Csv { reader: csv::Reader<Lines>, columns: Columns, bytes: Option<u64>, begun: Rc<Cell<u64>> },
     Parquet { reader: SerializedFileReader<File>, columns: Columns },
 }
 
@@ -36,9 +54,37 @@ struct Columns {
     names: Vec<String>,
 }
 
+/// Bytes of which no line is too long.
+struct Lines {
+    source: Box<dyn Read>,
+    read: u64,
+    /// Where the line begins that is being read.
+    begun: Rc<Cell<u64>>,
+}
+
+impl Read for Lines {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.read - self.begun.get() > MAX_LINE {
+            let cause = format!("a line has more than {} megabytes", MAX_LINE >> 20);
+            return Err(io::Error::new(io::ErrorKind::InvalidData, cause));
+        }
+        let read = self.source.read(buffer)?;
+        self.read += read as u64;
+        Ok(read)
+    }
+}
+
 impl Table {
     /// Opens a table: CSV from stdin for `-`, Parquet if the name ends so, CSV otherwise.
-    pub fn open(path: &str, plan: &Plan) -> Result<Table, Failure> {
+    pub fn open(path: &str, plan: &Plan, values: &Values) -> Result<Table, Failure> {
+        if !values.shown {
+            defect::hide_values();
+        }
+        let opened = Table::opened(path, plan);
+        opened.map(|table| Table { shown: values.shown, ..table }).map_err(|f| f.showing(values.shown))
+    }
+
+    fn opened(path: &str, plan: &Plan) -> Result<Table, Failure> {
         if path == "-" {
             return Table::csv("stdin".into(), Box::new(io::stdin()), None, plan);
         }
@@ -63,6 +109,8 @@ impl Table {
     }
 
     fn csv(name: String, source: Box<dyn Read>, bytes: Option<u64>, plan: &Plan) -> Result<Table, Failure> {
+        let begun = Rc::new(Cell::new(0));
+        let source = Lines { source, read: 0, begun: begun.clone() };
         let mut reader = ReaderBuilder::new().buffer_capacity(1 << 20).from_reader(source);
         let heads = reader.byte_headers().map_err(|e| broken(&name, &e))?.clone();
         let mut names = vec![];
@@ -85,11 +133,11 @@ impl Table {
             return Err(Failure::usage(format!("{name}:1: is one column"), "separate columns with commas"));
         }
         let columns = Columns::find(&name, names, plan)?;
-        Ok(Table { name, kind: Kind::Csv { reader, columns, bytes } })
+        Ok(Table { name, kind: Kind::Csv { reader, columns, bytes, begun }, shown: false })
     }
 
     fn parquet(name: String, file: File, plan: &Plan) -> Result<Table, Failure> {
-        let reader = SerializedFileReader::new(file).map_err(|e| no_parquet(&name, &e))?;
+        let reader = whole(&name, || SerializedFileReader::new(file))?;
         let schema = reader.metadata().file_metadata().schema_descr();
         let names = schema.columns().iter().map(|c| c.path().string()).collect();
         let columns = Columns::find(&name, names, plan)?;
@@ -120,7 +168,7 @@ impl Table {
         };
         columns.counts.iter().try_for_each(|at| check(*at, false))?;
         columns.codes.iter().try_for_each(|at| check(*at, true))?;
-        Ok(Table { name, kind: Kind::Parquet { reader, columns } })
+        Ok(Table { name, kind: Kind::Parquet { reader, columns }, shown: false })
     }
 
     /// Gives every row's codes and counts to `row`, whose objections get the row's place.
@@ -129,14 +177,15 @@ impl Table {
         progress: &mut Progress,
         mut row: impl FnMut(&[&str], &[i64]) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        match self.kind {
-            Kind::Csv { reader, columns, bytes } => {
-                csv_rows(&self.name, reader, &columns, bytes, progress, &mut row)
+        let read = match self.kind {
+            Kind::Csv { reader, columns, bytes, begun } => {
+                csv_rows(&self.name, reader, &columns, (bytes, &begun), progress, &mut row)
             }
             Kind::Parquet { reader, columns } => {
                 parquet_rows(&self.name, &reader, &columns, progress, &mut row)
             }
-        }
+        };
+        read.map_err(|failure| failure.showing(self.shown))
     }
 }
 
@@ -153,10 +202,13 @@ impl Columns {
                 (None, _) => {
                     let shown: Vec<&str> = names.iter().take(40).map(String::as_str).collect();
                     let more = if names.len() > 40 { ", …" } else { "" };
-                    Err(Failure::usage(
-                        format!("{table}: there is no column `{name}`"),
-                        format!("the table has {}{more}; [table] says which are read", shown.join(", ")),
-                    ))
+                    // Numbers are no names: the first line may be one of counts.
+                    let hint = if names.iter().any(|name| name.parse::<f64>().is_ok()) {
+                        "the first line has numbers: a table begins with a line of names".into()
+                    } else {
+                        format!("the table has {}{more}; [table] says which are read", shown.join(", "))
+                    };
+                    Err(Failure::usage(format!("{table}: there is no column `{name}`"), hint))
                 }
             }
         };
@@ -168,9 +220,9 @@ impl Columns {
 
 fn csv_rows(
     name: &str,
-    mut reader: csv::Reader<Box<dyn Read>>,
+    mut reader: csv::Reader<Lines>,
     columns: &Columns,
-    bytes: Option<u64>,
+    (bytes, begun): (Option<u64>, &Cell<u64>),
     progress: &mut Progress,
     row: &mut impl FnMut(&[&str], &[i64]) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
@@ -197,6 +249,7 @@ fn csv_rows(
         let codes: Vec<&str> = codes.collect::<Result<_, _>>()?;
         row(&codes, &counts).map_err(place)?;
         rows += 1;
+        begun.set(reader.position().byte());
         if rows.is_multiple_of(1_024) {
             let read = reader.position().byte();
             progress.rows(rows, bytes.map(|all| read as f64 / all.max(1) as f64));
@@ -228,7 +281,7 @@ fn parquet_rows(
     let all = reader.metadata().file_metadata().num_rows().max(1);
     let mut rows = 0u64;
     for group in 0..reader.num_row_groups() {
-        let group = reader.get_row_group(group).map_err(|e| no_parquet(name, &e))?;
+        let group = whole(name, || reader.get_row_group(group))?;
         let open = |at: &usize, text| Column::open(name, &columns.names[*at], group.as_ref(), *at, text);
         let codes = columns.codes.iter().map(|at| open(at, true));
         let mut codes: Vec<Column> = codes.collect::<Result<_, _>>()?;
@@ -284,7 +337,7 @@ impl Column {
         at: usize,
         text: bool,
     ) -> Result<Column, Failure> {
-        let reader = group.get_column_reader(at).map_err(|e| no_parquet(table, &e))?;
+        let reader = whole(table, || group.get_column_reader(at))?;
         let present = group.metadata().schema_descr().column(at).max_def_level();
         Ok(Column { name: name.into(), reader, present, text, numbers: vec![], bytes: vec![] })
     }
@@ -293,7 +346,7 @@ impl Column {
         let mut levels = vec![];
         self.numbers.clear();
         self.bytes.clear();
-        let read = match &mut self.reader {
+        let rows = whole(table, || match &mut self.reader {
             ColumnReader::Int32ColumnReader(reader) => {
                 let mut short = vec![];
                 let read = values::<Int32Type>(reader, count, &mut levels, &mut short);
@@ -307,13 +360,12 @@ impl Column {
                 values::<ByteArrayType>(reader, count, &mut levels, &mut self.bytes)
             }
             _ => unreachable!("other types were refused"),
-        };
+        })?;
         let missing = |at: usize| {
             let row = before + at as u64 + 1;
             let cause = format!("{table}: row {row}: {}: is missing", self.name);
             Failure::usage(cause, "every row has all codes and counts; write 0 if there is nobody")
         };
-        let rows = read.map_err(|e| no_parquet(table, &e))?;
         if let Some(at) = levels.iter().position(|level| *level < self.present) {
             return Err(missing(at));
         }
@@ -323,7 +375,9 @@ impl Column {
         if self.text && self.bytes.is_empty() {
             self.bytes = self.numbers.iter().map(|n| n.to_string().into_bytes().into()).collect();
         }
-        Ok(())
+        // A damaged page can have fewer values than it says.
+        let found = if self.text { self.bytes.len() } else { self.numbers.len() };
+        if found == count { Ok(()) } else { Err(damaged(table)) }
     }
 
     fn text(&self, i: usize) -> Result<&str, Failure> {
@@ -358,6 +412,9 @@ fn broken(name: &str, error: &csv::Error) -> Failure {
             format!("{name}{line}: has {len} columns; the first line has {expected_len}"),
             "every line has all columns; quote what contains a comma",
         ),
+        csv::ErrorKind::Io(error) if error.kind() == io::ErrorKind::InvalidData => {
+            Failure::usage(format!("{name}: {error}"), "a quote may not be closed")
+        }
         csv::ErrorKind::Io(error) => Failure::other(
             format!("{name}: cannot be read: {error}"),
             "check that it is a file that can be read",
@@ -368,6 +425,21 @@ fn broken(name: &str, error: &csv::Error) -> Failure {
     }
 }
 
+/// What reading a Parquet file gives; a library that trips over a damaged one is no reason to end.
+fn whole<T>(name: &str, read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, Failure> {
+    match defect::caught(read) {
+        Some(read) => read.map_err(|e| no_parquet(name, &e)),
+        None => Err(damaged(name)),
+    }
+}
+
+fn damaged(name: &str) -> Failure {
+    Failure::usage(
+        format!("{name}: cannot be read: lengths in it do not fit"),
+        "check that it is a whole Parquet file",
+    )
+}
+
 fn no_parquet(name: &str, error: &ParquetError) -> Failure {
     let hint = if error.to_string().contains("feature") {
         "write it with the compression snappy, or without"
@@ -375,4 +447,61 @@ fn no_parquet(name: &str, error: &ParquetError) -> Failure {
         "check that it is a whole Parquet file"
     };
     Failure::usage(format!("{name}: cannot be read: {error}"), hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use unspent::Allocation;
+    use unspent::population::SCHEMA;
+
+    use super::*;
+    use crate::defect;
+
+    const ALLOCATION: &str = "name = \"x\"\nneighbours = \"bounded\"\ndelta = \"1e-9\"\nattributes = [\"race\"]\n\
+                              [queries]\nrace = [\"race\"]\n[[levels]]\nname = \"Block\"\nsigma2 = { race = 5 }\n";
+
+    /// A few thousand damaged files: all are read, or refused as files that cannot be.
+    #[test]
+    fn damaged_parquet_is_refused() {
+        let place = std::env::temp_dir().join(format!("unspent-damaged-{}", std::process::id()));
+        fs::create_dir_all(&place).unwrap();
+        let allocation = Allocation::parse("x.toml", &[ALLOCATION, SCHEMA].concat()).unwrap();
+        let plan = Plan::new(&allocation).unwrap();
+        let path = place.join("people.parquet");
+        let good = crate::synthesize::parquet_of(300);
+        let mut random = 1u64;
+        let mut below = |n: usize| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (random >> 33) as usize % n
+        };
+        let (mut read, mut refused) = (0, 0);
+        for _ in 0..3_000 {
+            let mut bytes = good.clone();
+            // Mostly one byte, now and then several.
+            for _ in 0..=below(2) * below(4) {
+                let at = below(bytes.len());
+                bytes[at] ^= 1 + below(255) as u8;
+            }
+            fs::write(&path, bytes).unwrap();
+            let rows = || {
+                let table = Table::open(path.to_str().unwrap(), &plan, &Values { shown: false })?;
+                table.rows(&mut Progress::new(), |_, _| Ok(()))
+            };
+            match defect::caught(rows).expect("nothing escapes") {
+                Ok(()) => read += 1,
+                Err(failure) => {
+                    assert!(
+                        failure.code == 2 && failure.cause.contains("people.parquet: "),
+                        "{}",
+                        failure.cause
+                    );
+                    refused += 1;
+                }
+            }
+        }
+        fs::remove_dir_all(&place).unwrap();
+        assert!(read > 500 && refused > 500, "{read} were read, {refused} refused");
+    }
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use clap::Args;
+use serde::Serialize;
 use unspent::allocation::{Level, Schema};
+use unspent::calibrate::Change;
 use unspent::mechanism::Stated;
 use unspent::utility::{
     Estimate, Evaluation, Expected, Group, LevelErrors, LevelNoise, NOT_PRIVATE, Pair, Question, Utility,
@@ -20,7 +22,7 @@ use crate::plot::{self, Axis, Bar, Figure, Panel, Role, Series};
 use crate::progress::Progress;
 use crate::source;
 use crate::stated;
-use crate::table::Table;
+use crate::table::{Table, Values};
 
 /// What noise does to a table of counts: errors by level, cell and size.
 ///
@@ -132,6 +134,9 @@ pub struct Arguments {
     force: bool,
 
     #[command(flatten)]
+    values: Values,
+
+    #[command(flatten)]
     noise: NoiseArguments,
 
     #[command(flatten)]
@@ -163,14 +168,21 @@ impl Arguments {
         }
         let before = self.before.as_deref().map(allocation).transpose()?;
         let schema = source::needed_schema(&self.table, self.schema.as_deref(), before.as_ref())?;
+        let mut change = None;
         let after = match (&before, self.after.as_str()) {
             (None, _) => None,
             (Some(before), "calibrated") => {
                 let each_level = self.scope == Scope::Level;
                 let promise = calibrate::stated(before, delta.as_ref(), each_level)?;
-                Some(before.calibrate(&promise, each_level, delta.as_ref())?.allocation)
+                let found = before.calibrate(&promise, each_level, delta.as_ref())?;
+                change = Some(found.change());
+                Some(found.allocation)
             }
-            (Some(_), name) => Some(allocation(name)?),
+            (Some(before), name) => {
+                let after = allocation(name)?;
+                change = Change::between(before, &after, delta.as_ref())?;
+                Some(after)
+            }
         };
         let (noises, left_out) = self.noises(&schema, before.as_ref(), after.as_ref(), &direct)?;
         let by = match &self.by {
@@ -189,9 +201,10 @@ impl Arguments {
         let threads = self.noise.threads()?;
         let key = if trials > 0 { Some(self.noise.key()?.0) } else { None };
         let evaluation = Evaluation::new(question, key.as_ref().map(|key| (key, threads)))?;
-        let table = Table::open(&self.table, evaluation.plan())?;
+        let table = Table::open(&self.table, evaluation.plan(), &self.values)?;
         let mut progress = Progress::new();
-        let found = evaluation.evaluate(|row| table.rows(&mut progress, row))?;
+        let found = evaluation.evaluate(|row| table.rows(&mut progress, row));
+        let found = found.map_err(|failure: Failure| failure.showing(self.values.shown))?;
         drop(progress);
         let level = self.shown(&found)?;
         if let Some(file) = plot {
@@ -201,10 +214,10 @@ impl Arguments {
             file.write(&plot::bytes(&by_cell(level), &file.extension())?)?;
         }
         output::print(&match self.format {
-            Format { json: true, .. } => output::json(&found),
+            Format { json: true, .. } => output::json(&Report { errors: &found, change: change.as_ref() }),
             Format { csv: true, .. } => csv(&found),
-            Format { markdown: true, .. } => document(&found, level, &left_out).markdown(),
-            _ => document(&found, level, &left_out).terminal(),
+            Format { markdown: true, .. } => document(&found, level, change.as_ref(), &left_out).markdown(),
+            _ => document(&found, level, change.as_ref(), &left_out).terminal(),
         })
     }
 
@@ -351,8 +364,23 @@ fn variance(text: &str) -> String {
     )
 }
 
-fn document(found: &Utility, shown: &LevelErrors, left_out: &[String]) -> Document {
+/// The errors, and whose noise they are of.
+#[derive(Serialize)]
+struct Report<'r> {
+    #[serde(flatten)]
+    errors: &'r Utility,
+    /// None if the noise was given directly: no epsilon is known of it.
+    change: Option<&'r Change>,
+}
+
+fn document(found: &Utility, shown: &LevelErrors, change: Option<&Change>, left_out: &[String]) -> Document {
     let mut text = Document::default();
+    match change {
+        Some(change) => change.in_words().into_iter().for_each(|line| text.line(line)),
+        None => text.line(
+            "No epsilon is known of this noise: it is given without an allocation, or without a delta.",
+        ),
+    }
     text.line(format!("{} rows; errors of counts by {}.", found.rows, listed(&found.by)));
     text.line("");
     for cut in [false, true] {
@@ -502,6 +530,7 @@ fn csv(found: &Utility) -> String {
         "mae_after",
         "bias_before",
         "bias_after",
+        "warning",
     ];
     let mut rows = vec![];
     for level in &found.levels {
@@ -524,6 +553,7 @@ fn csv(found: &Utility) -> String {
                 row.extend(numbers(|e| e.mse));
                 row.extend(numbers(|e| e.mae));
                 row.extend(numbers(|e| e.bias));
+                row.push(NOT_PRIVATE.into());
                 rows.push(row);
             }
         }

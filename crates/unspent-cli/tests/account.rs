@@ -406,3 +406,19 @@ fn help_and_version_are_data() {
     }
     assert!(stdout(&unspent(&["account", "--help"])).contains("\nExit codes:\n  0  "));
 }
+
+/// |i64::MIN| is no i64: a limit that was checked with `abs` let it pass, and 10^(2^63) was begun.
+#[test]
+fn an_exponent_at_the_end_of_64_bits_is_refused() {
+    for number in ["1e-9223372036854775808", "1e9223372036854775807", "2/1e-9223372036854775808"] {
+        let refused = |arguments: &[&str]| {
+            let output = unspent(arguments);
+            assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+            let error = String::from_utf8(output.stderr).unwrap();
+            assert!(error.contains("a number with a decimal exponent between ±10000"), "{error}");
+        };
+        refused(&["sample", "--sigma2", number, "--count", "1"]);
+        refused(&["account", "--mechanism", &format!("sigma2={number}"), "--delta", "1e-10"]);
+        refused(&["certificate", "pl94-persons-us-2020", "--delta", number]);
+    }
+}

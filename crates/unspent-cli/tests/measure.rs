@@ -1,5 +1,6 @@
-//! `unspent measure` and `unspent sample`: what they write, what they refuse, and what a run that fails leaves behind.
+//! `unspent measure` and `unspent sample`: what they write, and what they refuse.
 
+mod blocks;
 mod place;
 
 use std::collections::BTreeMap;
@@ -7,33 +8,11 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::thread;
-use std::time::Duration;
 
+use blocks::{EXAMPLE, RACES, json, left_behind, measure, parquet_table, succeeds, table, with_blocks};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row, RowAccessor};
 use place::Place;
-
-const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/blocks.toml");
-const RACES: [&str; 8] = ["white", "black", "hisp", "aian", "asian", "nhpi", "other", "two"];
-
-/// Blocks with some people in them: two counties, three tracts each, and so on.
-fn table(blocks: usize) -> String {
-    let mut text = String::from("geoid");
-    for kind in ["pop", "vap"] {
-        RACES.iter().for_each(|race| text += &format!(",{kind}_{race}"));
-    }
-    text.push('\n');
-    for i in 0..blocks {
-        let (block, group, tract) = (i % 20 + 1, i / 20 % 4 + 1, i / 80 % 100 + 1);
-        text += &format!("44{:03}{tract:06}{group}{block:03}", i / 8_000 + 1);
-        let pop: Vec<usize> = (0..8).map(|race| (i * 7 + race * 13) % (40 / (race + 1))).collect();
-        pop.iter().for_each(|n| text += &format!(",{n}"));
-        pop.iter().for_each(|n| text += &format!(",{}", n * 3 / 4));
-        text.push('\n');
-    }
-    text
-}
 
 /// A row of a noisy measurement file.
 #[derive(Debug, PartialEq)]
@@ -89,36 +68,6 @@ fn level(directory: &Path, folder: &str) -> (Vec<Measured>, BTreeMap<String, Str
         }));
     }
     (rows, notes)
-}
-
-fn json(path: &Path) -> serde_json::Value {
-    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
-}
-
-#[track_caller]
-fn succeeds(output: &Output) -> String {
-    assert_eq!(String::from_utf8_lossy(&output.stderr), "", "quiet in a pipe");
-    assert_eq!(output.status.code(), Some(0));
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
-
-/// Everything in a directory but the tables that were put there.
-fn left_behind(place: &Place) -> Vec<String> {
-    let names =
-        fs::read_dir(&place.0).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned());
-    let mut names: Vec<String> = names.filter(|n| !n.ends_with(".csv") && !n.ends_with(".toml")).collect();
-    names.sort();
-    names
-}
-
-fn measure<'a>(out: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    [&["measure", "blocks.csv", "--allocation", EXAMPLE, "--out", out], more].concat()
-}
-
-fn with_blocks(name: &str, blocks: usize) -> Place {
-    let place = Place::new(name);
-    fs::write(place.0.join("blocks.csv"), table(blocks)).unwrap();
-    place
 }
 
 /// Exact answers of a query, from the cells of a unit: under 18 by race, then 18 and over by race.
@@ -248,6 +197,7 @@ fn the_manifest_says_what_was_released() {
         "table",
         "rows",
         "private",
+        "kept",
         "started",
         "finished",
         "levels",
@@ -336,7 +286,7 @@ fn a_table_may_come_from_a_pipe_or_as_parquet() {
         .unwrap();
     child.stdin.take().unwrap().write_all(table(300).as_bytes()).unwrap();
     assert!(child.wait().unwrap().success());
-    parquet_table(&place.0.join("blocks.parquet"), &table(300), false);
+    parquet_table(&place.0.join("blocks.parquet"), &table(300), 200, false);
     let all =
         ["measure", "blocks.parquet", "--allocation", EXAMPLE, "--out", "parquet", "--not-private-seed", "7"];
     place.run(&all).quiet();
@@ -347,7 +297,7 @@ fn a_table_may_come_from_a_pipe_or_as_parquet() {
     }
     assert_eq!(json(&place.0.join("pipe/manifest.json"))["table"], "stdin");
     // A count that is missing.
-    parquet_table(&place.0.join("missing.parquet"), &table(300), true);
+    parquet_table(&place.0.join("missing.parquet"), &table(300), 200, true);
     let output = place.run(&["measure", "missing.parquet", "--allocation", EXAMPLE, "--out", "x"]);
     assert_eq!(
         String::from_utf8_lossy(&output.stderr),
@@ -386,50 +336,6 @@ fn integers_that_mean_something_else_are_no_counts() {
     }
 }
 
-/// The table as Parquet: codes as texts, counts of 32 and of 64 bits; perhaps with one that is missing.
-fn parquet_table(path: &Path, csv: &str, missing: bool) {
-    use parquet::data_type::{ByteArrayType, Int32Type, Int64Type};
-    use parquet::file::writer::SerializedFileWriter;
-    use parquet::schema::parser::parse_message_type;
-    let heads: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
-    let rows: Vec<Vec<&str>> = csv.lines().skip(1).map(|l| l.split(',').collect()).collect();
-    let fields = heads[1..].iter().map(|head| {
-        if head.starts_with("pop") {
-            format!("required int32 {head};")
-        } else {
-            format!("optional int64 {head};")
-        }
-    });
-    let schema = format!("message table {{ required binary geoid (UTF8); {} }}", fields.collect::<String>());
-    let schema = parse_message_type(&schema).unwrap().into();
-    let mut writer =
-        SerializedFileWriter::new(File::create(path).unwrap(), schema, Default::default()).unwrap();
-    // Two row groups.
-    for rows in rows.chunks(200) {
-        let mut group = writer.next_row_group().unwrap();
-        for (i, head) in heads.iter().enumerate() {
-            let mut column = group.next_column().unwrap().unwrap();
-            let numbers: Vec<i64> = rows.iter().map(|row| row[i].parse().unwrap()).collect();
-            if i == 0 {
-                let codes: Vec<_> = rows.iter().map(|row| row[0].into()).collect();
-                column.typed::<ByteArrayType>().write_batch(&codes, None, None).unwrap();
-            } else if head.starts_with("pop") {
-                let numbers: Vec<i32> = numbers.iter().map(|n| i32::try_from(*n).unwrap()).collect();
-                column.typed::<Int32Type>().write_batch(&numbers, None, None).unwrap();
-            } else if missing {
-                let mut present = vec![1; rows.len()];
-                present[0] = 0;
-                column.typed::<Int64Type>().write_batch(&numbers[1..], Some(&present), None).unwrap();
-            } else {
-                column.typed::<Int64Type>().write_batch(&numbers, Some(&vec![1; rows.len()]), None).unwrap();
-            }
-            column.close().unwrap();
-        }
-        group.close().unwrap();
-    }
-    writer.close().unwrap();
-}
-
 #[test]
 fn bad_tables_are_refused_by_name_and_nothing_is_written() {
     let place = Place::new("bad");
@@ -456,44 +362,63 @@ fn bad_tables_are_refused_by_name_and_nothing_is_written() {
         &good.replace(',', ";"),
         "error: blocks.csv:1: is one column\nhint: separate columns with commas\n",
     );
-    refuses(
-        &spoiled("-7"),
-        "error: blocks.csv:3: pop_white: `-7` is not a count\nhint: counts are never negative\n",
-    );
-    refuses(
-        &spoiled("7.5"),
-        "error: blocks.csv:3: pop_white: `7.5` is not a count\nhint: counts are whole: noise on the integers is for integers\n",
-    );
-    refuses(
-        &spoiled(""),
-        "error: blocks.csv:3: pop_white: `` is not a count\nhint: a count is missing: write 0 if there is nobody\n",
-    );
-    refuses(
-        &spoiled("99999999999999999999"),
-        "error: blocks.csv:3: pop_white: `99999999999999999999` is not a count\nhint: the largest count is 2^63 − 1\n",
-    );
-    refuses(
+    // What is in the table is named by line and column, and shown to those who ask for it.
+    let spoils = |table: &str, hidden: &str, shown: &str, hint: &str| {
+        refuses(table, &format!("error: blocks.csv:{hidden}\nhint: {hint}\n"));
+        let output = place.run(&measure("noisy", &["--show-values"]));
+        let message = format!("error: blocks.csv:{shown}\nhint: {hint}\n");
+        assert_eq!(String::from_utf8_lossy(&output.stderr), message);
+    };
+    for (count, hint) in [
+        ("-7", "counts are never negative"),
+        ("7.5", "counts are whole: noise on the integers is for integers"),
+        ("", "a count is missing: write 0 if there is nobody"),
+        ("99999999999999999999", "the largest count is 2^63 − 1"),
+        ("Jane Doe", "write digits only"),
+    ] {
+        let shown = format!("3: pop_white: `{count}` is not a count");
+        spoils(&spoiled(count), "3: pop_white: is not a count", &shown, hint);
+    }
+    spoils(
         &spoiled("9223372036854775807"),
-        "error: blocks.csv:4: unit `440010000011002` of level `Block`: a sum exceeds 2^63 − 1\nhint: check the counts of the table\n",
+        "4: the unit of level `Block`: a sum exceeds 2^63 − 1",
+        "4: unit `440010000011002` of level `Block`: a sum exceeds 2^63 − 1",
+        "check the counts of the table",
     );
-    refuses(
+    spoils(
         &spoiled("1"),
-        "error: blocks.csv:3: pop_white less vap_white is -4\nhint: a cell is never negative: check the columns of the schema\n",
+        "3: pop_white less vap_white is negative",
+        "3: pop_white less vap_white is -4",
+        "a cell is never negative: check the columns of the schema",
     );
-    refuses(
+    spoils(
         &good.replace("440010000011003", "44001000001100"),
-        "error: blocks.csv:4: level `Block`: code: `44001000001100` is not a code of at least 15 characters\n\
-         hint: codes nest by their first characters; leading zeros may have been lost\n",
+        "4: level `Block`: code: is not a code of at least 15 characters",
+        "4: level `Block`: code: `44001000001100` is not a code of at least 15 characters",
+        "codes nest by their first characters; leading zeros may have been lost",
     );
-    refuses(
+    spoils(
         &good.replace("440010000011003", "440010000011001"),
-        "error: blocks.csv:4: code `440010000011001` of level `Block` comes after `440010000011002`\n\
-         hint: sort the table by its codes; if a code means several units, name more columns, as in [\"county\", \"tract\"]\n",
+        "4: the code of level `Block` is not after the one before",
+        "4: code `440010000011001` of level `Block` comes after `440010000011002`",
+        "sort the table by its codes; if a code means several units, name more columns, as in [\"county\", \"tract\"]",
     );
-    refuses(
+    spoils(
         &good.replace("440010000011003", "440010000011002"),
-        "error: blocks.csv:4: there are two rows for unit `440010000011002` of level `Block`\n\
-         hint: there is one row for each unit of the last level\n",
+        "4: there are two rows for one unit of level `Block`",
+        "4: there are two rows for unit `440010000011002` of level `Block`",
+        "there is one row for each unit of the last level",
+    );
+    // A table without a line of names: its first line is one of counts.
+    refuses(
+        good.split_once('\n').unwrap().1,
+        "error: blocks.csv: there is no column `geoid`\n\
+         hint: the first line has numbers: a table begins with a line of names\n",
+    );
+    // A quote that is not closed.
+    refuses(
+        &(good.clone() + "\"" + &"440010000011004,1\n".repeat(1 << 20)),
+        "error: blocks.csv: a line has more than 16 megabytes\nhint: a quote may not be closed\n",
     );
     refuses(
         &(good.clone() + "440010000011004,1\n"),
@@ -567,152 +492,6 @@ fn bad_schemas_are_refused_where_they_are_bad() {
         "code = \"geoid\"",
         "kode = \"geoid\"",
         "unknown key: `kode` is not one of the keys code, levels, attributes, cells",
-    );
-}
-
-#[test]
-fn what_is_there_already_stays() {
-    let place = with_blocks("exists", 10);
-    fs::create_dir(place.0.join("noisy")).unwrap();
-    let output = place.run(&measure("noisy", &[]));
-    assert_eq!(
-        String::from_utf8_lossy(&output.stderr),
-        "error: --out: `noisy` exists already\n\
-         hint: choose another name; what was released stays released, and measuring again spends the budget again\n"
-    );
-    assert_eq!(fs::read_dir(place.0.join("noisy")).unwrap().count(), 0);
-}
-
-/// A whole run has a manifest whose files are all there, as long as it says.
-fn is_whole(directory: &Path) -> bool {
-    let manifest = json(&directory.join("manifest.json"));
-    manifest["levels"].as_array().unwrap().iter().all(|entry| {
-        let (rows, _) = level(directory, entry["folder"].as_str().unwrap());
-        let said: u64 = entry["files"].as_array().unwrap().iter().map(|f| f["rows"].as_u64().unwrap()).sum();
-        rows.len() as u64 == said && said == 4 * entry["units"].as_u64().unwrap()
-    })
-}
-
-#[test]
-#[cfg(unix)]
-fn a_run_that_is_killed_leaves_nothing_that_looks_finished() {
-    let place = with_blocks("killed", 20_000);
-    let (mut killed, mut finished) = (0, 0);
-    for attempt in 0..40u64 {
-        let out = format!("noisy-{attempt}");
-        let mut child = Command::new(env!("CARGO_BIN_EXE_unspent"))
-            .current_dir(&place.0)
-            .args(measure(&out, &[]))
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
-        // At points all over the run, which takes a few tenths of a second.
-        thread::sleep(Duration::from_millis(attempt * attempt % 37 * 7));
-        let _ = child.kill();
-        let status = child.wait().unwrap();
-        let directory = place.0.join(&out);
-        if directory.exists() {
-            assert!(is_whole(&directory), "{out}");
-            finished += 1;
-        } else {
-            assert!(!status.success());
-            killed += 1;
-        }
-        // What is left has a hidden name that ends in .tmp.
-        for name in left_behind(&place) {
-            assert!(
-                name.starts_with("noisy-") || name.starts_with(".noisy-") && name.ends_with(".tmp"),
-                "{name}"
-            );
-        }
-    }
-    assert!(killed > 5, "{killed} of 40 were killed, {finished} finished");
-    // A later run is not disturbed by what is left.
-    succeeds(&place.run(&measure("after", &[])));
-    assert!(is_whole(&place.0.join("after")));
-}
-
-#[test]
-#[cfg(unix)]
-fn an_interrupted_run_leaves_nothing() {
-    let place = with_blocks("interrupted", 10);
-    let mut child = Command::new(env!("CARGO_BIN_EXE_unspent"))
-        .current_dir(&place.0)
-        .args(["measure", "-", "--allocation", EXAMPLE, "--out", "noisy"])
-        .stdin(Stdio::piped())
-        .spawn()
-        .unwrap();
-    // It waits for more of its table.
-    let mut stdin = child.stdin.take().unwrap();
-    stdin.write_all(table(10).as_bytes()).unwrap();
-    while left_behind(&place).is_empty() {
-        thread::sleep(Duration::from_millis(5));
-    }
-    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(130));
-    assert_eq!(left_behind(&place), [""; 0]);
-}
-
-#[test]
-fn of_two_runs_into_one_directory_one_wins() {
-    let place = with_blocks("two", 5_000);
-    for round in 0..5 {
-        let out = format!("noisy-{round}");
-        let start = || {
-            Command::new(env!("CARGO_BIN_EXE_unspent"))
-                .current_dir(&place.0)
-                .args(measure(&out, &[]))
-                .stdout(Stdio::null())
-                .stderr(Stdio::piped())
-                .spawn()
-                .unwrap()
-        };
-        let runs = [start(), start()].map(|run| run.wait_with_output().unwrap());
-        let won = runs.iter().filter(|run| run.status.success()).count();
-        assert_eq!(won, 1);
-        let lost = runs.iter().find(|run| !run.status.success()).unwrap();
-        let message = String::from_utf8_lossy(&lost.stderr);
-        assert!(
-            message.contains("exists already") || message.contains("somebody else has made it"),
-            "{message}"
-        );
-        assert!(is_whole(&place.0.join(&out)));
-    }
-    assert_eq!(left_behind(&place).len(), 5, "nothing unfinished is left");
-}
-
-#[test]
-#[cfg(target_os = "linux")]
-fn a_disk_that_is_full_leaves_nothing() {
-    // A limit on the size of files, which the shell sets, fails in the same place as a full disk.
-    let place = with_blocks("full", 20_000);
-    for threads in ["1", "2"] {
-        let command = format!(
-            "trap '' XFSZ; ulimit -f 64; exec {} measure blocks.csv --allocation {EXAMPLE} --out noisy --threads {threads}",
-            env!("CARGO_BIN_EXE_unspent")
-        );
-        let output = Command::new("bash").current_dir(&place.0).args(["-c", &command]).output().unwrap();
-        assert_eq!(
-            String::from_utf8_lossy(&output.stderr),
-            "error: noisy: could not be written: File too large (os error 27)\n\
-             hint: check that there is space and permission to write; nothing was changed\n"
-        );
-        assert_eq!(output.status.code(), Some(1));
-        assert_eq!(left_behind(&place), [""; 0]);
-    }
-}
-
-#[test]
-#[cfg(target_os = "linux")]
-fn a_directory_that_cannot_be_written_is_refused_at_once() {
-    let place = with_blocks("read-only", 10);
-    let output = place.run(&measure("/proc/noisy", &[]));
-    let message = String::from_utf8_lossy(&output.stderr);
-    assert!(message.starts_with("error: /proc/noisy: could not be written:"), "{message}");
-    let output = place.run(&measure("nowhere/noisy", &[]));
-    assert_eq!(
-        String::from_utf8_lossy(&output.stderr),
-        "error: --out: the directory of `nowhere/noisy` does not exist\nhint: make it first, or check the path\n"
     );
 }
 

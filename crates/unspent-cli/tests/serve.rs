@@ -342,7 +342,8 @@ fn what_is_known_of_the_production_stays() {
         server.post("/api/certificate", &json!({ "draft": draft, "reductions": false })).json()
     };
     let toml = |draft: &Value| {
-        let question = json!({ "format": "toml", "draft": draft, "figure": "curve", "scope": total(), "start": null });
+        let question =
+            json!({ "format": "toml", "draft": draft, "figure": "curve", "scope": total(), "start": null });
         server.post("/api/export", &question).body
     };
     for preset in ["pl94-persons-us-2020", "dhc-persons-us-2020", "pl94-units-us-2020"] {
@@ -386,7 +387,9 @@ fn every_line_of_a_certificate_can_be_looked_at() {
         assert_eq!(server.post("/api/figure", &question).json()["subtitle"], "record-within-County");
     }
     let reading = json!({ "draft": draft, "scope": { "kind": "places", "name": "US" }, "prior": "1/1000" });
-    assert!(server.post("/api/reading", &reading).trouble(422).contains("level, keeping, attribute or within"));
+    assert!(
+        server.post("/api/reading", &reading).trouble(422).contains("level, keeping, attribute or within")
+    );
 }
 
 #[test]
@@ -479,6 +482,8 @@ fn only_this_machine_and_its_page_are_answered() {
         format!("[[127.0.0.1]]:{port}"),
         format!("[127.0.0.1]:{port}"),
         format!("127.0.0.1:{port}\r\nHost: example.org"),
+        format!("127.0.0.1:+{port}"),
+        format!("127.0.0.1:0{port}"),
         String::new(),
     ] {
         named(&host).trouble(421);
@@ -494,6 +499,8 @@ fn only_this_machine_and_its_page_are_answered() {
     };
     assert_eq!(from("http://example.org"), 403);
     assert_eq!(from("null"), 403);
+    assert_eq!(from(&format!("http://{}\r\nOrigin: http://example.org", server.address)), 403);
+    assert_eq!(from(&format!("http://example.org\r\nOrigin: http://{}", server.address)), 403);
     assert_eq!(from(&format!("http://{}", server.address)), 400);
 
     let page = server.get("/");
@@ -573,6 +580,115 @@ fn hostile_clients_are_borne() {
         assert!(kilobytes < 512 << 10, "{kilobytes} kB");
     }
     drop(slow);
+}
+
+/// A draft with that many levels and queries, whose shares are fractions of `digits` digits that have nothing in common.
+fn unlike(levels: usize, queries: usize, digits: usize) -> Value {
+    let mut next = 0;
+    let mut share = || {
+        next += 1;
+        format!("{}{}/{}{}1", "3".repeat(digits - 5), 10_000 + next, "7".repeat(digits - 5), 1_000 + next)
+    };
+    let names: Vec<String> = (0..queries).map(|i| format!("q{i}")).collect();
+    let levels: Vec<Value> = (0..levels)
+        .map(|i| {
+            let shares: Vec<Value> =
+                names.iter().map(|query| json!({ "query": query, "share": share() })).collect();
+            json!({ "name": format!("l{i}"), "share": share(), "shares": shares })
+        })
+        .collect();
+    json!({
+        "name": "unlike", "source": null, "record": "person", "neighbours": "bounded", "delta": "1e-10",
+        "conversion": "canonne-kamath-steinke", "epsilon": null, "nested": true, "attributes": [],
+        "queries": names.iter().map(|q| json!({ "name": q, "attributes": [], "shift": 1 })).collect::<Vec<_>>(),
+        "rho": "2", "levels": levels, "table": null
+    })
+}
+
+/// What is small to send and long to work out is refused by name, or goes as far as it must.
+#[test]
+fn heavy_questions_are_limited() {
+    let server = Server::start();
+    let read = |name: &str, text: &str| {
+        let neighbours = name.ends_with(".csv").then_some("bounded");
+        server.post("/api/read", &json!({ "name": name, "text": text, "neighbours": neighbours }))
+    };
+    let numbers = ["1e-9223372036854775808", "1e9223372036854775807", "1/1e-9223372036854775808"];
+    for number in numbers {
+        let text = format!("level,query,sigma2\nUS,total,{number}\n");
+        assert!(read("a.csv", &text).trouble(422).contains("with a decimal exponent between"));
+    }
+    let fraction = |i: usize| format!("{}{i}/{}1{i}", "3".repeat(116), "7".repeat(116));
+    let rhos: String = (1000..1240).map(|i| format!("q{i} = \"{}\"\n", fraction(i))).collect();
+    let toml =
+        format!("name = \"a\"\nneighbours = \"bounded\"\n[[levels]]\nname = \"a\"\n[levels.rho]\n{rhos}");
+    assert!(read("a.toml", &toml).trouble(422).contains("level `a`: its shares are fractions too long"));
+    let line = |i: usize| format!("l,q{i},1,attribute{i}\n");
+    let table = |n: usize| format!("level,query,rho,attributes\n{}", (0..n).map(line).collect::<String>());
+    assert!(read("a.csv", &table(5_000)).trouble(422).contains("queries: `5000` is not a number of at most"));
+    assert!(read("a.csv", &table(24_000)).trouble(422).contains("are more than the 262144 that are read"));
+    assert_eq!(read("a.csv", &table(900)).status, 200);
+    let many = json!({ "draft": unlike(1_000, 5, 6), "reductions": false });
+    assert!(server.post("/api/certificate", &many).trouble(422).contains("a certificate of so many lines"));
+    let mut wide = unlike(40, 5, 6);
+    let names: Vec<String> = (0..1_000).map(|i| format!("a{i}")).collect();
+    wide["attributes"] = json!(names);
+    for query in wide["queries"].as_array_mut().unwrap() {
+        query["attributes"] = json!(names);
+    }
+    let wide = json!({ "draft": wide, "reductions": false });
+    assert!(server.post("/api/certificate", &wide).trouble(422).contains("a certificate of so many lines"));
+    // Three thousand budgets without a common denominator are added up to seventeen digits.
+    let noise = server.post("/api/noise", &json!({ "draft": unlike(1_000, 3, 90) })).json();
+    assert_eq!(noise["measurements"].as_array().unwrap().len(), 3_000);
+    assert_ne!(noise["rho"]["lower"], noise["rho"]["upper"]);
+}
+
+/// Whoever leaves takes no place with him: there is one for long answers, and the next one gets it.
+#[test]
+fn work_ends_with_the_connection() {
+    let server = Server::start();
+    // Takes minutes, if it is let.
+    let heavy = json!({ "draft": unlike(40, 25, 100), "reductions": true }).to_string();
+    let request = format!(
+        "POST /api/certificate HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{heavy}",
+        server.address,
+        heavy.len()
+    );
+    for _ in 0..3 {
+        let mut stream = server.connect();
+        stream.write_all(request.as_bytes()).unwrap();
+        // A question behind it shows that it has begun.
+        let light = json!({ "draft": server.draft("paper-2022-08-25"), "reductions": false });
+        assert_eq!(server.post("/api/certificate", &light).status, 200);
+        drop(stream);
+        let long = json!({ "draft": server.draft("paper-2022-08-25"), "reductions": true });
+        assert_eq!(server.post("/api/certificate", &long).status, 200);
+    }
+    // And one that stays is told when its time is up.
+    assert!(server.raw(request.as_bytes()).trouble(422).contains("the answer took longer than 20 seconds"));
+}
+
+/// A crowd that begins requests and does not end them keeps nobody out.
+#[test]
+fn half_open_connections_make_room() {
+    let server = Server::start();
+    let mut crowd: Vec<TcpStream> = (0..300)
+        .map(|_| {
+            let mut stream = server.connect();
+            stream.write_all(b"GET / HTTP/1.1\r\n").unwrap();
+            stream
+        })
+        .collect();
+    assert_eq!(server.get("/").status, 200);
+    // Not because their time was up: the last ones are still waited for, the first ones had to go.
+    let mut is_open = |i: usize| {
+        let stream: &mut TcpStream = &mut crowd[i];
+        stream.set_nonblocking(true).unwrap();
+        matches!(stream.read(&mut [0]), Err(error) if error.kind() == std::io::ErrorKind::WouldBlock)
+    };
+    assert!(is_open(299) && is_open(200));
+    assert!(!is_open(0) && !is_open(100));
 }
 
 #[test]

@@ -167,6 +167,7 @@ fn a_made_up_population_needs_no_more_than_its_own_schema() {
     assert!(fs::read(place.0.join("cells.png")).unwrap().starts_with(b"\x89PNG"));
     let csv = String::from_utf8(place.run(&[&all[..], &["--csv"]].concat()).stdout).unwrap();
     assert!(csv.starts_with("level,cell,band,counts,sigma2_before,") && csv.lines().count() > 100);
+    assert!(csv.lines().skip(1).all(|line| line.contains("NOT PRIVATE")), "{csv}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Allocations of a budget, published or not.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
@@ -14,6 +15,7 @@ use crate::error::{OrRaise, exception};
 use crate::mechanism;
 use crate::number::{fraction, rational};
 use crate::work::interruptible;
+use crate::worst::WorstCase;
 
 /// The names of the published allocations, for `preset`.
 ///
@@ -59,8 +61,8 @@ impl Allocation {
     }
 
     /// The text of an allocation file that says the same.
-    fn to_toml(&self) -> String {
-        self.0.to_toml()
+    fn to_toml(&self, py: Python<'_>) -> PyResult<String> {
+        self.0.to_file().or_raise(py)
     }
 
     /// What it is called.
@@ -132,38 +134,90 @@ impl Allocation {
         PyList::new(py, all.into_iter().map(|m| Bound::new(py, m)).collect::<PyResult<Vec<_>>>()?)
     }
 
-    /// What one record can move: all of the release or, with one of `level`, `attribute` and `within`, a part of it.
+    /// How many paths through the geography its noise may take: 1 if no unit was bypassed.
+    #[getter]
+    fn paths(&self) -> usize {
+        self.0.paths().len()
+    }
+
+    /// The epsilon that it states, a Fraction; None if it states none.
+    #[getter]
+    fn epsilon<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.0.epsilon().map(|epsilon| fraction(py, epsilon.value())).transpose()
+    }
+
+    /// The same allocation, of whose records one record of a release can change so many, 1 or 2: for `certificate` with
+    /// a product of other records.
+    fn touching(&self, py: Python<'_>, touches: u64) -> PyResult<Allocation> {
+        self.0.clone().touching(touches).or_raise(py).map(Allocation)
+    }
+
+    /// The worst of all compositions that neighbours can come down to: of the whole release or, with one of `level`,
+    /// `keeping`, `attribute` and `within`, of a part of it.
     ///
-    /// `level`: to a reader of that level only. `attribute`: the secret is its value. `within`: the secret is the place
-    /// inside one unit of that level.
+    /// `level`: to a reader of that level only. `keeping`: the record changes inside one unit of that level, whose
+    /// total stays. `attribute`: the secret is its value. `within`: the secret is the place inside one unit of that
+    /// level.
+    ///
+    /// >>> import unspent
+    /// >>> census = unspent.preset("pl94-persons-us-2020")
+    /// >>> print(census.worst_case(keeping="State").epsilon("1e-10"))
+    /// [13.125942, 13.125943]
+    #[pyo3(signature = (*, level=None, keeping=None, attribute=None, within=None))]
+    fn worst_case(
+        &self,
+        py: Python<'_>,
+        level: Option<String>,
+        keeping: Option<String>,
+        attribute: Option<String>,
+        within: Option<String>,
+    ) -> PyResult<WorstCase> {
+        let scope = scope(py, level, keeping, attribute, within)?;
+        let release = Release::from(self.0.clone());
+        let found = interruptible(py, move |_| release.worst_case(&scope))?.or_raise(py)?;
+        Ok(WorstCase(Arc::new(found)))
+    }
+
+    /// What one record can move, as one composition: of all of the release or of a part of it, as in `worst_case`.
+    ///
+    /// Where units were bypassed there is one composition for each pair of paths, and this raises: `worst_case` answers
+    /// for all of them. `path="main"` gives the one of the path that keeps all levels, which is no guarantee for others.
     ///
     /// >>> import unspent
     /// >>> census = unspent.preset("dhc-persons-us-2020")
-    /// >>> print(census.composition(level="State").epsilon("1e-10"))
+    /// >>> print(census.composition(level="State", path="main").epsilon("1e-10"))
     /// [11.148729, 11.148730]
-    #[pyo3(signature = (*, level=None, attribute=None, within=None))]
+    /// >>> print(census.worst_case(level="State").epsilon("1e-10"))
+    /// [24.188244, 24.188245]
+    #[pyo3(signature = (*, level=None, keeping=None, attribute=None, within=None, path=None))]
     fn composition(
         &self,
         py: Python<'_>,
         level: Option<String>,
+        keeping: Option<String>,
         attribute: Option<String>,
         within: Option<String>,
+        path: Option<&str>,
     ) -> PyResult<Composition> {
-        let scope = match (level, attribute, within) {
-            (None, None, None) => Scope::Total,
-            (Some(name), None, None) => Scope::Level(name),
-            (None, Some(name), None) => Scope::Attribute(name),
-            (None, None, Some(name)) => Scope::Within(name),
-            _ => {
-                let error = unspent::Error::stated(
-                    "level, attribute, within: more than one part was named",
-                    "name one of them, or none for the whole release",
+        let scope = scope(py, level, keeping, attribute, within)?;
+        let stated = |cause: String, hint: &str| Err(exception(py, &unspent::Error::stated(cause, hint)));
+        match path {
+            None if self.0.paths().len() > 1 => {
+                return stated(
+                    format!(
+                        "composition: the noise may take {} paths through the geography",
+                        self.0.paths().len()
+                    ),
+                    "worst_case() answers for all pairs of them; path=\"main\" gives that of the main path alone",
                 );
-                return Err(exception(py, &error));
             }
-        };
+            None | Some("main") => {}
+            Some(other) => {
+                return stated(format!("path: `{other}` is not \"main\""), "leave it out, or say \"main\"");
+            }
+        }
         let release = Release::from(self.0.clone());
-        let made = py.detach(|| release.composition(&scope)).or_raise(py)?;
+        let made = py.detach(|| release.main_path(&scope)).or_raise(py)?;
         Ok(Composition::wrap(made, None))
     }
 
@@ -174,7 +228,7 @@ impl Allocation {
     /// >>> import unspent
     /// >>> certificate = unspent.preset("pl94-persons-us-2020").certificate()
     /// >>> print(certificate.total.tight)
-    /// [16.465155, 16.465156]
+    /// [16.467751, 16.467752]
     #[pyo3(signature = (*, delta=None, conversion=None))]
     fn certificate(
         slf: &Bound<'_, Self>,
@@ -224,7 +278,7 @@ impl Allocation {
         };
         let promise = promise.or_raise(py)?;
         let allocation = self.0.clone();
-        let found = interruptible(py, move |_| allocation.calibrate(&promise, each_level, delta.as_ref()))?;
+        let found = interruptible(py, move || allocation.calibrate(&promise, each_level, delta.as_ref()))?;
         Ok(Recalibration(found.or_raise(py)?))
     }
 
@@ -255,6 +309,33 @@ impl Allocation {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let arguments = (slf.get().0.to_file().or_raise(slf.py())?,);
         Ok((slf.get_type().getattr("parse")?, arguments.into_pyobject(slf.py())?))
+    }
+}
+
+/// The part that was named; the whole, if none was.
+fn scope(
+    py: Python<'_>,
+    level: Option<String>,
+    keeping: Option<String>,
+    attribute: Option<String>,
+    within: Option<String>,
+) -> PyResult<Scope> {
+    let named = [
+        level.map(Scope::Level),
+        keeping.map(Scope::Keeping),
+        attribute.map(Scope::Attribute),
+        within.map(Scope::Within),
+    ];
+    let mut named = named.into_iter().flatten();
+    match (named.next(), named.next()) {
+        (scope, None) => Ok(scope.unwrap_or(Scope::Total)),
+        _ => {
+            let error = unspent::Error::stated(
+                "level, keeping, attribute, within: more than one part was named",
+                "name one of them, or none for the whole release",
+            );
+            Err(exception(py, &error))
+        }
     }
 }
 

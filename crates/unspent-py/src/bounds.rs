@@ -16,7 +16,8 @@ use crate::number::{array, fraction, rational};
 /// Two ends with the truth between them, every rounding error included: lower <= truth <= upper.
 ///
 /// For a delta or an epsilon `upper` is the guarantee; for a trade-off function `lower` is. There is no midpoint, and it does
-/// not turn into a float: say which end you mean.
+/// not turn into a float: say which end you mean. Bounds that were pickled are as good as whoever sent them: nothing shows
+/// that they were computed here.
 ///
 /// In a format the guarantee is written, rounded away from the truth: an epsilon up, a trade-off function
 /// down. A comparison with a number is answered where both ends agree; where the number lies between them an
@@ -269,7 +270,10 @@ fn power_of_two<'py>(py: Python<'py>, end: Magnitude) -> PyResult<Bound<'py, PyA
 }
 
 fn restore(lower: (f64, i64), upper: (f64, i64)) -> PyResult<Ends<Magnitude>> {
-    let fine = |(mantissa, _): (f64, i64)| mantissa == 0.0 || (1.0..2.0).contains(&mantissa);
+    // Beyond 2^±2⁶² nothing is computed, and what such an end is in decimal could not be written.
+    let fine = |(mantissa, exponent): (f64, i64)| {
+        (mantissa == 0.0 || (1.0..2.0).contains(&mantissa)) && exponent.unsigned_abs() <= 1 << 62
+    };
     let end = |(mantissa, exponent)| Magnitude::from_parts(mantissa, exponent);
     if !(fine(lower) && fine(upper) && end(lower) <= end(upper)) {
         return Err(PyValueError::new_err("these are not the parts of bounds"));
@@ -277,7 +281,8 @@ fn restore(lower: (f64, i64), upper: (f64, i64)) -> PyResult<Ends<Magnitude>> {
     Ok(Figure::Between { lower: end(lower), upper: end(upper) }.bounds())
 }
 
-/// Bounds in the shape of the array that was asked for; an index gives those of one place.
+/// Bounds in the shape of the array that was asked for; an index gives those of one place. Pickled, they are as good as
+/// whoever sent them, like Bounds.
 ///
 /// >>> import numpy as np
 /// >>> from unspent import Composition, DiscreteGaussian

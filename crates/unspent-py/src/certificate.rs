@@ -36,7 +36,7 @@ fn list<'py, T, C: PyClass + Into<PyClassInitializer<C>>>(
 /// >>> import unspent
 /// >>> both = unspent.certificate(unspent.preset("pl94-persons-us-2020"), unspent.preset("dhc-persons-us-2020"))
 /// >>> print(both.total.tight)
-/// [31.595558, 31.595559]
+/// [31.595558, 32.796865]
 #[pyfunction]
 #[pyo3(signature = (*allocations, delta=None, conversion=None))]
 pub fn certificate(
@@ -56,7 +56,7 @@ pub fn certificate(
     let delta = delta.map(|d| Delta::new(rational("delta", d)?).or_raise(py)).transpose()?;
     let conversion = conversion.map(Conversion::parse).transpose().or_raise(py)?;
     let question = (delta.clone(), conversion);
-    let report = interruptible(py, move |_| {
+    let report = interruptible(py, move || {
         unspent::Certificate::new(&Release::new(inputs)?, delta.as_ref(), conversion)
     })?;
     let report = report.or_raise(py)?;
@@ -105,6 +105,30 @@ impl Certificate {
         self.report.published.map(Conversion::name)
     }
 
+    /// Whether every epsilon that is stated is certified to be kept; None if none is stated.
+    #[getter]
+    fn kept(&self) -> Option<bool> {
+        self.report.kept
+    }
+
+    /// What is stated and what is delivered, a line of text for each epsilon that is stated.
+    #[getter]
+    fn promises(&self) -> Vec<String> {
+        self.report.promises.iter().map(|promise| promise.in_words()).collect()
+    }
+
+    /// What the certificate rests on and does not check.
+    #[getter]
+    fn assumptions(&self) -> Vec<&str> {
+        self.report.assumptions.iter().map(String::as_str).collect()
+    }
+
+    /// Products of the same series, about the same people, that are not counted.
+    #[getter]
+    fn missing(&self) -> Vec<String> {
+        self.report.missing.iter().map(|product| format!("{} ({})", product.name, product.about)).collect()
+    }
+
     /// The line of the whole release.
     #[getter]
     fn total(&self) -> Line {
@@ -123,10 +147,12 @@ impl Certificate {
         list(py, &self.report.reductions, |reduction| Reduction(reduction.clone()))
     }
 
-    /// Attributes and places of which nothing is said, because not all products know them by the same name.
+    /// Attributes of which nothing is said, because no query touches them or not all products know them by that name; and
+    /// levels of which nothing is said of places inside them, each with its reason in `to_dict()`.
     #[getter]
     fn left_out(&self) -> Vec<&str> {
-        self.report.left_out.iter().chain(&self.report.places_left_out).map(String::as_str).collect()
+        let places = self.report.places_left_out.iter().map(|left| left.name.as_str());
+        self.report.left_out.iter().map(String::as_str).chain(places).collect()
     }
 
     /// The same report as `unspent certificate --json`, as a dict.
@@ -157,7 +183,8 @@ impl Certificate {
 
     fn __str__(&self) -> String {
         let report = &self.report;
-        let header = ["", "rho", "Bun-St.", "C.-K.-St.", "tight (<=)", "truth (>=)"].map(String::from);
+        let header =
+            ["", "rho", "Bun-St.", "C.-K.-St.", "tight (<=)", "truth (>=)", "main path"].map(String::from);
         let up = |x: &Magnitude| padded(&x.to_decimal(READABLE, Round::Up));
         let rows = report.lines.iter().map(|line| {
             [
@@ -166,13 +193,15 @@ impl Certificate {
                 up(&line.bun_steinke),
                 up(&line.canonne_kamath_steinke),
                 padded(&line.tight.at_most(READABLE)),
-                padded(&line.tight.at_least(READABLE)),
+                padded(&line.tight.at_least(READABLE)) + if line.attained { "" } else { "*" },
+                line.main_path.as_ref().map_or_else(String::new, |main| padded(&main.at_most(READABLE))),
             ]
         });
         let rows: Vec<_> = std::iter::once(header).chain(rows).collect();
         let width =
             |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
-        let mut text = format!(
+        let mut text: String = report.promises.iter().map(|promise| promise.in_words() + "\n").collect();
+        text += &format!(
             "{}\n{} neighbours, delta = {}; epsilon of\n",
             report.name,
             report.neighbours.name(),
@@ -184,7 +213,12 @@ impl Certificate {
             text += format!("  {}", cells.join("  ")).trim_end();
             text.push('\n');
         }
-        text + "Each epsilon but the last is a guarantee, rounded up; the truth lies between the last two."
+        text +=
+            "Each epsilon but the truth (>=) and the main path's is a guarantee, rounded up, for all paths.";
+        if report.lines.iter().any(|line| !line.attained) {
+            text += "\n* No neighbours are known that attain the upper end.";
+        }
+        text
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
@@ -213,7 +247,7 @@ pub struct Line(unspent::certificate::Line);
 
 #[pymethods]
 impl Line {
-    /// "total", "level", "attribute" or "within".
+    /// "total", "level", "keeping", "attribute" or "within".
     #[getter]
     fn scope(&self) -> &'static str {
         self.0.scope
@@ -259,6 +293,24 @@ impl Line {
     #[getter]
     fn tight(&self) -> Bounds {
         Bounds::at_most(self.0.tight.bounds())
+    }
+
+    /// Whether neighbours are known that have the epsilon of the worst case; if not, `tight.lower` is that of others.
+    #[getter]
+    fn attained(&self) -> bool {
+        self.0.attained
+    }
+
+    /// How many compositions it is the largest of: one for each pair of paths.
+    #[getter]
+    fn cases(&self) -> usize {
+        self.0.cases
+    }
+
+    /// The same on the path that keeps all levels, where there are others: no guarantee for those.
+    #[getter]
+    fn main_path(&self) -> Option<Bounds> {
+        self.0.main_path.as_ref().map(|main| Bounds::at_most(main.bounds()))
     }
 
     /// How it was obtained.

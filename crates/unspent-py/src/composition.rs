@@ -25,9 +25,6 @@ use crate::work::interruptible;
 /// Kinds of which it takes milliseconds at most to find out how they are best answered.
 const FEW: usize = 32;
 
-/// Questions that are answered between two looks at whether anybody still waits for all of them.
-const BLOCK: usize = 1 << 14;
-
 /// Independent mechanisms, released together, and what they promise.
 ///
 /// Equal mechanisms are merged; neither that nor their order changes an answer. `count` of a mechanism is how many of these noisy
@@ -75,7 +72,7 @@ impl Composition {
             return py.detach(|| question(&self.inner)).or_raise(py);
         }
         let (inner, quick) = (self.inner.clone(), self.quick.clone());
-        let answer = interruptible(py, move |_| {
+        let answer = interruptible(py, move || {
             quick.get_or_init(|| inner.method() == Method::Lattice);
             question(&inner)
         })?;
@@ -100,26 +97,16 @@ impl Composition {
             Numbers::Many { shape, items } => (shape, items),
         };
         let inner = self.inner.clone();
-        let ends = interruptible(py, move |stop| {
+        let ends = interruptible(py, move || {
             let place = |i: usize| move |error: unspent::Error| error.at(format!("item {i}"));
             // All of them make sense, before any is answered.
             for i in 0..items.len() {
                 items.get(field, i).and_then(read).map_err(place(i))?;
             }
-            let mut answers = Vec::with_capacity(items.len());
             let places: Vec<usize> = (0..items.len()).collect();
-            for block in places.chunks(BLOCK) {
-                let answer = |i: &usize| {
-                    // Nobody will see it.
-                    if stop.is_told() {
-                        return Ok(Rational::integer(0).to_bounds());
-                    }
-                    question(&inner, &items.get(field, *i).and_then(read)?).map_err(place(*i))
-                };
-                answers
-                    .extend(parallel::map(block, answer).into_iter().collect::<unspent::Result<Vec<_>>>()?);
-            }
-            Ok(answers)
+            let answer =
+                |i: &usize| question(&inner, &items.get(field, *i).and_then(read)?).map_err(place(*i));
+            parallel::map(&places, answer).into_iter().collect::<unspent::Result<Vec<_>>>()
         })?;
         BoundsArray { shape, ends: ends.or_raise(py)?, guarantee }.into_bound_py_any(py)
     }
@@ -302,7 +289,7 @@ impl Composition {
             delta: Delta::new(rational("delta", delta)?).or_raise(py)?,
         };
         let inner = self.inner.clone();
-        let found = interruptible(py, move |_| {
+        let found = interruptible(py, move || {
             let found = match mechanism {
                 None => inner.smallest_scale(&target)?,
                 Some(index) => inner.smallest_sigma2(index, &target)?,
@@ -334,7 +321,7 @@ impl Composition {
         let events = py.import("unspent.events")?;
         events.call_method0("require")?;
         let inner = self.inner.clone();
-        let law = interruptible(py, move |_| inner.dominating_law(value_discretization_interval, &tail))?;
+        let law = interruptible(py, move || inner.dominating_law(value_discretization_interval, &tail))?;
         let law = law.or_raise(py)?;
         let masses = PyArray1::from_vec(py, law.masses);
         events.call_method1("privacy_loss_distribution", (law.interval, law.lowest, masses, law.infinite))

@@ -20,6 +20,7 @@ mod mechanism;
 mod noise;
 mod number;
 mod work;
+mod worst;
 
 use pyo3::prelude::*;
 
@@ -41,6 +42,8 @@ mod _native {
     use crate::mechanism::{DiscreteGaussian, Gaussian};
     #[pymodule_export]
     use crate::noise::sample;
+    #[pymodule_export]
+    use crate::worst::WorstCase;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -64,7 +64,7 @@ pub fn sigma(sigma2: &Rational) -> Bounds {
     Bounds::at_least(Figure::Between { lower, upper }.bounds())
 }
 
-/// Refuses any L2 sensitivity of integers but 1, which is one answer moved by 1, in any dimension (N6).
+/// Refuses any L2 sensitivity of integers but 1, which is one answer moved by 1, in any dimension (N11).
 fn check_integers(sensitivity: &Bound<'_, PyAny>) -> PyResult<()> {
     let given = rational("sensitivity", sensitivity)?;
     let squared = (&given * &given).to_f64();

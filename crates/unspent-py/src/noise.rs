@@ -7,7 +7,7 @@ use std::thread;
 use numpy::{PyArrayDyn, PyArrayMethods};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{IntoPyDict, PyDict, PyTuple};
 use unspent::Error;
 use unspent::sampler::{Key, Sampler};
 
@@ -24,7 +24,8 @@ const WORTH_A_THREAD: usize = 1 << 16;
 /// The noise is stated as `sigma2`, the variance parameter, or as `sigma` or `scale`, its square root. The
 /// law is P[X = x] ~ exp(-x**2 / (2 * sigma2)) on all integers, exactly, with no floating-point number in
 /// between; the random bits are ChaCha20's under a new key from the operating system for every call, also
-/// after a fork. With `not_private_seed` the noise can be repeated, by anyone: a NotPrivateWarning says so.
+/// after a fork. With `not_private_seed` the noise can be repeated, by anyone: a NotPrivateWarning says so,
+/// and `noise.dtype.metadata["unspent.warning"]` of the array.
 ///
 /// >>> import unspent
 /// >>> noise = unspent.sample(sigma2="100000/9563", size=(1000, 3))
@@ -63,8 +64,8 @@ pub fn sample<'py>(
             exception(py, &Error::input("size", given, "a whole number or a tuple of whole numbers", hint))
         })?,
     };
-    let key = match not_private_seed {
-        None => Key::from_os().or_raise(py)?,
+    let (key, warning) = match not_private_seed {
+        None => (Key::from_os().or_raise(py)?, None),
         Some(given) => {
             let seed: u64 = given.extract().map_err(|_| {
                 let hint = "leave it out for private noise";
@@ -74,8 +75,8 @@ pub fn sample<'py>(
                 )
             })?;
             let text = Key::not_private_warning(seed);
-            PyErr::warn(py, py.get_type::<NotPrivateWarning>().as_any(), &CString::new(text)?, 1)?;
-            Key::not_private(seed)
+            PyErr::warn(py, py.get_type::<NotPrivateWarning>().as_any(), &CString::new(&*text)?, 1)?;
+            (Key::not_private(seed), Some(text))
         }
     };
     let mut noise = key.noise(&sampler);
@@ -83,7 +84,14 @@ pub fn sample<'py>(
         return noise.sample().or_raise(py)?.into_bound_py_any(py);
     }
     // NumPy's own allocation, which says MemoryError where there is not enough.
-    let array = py.import("numpy")?.call_method1("empty", (shape, "int64"))?;
+    let numpy = py.import("numpy")?;
+    // The label stays with views and copies, and is lost in sums: those are not this noise.
+    let kind = PyDict::new(py);
+    if let Some(warning) = warning {
+        kind.set_item("metadata", [("unspent.warning", warning)].into_py_dict(py)?)?;
+    }
+    let kind = numpy.getattr("dtype")?.call(("int64",), Some(&kind))?;
+    let array = numpy.call_method1("empty", (shape, kind))?;
     let array = array.cast_into::<PyArrayDyn<i64>>()?;
     {
         let mut places = array.readwrite();

@@ -34,7 +34,14 @@ pub fn rational(field: &str, value: &Bound<'_, PyAny>) -> PyResult<Rational> {
     }
     if is(&FRACTION, "fractions", "Fraction")? {
         let numerator = integer(field, &value.getattr("numerator")?)?;
-        return Ok(numerator / integer(field, &value.getattr("denominator")?)?);
+        let denominator = integer(field, &value.getattr("denominator")?)?;
+        // Fraction itself allows none of 0; what is derived from it may say anything.
+        if denominator == Rational::integer(0) {
+            let allowed = "a fraction with a denominator other than zero";
+            let shown = format!("{numerator}/{denominator}");
+            return Err(Error::input(field, shown, allowed, "check what made the Fraction")).or_raise(py);
+        }
+        return Ok(numerator / denominator);
     }
     // NumPy's doubles are floats; its shorter ones are doubles too. A long double may not be one.
     if is(&FLOATING, "numpy", "floating")? && value.getattr("itemsize")?.extract::<usize>()? <= 8 {

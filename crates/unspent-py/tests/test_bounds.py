@@ -36,6 +36,19 @@ def test_what_no_float_can_hold():
     assert lower in delta and upper in delta and lower / 2 not in delta and 2 * upper not in delta
 
 
+def test_what_was_never_computed_is_not_restored():
+    """Ends whose decimals nobody could write, or that are out of order."""
+    for lower, upper in [
+        ((1.0, -(2**63)), (1.0, 0)),
+        ((0.0, 0), (1.0, 2**63 - 1)),
+        ((1.0, 1), (1.0, 0)),
+        ((3.0, 0), (1.0, 9)),
+    ]:
+        with pytest.raises(ValueError, match="not the parts of bounds"):
+            Bounds._restore(lower, upper)
+    assert str(Bounds._restore((1.0, -(2**62)), (1.0, 2**62)))
+
+
 def test_what_no_fraction_can_hold():
     delta = TEN.delta("1e12")
     assert delta.upper == 5e-324 and 0 in delta and 1 not in delta

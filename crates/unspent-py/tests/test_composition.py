@@ -278,3 +278,30 @@ def test_ctrl_c(work):
     child.send_signal(signal.SIGINT)
     out, _ = child.communicate(timeout=120)
     assert out == "interrupted\n" and child.returncode == 0
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="threads are listed in /proc")
+def test_ctrl_c_ends_the_work_itself():
+    """The thread that works ends too, soon after: it used to go on unseen."""
+    script = (
+        "import glob, signal, time, unspent\n"
+        "def threads():\n"
+        "    names = []\n"
+        "    for path in glob.glob('/proc/self/task/*/comm'):\n"
+        "        try:\n            names.append(open(path).read().strip())\n"
+        "        except OSError:\n            pass\n"
+        "    return names\n"
+        # Fractions that have nothing in common: minutes, if it is let.
+        "share = lambda i: '3' * 95 + str(10000 + i) + '/' + '7' * 94 + str(1001 + 2 * i)\n"
+        "release = unspent.Composition([unspent.DiscreteGaussian(share(i)) for i in range(66)])\n"
+        "signal.signal(signal.SIGALRM, signal.default_int_handler)\n"
+        "signal.setitimer(signal.ITIMER_REAL, 1)\n"
+        "try:\n    release.calibrate(epsilon=30, delta='1e-10')\n    print('done')\n"
+        "except KeyboardInterrupt:\n    print('interrupted')\n"
+        "for _ in range(100):\n"
+        "    if 'unspent' not in threads():\n        break\n"
+        "    time.sleep(0.1)\n"
+        "print('unspent' in threads())\n"
+    )
+    out = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, timeout=300).stdout
+    assert out == "interrupted\nFalse\n"

@@ -38,6 +38,8 @@ def test_a_seed_repeats_and_says_so():
     with pytest.warns(NotPrivateWarning, match="^NOT PRIVATE: the noise was made from the fixed seed 1, and can be"):
         first = unspent.sample(sigma2="68.49", size=100_000, not_private_seed=1)
     assert first[:3].tolist() == [-1, 7, -10]
+    assert first[:3].dtype.metadata["unspent.warning"].startswith("NOT PRIVATE: the noise was made from the")
+    assert first.dtype == np.int64 and unspent.sample(sigma2=5, size=3).dtype.metadata is None
     assert np.array_equal(first, seeded(sigma2="68.49", size=100_000, not_private_seed=1, threads=1))
     assert np.array_equal(first, seeded(sigma2="68.49", size=100_000, not_private_seed=1, threads=3))
     assert not np.array_equal(first, seeded(sigma2="68.49", size=100_000, not_private_seed=2))

@@ -12,6 +12,12 @@ from unspent import Composition, DiscreteGaussian, Gaussian, UnspentError
 TENTH = 3602879701896397, 36028797018963968
 
 
+class Nothing(Fraction):
+    """A Fraction that says what no Fraction is."""
+
+    denominator = 0
+
+
 @pytest.mark.parametrize(
     "given, exactly",
     [
@@ -59,8 +65,11 @@ def test_what_is_no_number_is_a_type_error(given):
         (10**5000, "sigma2: `a number of 16610 bits` is not a number of at most 4096 characters"),
         (Fraction(1, 10**5000), "sigma2: `a number of 16610 bits` is not a number"),
         ("5\x00\x1b[31m", r"sigma2: `5\u{0}\u{1b}[31m` is not a number"),
+        ("1e-9223372036854775808", "sigma2: `1e-9223372036854775808` is not a number with a decimal exponent"),
+        (Decimal("1e-999999999999999999"), "sigma2: `1E-999999999999999999` is not a number with a decimal"),
+        (Nothing(1, 2), "sigma2: `1/0` is not a fraction with a denominator other than zero"),
     ],
-    ids=range(14),
+    ids=range(17),
 )
 def test_what_makes_no_sense_is_an_error_of_ours(given, said):
     with pytest.raises(UnspentError) as caught:

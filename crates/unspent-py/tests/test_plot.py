@@ -46,7 +46,7 @@ def test_grids_reach_far_enough():
 def test_a_tradeoff_is_the_lower_bound():
     figure, axes = pyplot.subplots()
     census = unspent.preset("pl94-persons-us-2020")
-    levels = {level: census.composition(level=level) for level in ("US", "Block")}
+    levels = {level: census.composition(level=level, path="main") for level in ("US", "Block")}
     assert unspent.plot.tradeoff(levels, [0.01, 0.05], ax=axes) is axes
     us, block, guessing = axes.get_lines()
     assert us.get_ydata().tolist() == levels["US"].tradeoff([0.01, 0.05]).lower.tolist()

@@ -184,8 +184,11 @@ impl Magnitude {
             return Magnitude::ZERO;
         }
         // Subnormals first, so that the exponent field is meaningful.
-        let (x, exponent) =
-            if x < f64::MIN_POSITIVE { (x * 2f64.powi(64), exponent - 64) } else { (x, exponent) };
+        let (x, exponent) = if x < f64::MIN_POSITIVE {
+            (x * 2f64.powi(64), exponent.saturating_sub(64))
+        } else {
+            (x, exponent)
+        };
         let bits = x.to_bits();
         let field = (bits >> 52) as i64;
         let mantissa = f64::from_bits((bits & ((1 << 52) - 1)) | (1023 << 52));
@@ -241,7 +244,11 @@ impl Magnitude {
     /// Beyond `2^±67108864`, which would take megabytes to write out: compare magnitudes instead.
     #[must_use]
     pub fn to_rational(self) -> Rational {
-        assert!(self.exponent.abs() <= 1 << 26, "too far from 1 to be written out: 2^{}", self.exponent);
+        assert!(
+            self.exponent.unsigned_abs() <= 1 << 26,
+            "too far from 1 to be written out: 2^{}",
+            self.exponent
+        );
         let m = Rational::integer((self.mantissa * 2f64.powi(52)) as u64);
         let e = self.exponent - 52;
         let power = Rational::integer(num_bigint::BigInt::one() << e.unsigned_abs());

@@ -8,7 +8,7 @@
 
 mod allocation;
 
-pub use allocation::{Promise, Recalibration, Row};
+pub use allocation::{Change, Promise, Recalibration, Row, Whose};
 
 use crate::bounds::{Bounds, Magnitude, Round};
 use crate::composition::{Composition, Delta, Epsilon, Group};
@@ -17,6 +17,8 @@ use crate::exact::Rational;
 use crate::float;
 use crate::mechanism::Mechanism;
 use crate::profile::{Point, log_gaussian_delta};
+use crate::report;
+use crate::stop;
 use crate::zcdp::Rho;
 
 /// A promise: (ε, δ).
@@ -223,6 +225,7 @@ struct Search<'a> {
 impl Search<'_> {
     /// δ at the target's ε.
     fn delta(&self, value: f64) -> Result<Bounds<Magnitude>> {
+        stop::check();
         let composition = (self.build)(&exact(value))?;
         let point = Point::new(self.target.epsilon.value().clone());
         Ok(composition.accountant().delta(&point, composition.aim()).delta)
@@ -391,7 +394,8 @@ impl Search<'_> {
     }
 
     fn is_proved_by_zcdp(&self, value: f64) -> Result<bool> {
-        let rho = Rho::new((self.build)(&exact(value))?.rho())?;
+        // From above: what that proves the truth does.
+        let rho = Rho::new(report::rho(&(self.build)(&exact(value))?).upper())?;
         Ok(rho.delta_canonne_kamath_steinke(&self.target.epsilon)
             <= self.target.delta.value().to_magnitude_bounds().0)
     }

@@ -22,6 +22,7 @@ use crate::exact::Rational;
 use crate::float::{self, FUNCTION, UNIT};
 use crate::parallel;
 use crate::profile::Point;
+use crate::stop;
 
 /// Most points of a grid.
 const MAX_POINTS: f64 = (1u64 << 22) as f64;
@@ -82,9 +83,21 @@ impl Composition {
             ));
         }
         let top = top as i64;
+        // e^h − 1 and e^{−h}, from below.
+        let grown = float::down(float::expm1(interval), FUNCTION / UNIT);
+        let shrink = float::down(float::exp(-interval), FUNCTION / UNIT);
         // What a sum of so many terms can lose in any order, a few roundings in each term, and the rounding of a loss,
         // which counts by its ratio to the distance that it is seen from.
         let slack = points + 8.0 + 2.0 * top as f64;
+        // A mass must lift δ' by more than the rounding of sums over it can take away again (D4).
+        if grown < 4.0 * slack * UNIT {
+            return Err(Error::input(
+                "interval",
+                interval,
+                format!("long enough for doubles: sums over {points:e} masses lose more than it gains"),
+                "ask for a longer interval; 1e-4 is fine for most uses",
+            ));
+        }
         let indices: Vec<i64> = (0..=top).collect();
         // δ(kh) and δ(−kh), from above.
         let deltas: Vec<(f64, f64)> = parallel::map(&indices, |&k| {
@@ -100,13 +113,13 @@ impl Composition {
             let (above, below) = deltas[k.unsigned_abs() as usize];
             if k >= 0 { above } else { below }
         };
-        let (grown, shrink) = (float::expm1(interval), float::exp(-interval));
-        // e^h − 1 and e^{−h}, from below.
-        let (grown, shrink) = (float::down(grown, FUNCTION / UNIT), float::down(shrink, FUNCTION / UNIT));
-        let infinite = float::up(delta(top), slack);
+        // Where the law is sparse δ(top) can be far below the tail, even below the doubles; a part in 2⁵³ of the tail more
+        // is nothing, and keeps all that follows away from the subnormals (D4).
+        let infinite = float::up(delta(top), slack).max(least * UNIT);
         let (mut reached, mut b, mut total) = (infinite, 0.0f64, infinite);
         let mut masses = vec![0.0; 2 * top as usize + 1];
         for k in (-top..top).rev() {
+            stop::check();
             let goal = delta(k);
             // Those who subtract Q[L > ε] and e^ε·P[L > ε] lose relative to the former, which is δ' + b.
             let is_enough = |(b, reached): (f64, f64)| {
@@ -117,7 +130,8 @@ impl Composition {
                 (b, (reached + (grown * b).next_down().max(0.0)).next_down())
             };
             let mut mass = ((goal - reached) / (grown * shrink) - b).max(0.0);
-            let mut nudge = b.max(mass).max(f64::MIN_POSITIVE) * UNIT;
+            // Less than a part in 2⁵³ of δ' would not be seen; b and the mass may both be 0, where δ is flat.
+            let mut nudge = b.max(mass).max(reached) * UNIT;
             while !is_enough(after(mass)) {
                 mass += nudge;
                 nudge *= 2.0;
@@ -206,6 +220,38 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Between the atoms of a sparse law δ is flat: there is nothing above a point of the grid, and nothing new at it.
+    #[test]
+    fn a_sparse_law_is_dominated_too() {
+        for (sigma2, shift, tail) in [
+            ("0.01", "1", "1e-10"),
+            ("0.02", "1", "1e-10"),
+            ("0.03", "1", "1e-10"),
+            ("5", "200", "1e-10"),
+            ("0.001", "1", "1e-280"),
+        ] {
+            let noise = DiscreteGaussian::parse(sigma2, shift).unwrap();
+            let release = Composition::new([(noise, 1)]).unwrap();
+            let law = release.dominating_law(1.0, &Delta::parse(tail).unwrap()).unwrap();
+            let total = law.infinite + law.masses.iter().sum::<f64>();
+            assert!((1.0 - 1e-12..1.0 + 1e-6).contains(&total), "{sigma2}: {total}");
+            let top = -law.lowest as f64;
+            for i in -300..=300 {
+                let epsilon = f64::from(i) / 290.0 * top;
+                let (lower, _) = exactly(&release, epsilon);
+                let above = delta(&law, epsilon);
+                assert!(above >= lower, "{sigma2}: delta({epsilon}) = {above:e} is below {lower:e}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_interval_that_doubles_cannot_resolve_is_refused() {
+        let release = composition(&[("10000000", 1)]);
+        let error = release.dominating_law(1e-9, &Delta::parse("1e-10").unwrap()).unwrap_err();
+        assert!(error.is_input() && error.to_string().contains("long enough for doubles"), "{error}");
     }
 
     #[test]

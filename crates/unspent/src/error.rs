@@ -18,10 +18,37 @@ pub struct Error {
 
 #[derive(Clone, Debug, PartialEq)]
 enum Cause {
-    Input { field: String, value: String, allowed: String },
+    Input {
+        field: String,
+        value: String,
+        allowed: String,
+    },
     Stated(String),
-    Tolerance { quantity: String, asked: f64, achieved: f64 },
+    Tolerance {
+        quantity: String,
+        asked: f64,
+        achieved: f64,
+    },
     Unreachable(String),
+    Stopped(String),
+    /// An input that quotes confidential data, and what is said instead.
+    Concealed(String, Box<Cause>),
+}
+
+impl Cause {
+    fn at(&mut self, place: &dyn fmt::Display) {
+        match self {
+            Cause::Input { field: text, .. }
+            | Cause::Tolerance { quantity: text, .. }
+            | Cause::Stated(text)
+            | Cause::Unreachable(text)
+            | Cause::Stopped(text) => *text = format!("{place}: {text}"),
+            Cause::Concealed(text, cause) => {
+                *text = format!("{place}: {text}");
+                cause.at(place);
+            }
+        }
+    }
 }
 
 /// Values quoted in messages are cut at this many characters.
@@ -75,6 +102,37 @@ impl Error {
         Error { cause: Cause::Unreachable(cause.into()), hint: hint.into(), excerpt: None }
     }
 
+    /// The same error of something in a table of counts, which may be confidential: its value is not shown
+    /// unless it is [`Error::revealed`].
+    pub(crate) fn concealed(self) -> Error {
+        match &self.cause {
+            Cause::Input { field, allowed, .. } => {
+                let cause = format!("{field}: is not {allowed}");
+                self.concealed_as(cause)
+            }
+            _ => self,
+        }
+    }
+
+    /// The same, said in other words.
+    pub(crate) fn concealed_as(mut self, cause: impl Into<String>) -> Error {
+        self.cause = Cause::Concealed(cause.into(), Box::new(self.cause));
+        self
+    }
+
+    /// The same error with the values of a table, which may be confidential.
+    #[must_use]
+    pub fn revealed(mut self) -> Error {
+        if let Cause::Concealed(_, cause) = self.cause {
+            self.cause = *cause;
+        }
+        self
+    }
+
+    pub(crate) fn stopped(cause: impl Into<String>, hint: impl Into<String>) -> Error {
+        Error { cause: Cause::Stopped(cause.into()), hint: hint.into(), excerpt: None }
+    }
+
     /// The same error, quoting the value as it was written.
     pub(crate) fn quoting(mut self, text: &str) -> Error {
         if let Cause::Input { value, .. } = &mut self.cause {
@@ -101,7 +159,7 @@ impl Error {
     /// The input is at fault: a value that cannot be read, is out of range, or makes no sense.
     #[must_use]
     pub fn is_input(&self) -> bool {
-        matches!(self.cause, Cause::Input { .. } | Cause::Stated(_))
+        matches!(self.cause, Cause::Input { .. } | Cause::Stated(_) | Cause::Concealed(..))
     }
 
     /// Certified bounds exist but are wider than the tolerance that was asked for.
@@ -110,14 +168,16 @@ impl Error {
         matches!(self.cause, Cause::Tolerance { .. })
     }
 
+    /// The computation was [stopped](crate::stop), told to or because its time was up.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        matches!(self.cause, Cause::Stopped(_))
+    }
+
     /// The same error with the name of its place put in front, as in `--mechanism #2: sigma2`.
     #[must_use]
     pub fn at(mut self, place: impl fmt::Display) -> Error {
-        match &mut self.cause {
-            Cause::Input { field, .. } => *field = format!("{place}: {field}"),
-            Cause::Tolerance { quantity, .. } => *quantity = format!("{place}: {quantity}"),
-            Cause::Stated(cause) | Cause::Unreachable(cause) => *cause = format!("{place}: {cause}"),
-        }
+        self.cause.at(&place);
         self
     }
 
@@ -151,7 +211,10 @@ impl fmt::Display for Error {
                 f,
                 "{quantity}: the certified bounds reach down to 0, wider than any tolerance, {asked:.1e} was asked for"
             ),
-            Cause::Stated(cause) | Cause::Unreachable(cause) => f.write_str(cause),
+            Cause::Stated(cause)
+            | Cause::Unreachable(cause)
+            | Cause::Stopped(cause)
+            | Cause::Concealed(cause, _) => f.write_str(cause),
         }
     }
 }

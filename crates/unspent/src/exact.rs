@@ -17,11 +17,12 @@ use num_traits::{One, Pow, Signed, ToPrimitive, Zero};
 use crate::bounds::{self, Bounds, Magnitude, Round};
 use crate::error::{Error, Result};
 use crate::float::Dd;
+use crate::stop;
 
 /// Longest number accepted as text.
 const MAX_TEXT: usize = 4_096;
 /// Largest decimal exponent accepted, either way.
-const MAX_EXPONENT: i64 = 10_000;
+const MAX_EXPONENT: u64 = 10_000;
 
 /// An exact rational number.
 ///
@@ -39,6 +40,7 @@ pub struct Rational(BigRational);
 impl Rational {
     /// Reads `text` as a number; an error calls it `field`.
     pub fn parse(field: &str, text: &str) -> Result<Rational> {
+        stop::check();
         let trimmed = text.trim();
         let refuse = |allowed: &str| {
             let hint = if trimmed.ends_with('%') {
@@ -132,6 +134,7 @@ impl Rational {
         for term in terms {
             *like.entry(term.0.denom()).or_default() += term.0.numer();
         }
+        stop::check();
         let mut parts: Vec<Rational> =
             like.into_iter().map(|(d, n)| Rational(BigRational::new(n, d.clone()))).collect();
         while parts.len() > 1 {
@@ -157,6 +160,7 @@ impl Rational {
                 return reduced(numerator, c * d);
             }
         }
+        stop::check();
         let (a, b) = (&self.0, &other.0);
         let numerator = (a.numer() * b.denom()).gcd(&(b.numer() * a.denom()));
         Rational(BigRational::new(numerator, a.denom() * b.denom()))
@@ -285,6 +289,7 @@ impl Rational {
     /// Writes `self` in decimal if that is finite and short, as a fraction otherwise.
     #[must_use]
     pub fn to_decimal_or_fraction(&self) -> String {
+        stop::check();
         let mut denominator = self.0.denom().clone();
         let mut places = 0usize;
         for prime in [2u8, 5] {
@@ -350,7 +355,9 @@ fn decimal(text: &str) -> std::result::Result<BigRational, DecimalError> {
             if unsigned.is_empty() || !unsigned.bytes().all(|b| b.is_ascii_digit()) {
                 return Err(DecimalError::Syntax);
             }
-            i64::from_str(digits).ok().filter(|e| e.abs() <= MAX_EXPONENT).ok_or(DecimalError::Exponent)?
+            // |i64::MIN| is no i64: `abs` would wrap, and a power of ten of 2⁶³ digits be begun.
+            let within = |e: &i64| e.unsigned_abs() <= MAX_EXPONENT;
+            i64::from_str(digits).ok().filter(within).ok_or(DecimalError::Exponent)?
         }
     };
     let (negative, unsigned) = match mantissa.as_bytes().first() {
@@ -457,7 +464,10 @@ macro_rules! arithmetic {
             type Output = Rational;
             fn $method(self, other: &Rational) -> Rational {
                 let both = small(self).zip(small(other));
-                both.and_then(|(a, b)| $small(a, b)).unwrap_or_else(|| Rational(&self.0 $op &other.0))
+                both.and_then(|(a, b)| $small(a, b)).unwrap_or_else(|| {
+                    stop::check();
+                    Rational(&self.0 $op &other.0)
+                })
             }
         }
     )*};
@@ -553,6 +563,15 @@ mod tests {
             assert!(error.to_string().starts_with(&format!("sigma2: `{text}` is not a")), "{error}");
         }
         assert!(Rational::parse("x", &"1".repeat(5000)).is_err());
+        // The ends of what a 64-bit exponent can be, and the first beyond.
+        for e in
+            ["9223372036854775807", "-9223372036854775807", "-9223372036854775808", "-9223372036854775809"]
+        {
+            for text in [format!("1e{e}"), format!("0E{e}"), format!("1/1e{e}"), format!("-.5e{e}/2")] {
+                let error = Rational::parse("sigma2", &text).unwrap_err().to_string();
+                assert!(error.ends_with("is not a number with a decimal exponent between ±10000"), "{error}");
+            }
+        }
     }
 
     #[test]

@@ -4,8 +4,8 @@
 //! `mul_add` of two doubles is the exact result times `1 + θ`, `|θ| ≤ u`, barring overflow and
 //! underflow (IEEE 754). Every elementary function below is assumed to return the exact value of
 //! the function at the given double times `1 + θ`, `|θ| ≤ FUNCTION` = 4u, i.e. two units in the
-//! last place; the `pxfm` crate documents half a unit, so this leaves a factor of four. Nothing
-//! else about them is used. `clippy.toml` bans the standard library's versions everywhere else.
+//! last place, unless that is subnormal; the `pxfm` crate documents half a unit, so this leaves a
+//! factor of four. Nothing else about them is used. `clippy.toml` bans the standard library's versions everywhere else.
 //!
 //! [`Dd`] is a double-double: an unevaluated sum of two doubles, good to about 2⁻¹⁰⁴ relative.
 //! It carries exponents, whose *absolute* error is the relative error of the answer.
@@ -20,8 +20,19 @@ pub(crate) const DD_UNIT: f64 = 1.0 / (1u128 << 102) as f64;
 
 pub(crate) use std::f64::consts::PI;
 
+/// `e^x`, also where that is subnormal: within 2⁻¹⁰⁷¹ there (`theory/rounding.md`, R2a).
 pub(crate) fn exp(x: f64) -> f64 {
-    pxfm::f_exp(x)
+    // e^−708 is the last power above every subnormal; e^−745.2 is below half of the least.
+    if x >= -708.0 || x.is_nan() {
+        return pxfm::f_exp(x);
+    }
+    if x < -745.2 {
+        return 0.0;
+    }
+    // There the library's own result is off by up to 0.84·2⁻¹⁰²² at some 3 in 10⁵ arguments (pxfm 0.1.30).
+    let (r, k) = split_exponent(Dd::from(x));
+    // Two factors, of which the first is exact: only the last product rounds.
+    pxfm::f_exp(r) * 2f64.powi(k as i32 + 64) * 2f64.powi(-64)
 }
 pub(crate) fn expm1(x: f64) -> f64 {
     pxfm::f_expm1(x)
@@ -252,6 +263,39 @@ mod tests {
         assert_eq!(x.fraction(), 0.25e-17);
         let x = Dd::sum(0.5, 1e-17);
         assert!(x.fraction().abs() <= 0.5);
+    }
+
+    /// Every exponential that is subnormal, or nearly, against one computed with 200 bits (R2a); and logarithms of such.
+    #[test]
+    fn exponentials_near_the_smallest_doubles_are_what_they_are_said_to_be() {
+        use dashu_float::{FBig, round::mode::HalfEven};
+        type Big = FBig<HalfEven, 2>;
+        let big = |x: f64| Big::try_from(x).unwrap().with_precision(200).value();
+        let tiny = big(2f64.powi(-1000)) * big(2f64.powi(-71));
+        let check = |x: f64| {
+            let (found, truth) = (big(exp(x)), big(x).exp());
+            let off = if found > truth { &found - &truth } else { &truth - &found };
+            let allowed = if x < -708.0 { tiny.clone() } else { truth * big(FUNCTION) };
+            assert!(off <= allowed, "exp({x:?}) = {:e}", exp(x));
+        };
+        for x in [-709.80394, -708.0, (-708f64).next_down(), -745.2, (-745.2f64).next_down(), -745.13, -1e300]
+        {
+            check(x);
+        }
+        let mut state = 1u64;
+        for _ in 0..40_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            check(-707.0 - 39.0 * ((state >> 11) as f64 / (1u64 << 53) as f64));
+        }
+        assert_eq!((exp(f64::NEG_INFINITY), exp(0.0)), (0.0, 1.0));
+        assert!(exp(f64::NAN).is_nan());
+        for x in [f64::from_bits(1), f64::from_bits(12_345), 2f64.powi(-1030), f64::MIN_POSITIVE] {
+            // These are their own arguments, and ln 2^−1074 is −1074 ln 2.
+            assert!([expm1(x), ln1p(x), sinh_cosh(x).0].iter().all(|y| *y == x), "{x:e}");
+            let truth = big(x).ln();
+            let off = big(ln(x)) - &truth;
+            assert!(off < -&truth * big(FUNCTION) && off > truth * big(FUNCTION), "{x:e}");
+        }
     }
 
     #[test]

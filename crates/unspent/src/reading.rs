@@ -54,7 +54,7 @@ impl Attack {
 #[cfg(test)]
 mod tests {
     use super::Attack;
-    use crate::{Alpha, Composition, DiscreteGaussian, Rational};
+    use crate::{Alpha, Composition, DiscreteGaussian, Rational, WorstCase};
 
     fn believed(sigma2: &str, alpha: &str, prior: &str) -> crate::Result<(f64, f64)> {
         let composition = Composition::new([(DiscreteGaussian::parse(sigma2, "1")?, 1)])?;

@@ -240,7 +240,11 @@ impl Release {
         for allocation in &self.allocations {
             self.allows(allocation, scope)?;
             let chosen = self.index_of(allocation, scope);
+            let paths = allocation.paths();
             for (index, level) in allocation.levels().iter().enumerate() {
+                if !paths.iter().any(|path| path.keeps(index)) {
+                    continue;
+                }
                 let chosen = chosen.map(|chosen| index <= chosen);
                 moved.extend(level.measurements.iter().filter(|m| {
                     let query = &allocation.queries()[m.query];
@@ -424,8 +428,7 @@ impl<'r> Cases<'r> {
     pub fn worst_case(&mut self, scope: &Scope) -> Result<WorstCase> {
         // What makes no sense is an error here.
         self.release.moved(scope)?;
-        let lists: Vec<Vec<(Route, Vec<Part>)>> =
-            (0..self.paths.len()).map(|product| self.routes(product, scope)).collect::<Result<_>>()?;
+        let lists = self.lists(scope, Allocation::exact_level)?;
         let count = lists.iter().map(Vec::len).try_fold(1usize, |all, n| all.checked_mul(n));
         let hasty = self.release.hasty;
         if count.is_none_or(|count| count > MAX_CASES) {
@@ -526,7 +529,9 @@ impl<'r> Cases<'r> {
     }
 
     /// The routes of one product that the secret of a scope allows, with what moves on them; that of the main path first.
-    fn routes(&self, product: usize, scope: &Scope) -> Result<Vec<(Route, Vec<Part>)>> {
+    ///
+    /// All neighbours keep the totals of the level `kept` and of those above, if there is one.
+    fn routes(&self, product: usize, scope: &Scope, kept: Option<usize>) -> Result<Vec<(Route, Vec<Part>)>> {
         let allocation = &self.release.allocations[product];
         let paths = &self.paths[product];
         let chosen = self.release.index_of(allocation, scope);
@@ -545,23 +550,22 @@ impl<'r> Cases<'r> {
             };
             match (scope, self.release.neighbours()) {
                 (Scope::Attribute(_), _) => add(from, way.alone(Moved::Attribute, 1, 2)),
-                (Scope::Total | Scope::Level(_), Neighbours::AddRemove) => {
-                    add(from, way.alone(Moved::All, self.times(product), 1));
+                (Scope::Total | Scope::Level(_), _) if self.times(product) > 1 => {
+                    self.several(product, &way, &paths[i..], kept, &mut add)?;
                 }
-                (Scope::Total | Scope::Level(_), Neighbours::Bounded) if self.times(product) > 1 => {
-                    self.several(product, &way, &paths[i..], &mut add)?;
+                (Scope::Total | Scope::Level(_), Neighbours::AddRemove) => {
+                    add(from, way.alone(Moved::All, 1, 1));
                 }
                 (Scope::Total | Scope::Level(_), Neighbours::Bounded) => {
                     for to in &paths[i..] {
-                        // Neighbours keep what is published exactly.
-                        match allocation.exact_level() {
-                            Some(exact) => way.inside(to, exact).into_iter().for_each(|parts| add(to, parts)),
+                        match kept {
+                            Some(kept) => way.inside(to, kept).into_iter().for_each(|parts| add(to, parts)),
                             None => add(to, way.apart(to, None, Moved::All)),
                         }
                     }
                 }
                 (Scope::Keeping(_), _) => {
-                    let least = chosen.max(allocation.exact_level()).expect("checked before");
+                    let least = chosen.max(kept).expect("checked before");
                     for to in &paths[i..] {
                         way.inside(to, least).into_iter().for_each(|parts| add(to, parts));
                     }
@@ -597,12 +601,13 @@ impl<'r> Cases<'r> {
         product: usize,
         way: &Way<'_>,
         others: &[Path],
+        kept: Option<usize>,
         add: &mut impl FnMut(&Path, Vec<Part>),
     ) -> Result<()> {
         let allocation = &self.release.allocations[product];
-        let times = self.times(product);
-        let is_fixed = allocation.exact_level() == Some(way.last);
-        if self.paths[product].len() > 1 && !is_fixed {
+        let (times, cells) = (self.times(product), self.release.neighbours().moves());
+        let may_move = cells > 1 && kept != Some(way.last);
+        if self.paths[product].len() > 1 && may_move {
             return Err(Error::stated(
                 format!(
                     "`{}`: {times} records that each may change their place have no proved bound where units were \
@@ -612,17 +617,17 @@ impl<'r> Cases<'r> {
                 "it has one if the totals of the smallest level are exact: exact_totals",
             ));
         }
-        let moved = if is_fixed { Moved::Touching } else { Moved::All };
+        let moved = if kept.is_some() { Moved::Touching } else { Moved::All };
         for to in others {
             if way.from == to {
-                add(to, way.alone(moved, times, 2));
+                add(to, way.alone(moved, times, cells));
                 continue;
             }
             let shared = way.parting(to);
             let is_shared = |segment: &Segment| shared.is_some_and(|shared| segment.level <= shared);
-            let both = way.from.segments().filter(is_shared).map(|s| way.part(s, moved, times, 2));
+            let both = way.from.segments().filter(is_shared).map(|s| way.part(s, moved, times, cells));
             let each = way.from.segments().chain(to.segments()).filter(|s| !is_shared(s));
-            add(to, both.chain(each.map(|s| way.part(s, moved, 1, 2))).collect());
+            add(to, both.chain(each.map(|s| way.part(s, moved, 1, cells))).collect());
         }
         Ok(())
     }
@@ -649,18 +654,19 @@ impl<'r> Cases<'r> {
         {
             return Ok(None);
         }
-        // The same routes, of which the totals of the first level are not moved.
-        let lists: Vec<Vec<(Route, Vec<Part>)>> =
-            (0..self.paths.len()).map(|product| self.routes(product, scope)).collect::<Result<_>>()?;
-        let without = |(route, parts): (Route, Vec<Part>)| {
-            let stay = |part: Part| match part.segment.level {
-                0 if part.moved == Moved::All => Part { moved: Moved::Touching, ..part },
-                _ => part,
-            };
-            (route, parts.into_iter().map(stay).collect())
-        };
-        let lists = lists.into_iter().map(|list| list.into_iter().map(without).collect()).collect();
+        // Neighbours that stay in their unit of the first level exist in any case.
+        let lists = self.lists(scope, |allocation| allocation.exact_level().or(Some(0)))?;
         self.combined(scope, lists).map(Some)
+    }
+
+    /// The routes of every product, for neighbours that keep the totals of a level.
+    fn lists(
+        &self,
+        scope: &Scope,
+        kept: impl Fn(&Allocation) -> Option<usize>,
+    ) -> Result<Vec<Vec<(Route, Vec<Part>)>>> {
+        let allocations = self.release.allocations.iter().enumerate();
+        allocations.map(|(product, allocation)| self.routes(product, scope, kept(allocation))).collect()
     }
 }
 

@@ -2,6 +2,8 @@
 //!
 //! A figure is written as a pair of decimals that enclose it, whether for a person or for a program.
 
+use num_bigint::BigInt;
+use num_traits::{One, Zero};
 use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 
@@ -83,6 +85,25 @@ impl Figure {
     }
 }
 
+/// The sum of numbers that are not negative, exact unless that would be a very long fraction.
+#[must_use]
+pub fn sum(terms: &[Rational]) -> Figure {
+    /// The longest denominator that is written out.
+    const LONGEST: u64 = 1 << 10;
+    const BITS: u32 = 256;
+    Rational::sum_within(terms, LONGEST).map_or_else(
+        || {
+            // Each term is cut below 2⁻²⁵⁶.
+            let least = terms.iter().fold(BigInt::zero(), |sum, x| sum + x.floor_scaled(BITS));
+            let most = &least + terms.len();
+            let unit = Rational::integer(BigInt::one() << BITS);
+            let end = |n: BigInt| (&Rational::integer(n) / &unit).to_bounds();
+            Figure::Between { lower: end(least).lower(), upper: end(most).upper() }
+        },
+        Figure::Exact,
+    )
+}
+
 /// ρ of a composition, exact unless that would be a very long fraction.
 #[must_use]
 pub fn rho(composition: &Composition) -> Figure {
@@ -146,5 +167,24 @@ impl From<Bounds<Magnitude>> for LogBounds {
         let finite = |x: f64| x.is_finite().then_some(x);
         let log = bounds.log10();
         LogBounds { lower: finite(log.lower()), upper: finite(log.upper()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Figure, sum};
+    use crate::Rational;
+
+    #[test]
+    fn a_long_sum_is_enclosed() {
+        let short: Vec<Rational> = (1..9u64).map(|i| &Rational::from(1) / &Rational::from(i)).collect();
+        assert_eq!(sum(&short), Figure::Exact(Rational::sum(&short)));
+        // 10^i + 1 have few common factors.
+        let long: Vec<Rational> =
+            (30..90).map(|i| &Rational::from(7) / &(Rational::power_of_ten(i) + Rational::from(1))).collect();
+        let Figure::Between { lower, upper } = sum(&long) else { panic!("a short sum") };
+        let truth = Rational::sum(&long);
+        assert!(lower.to_rational() <= truth && truth <= upper.to_rational());
+        assert!(crate::Bounds::new(lower, upper).relative_width() < 1e-15);
     }
 }

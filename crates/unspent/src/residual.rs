@@ -14,6 +14,7 @@ use crate::bounds::{Magnitude, Round};
 use crate::error::{Error, Result};
 use crate::exact::Rational;
 use crate::float::{self, Dd, PI};
+use crate::stop;
 
 /// Relative slack put on every logarithm below, far above its roundings.
 const SLACK: f64 = 1e-9;
@@ -113,6 +114,7 @@ pub fn absolute_residual(sigma2: &Rational, n: u64) -> Result<Magnitude> {
     let mut j = 1.0;
     // The terms fall like e^{−j²/2} once past their peak; a long tail is bounded by its count.
     while j <= last.min(1e6) {
+        stop::check();
         sum = sum.add(exp_up(-0.5 * (j - 1.0) * (j - 1.0) + log_excess(j)), Round::Up);
         j += 1.0;
     }

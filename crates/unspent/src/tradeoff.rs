@@ -20,6 +20,7 @@ use crate::error::{Error, Result};
 use crate::exact::Rational;
 use crate::float::{self, Dd, UNIT};
 use crate::profile::Point;
+use crate::stop;
 use crate::zcdp::golden;
 
 /// A rate of false alarms α between 0 and 1, exact.
@@ -179,6 +180,7 @@ impl Composition {
 
     /// `H` at any real ε.
     fn value_at(&self, alpha: &Rational, epsilon: &Rational, tolerance: f64) -> Value {
+        stop::check();
         let zero = Rational::integer(0);
         if *epsilon >= zero {
             let at = Point::new(epsilon.clone());
@@ -263,8 +265,11 @@ impl Composition {
             let mut known = false;
             for exponent in (4..=24).step_by(2) {
                 let step = mu.min(1.0) * 2f64.powi(-exponent);
-                let three = [at(best - step), middle, at(best + step)];
-                let Some(value) = by_concavity(&three, float::exp(step), by_power) else {
+                let (left, right) = (best - step, best + step);
+                let Some(ratio) = ratio_of_gaps(left, best, right) else {
+                    break;
+                };
+                let Some(value) = by_concavity(&[at(left), middle, at(right)], ratio, by_power) else {
                     break;
                 };
                 found = if known { found.intersect(&value) } else { value };
@@ -344,6 +349,15 @@ fn clamp(m: Magnitude) -> Magnitude {
     if m < Magnitude::ONE { m } else { Magnitude::ONE }
 }
 
+/// `(e^c − e^b)/(e^b − e^a)` within 32u, relatively, for `a < b < c` nearer than 1 to each other (F5); `None` if two of them
+/// are the same double.
+fn ratio_of_gaps(a: f64, b: f64, c: f64) -> Option<f64> {
+    // The differences of the doubles at hand, which are not those that were meant. Each sum is exact as a pair, its larger
+    // part within u; that moves expm1 by 2u at most, the function adds 4u, the quotient u.
+    let (right, left) = (Dd::sum(c, -b).hi, Dd::sum(b, -a).hi);
+    (left > 0.0 && right > 0.0).then(|| float::expm1(right) / -float::expm1(-left))
+}
+
 /// Bounds of `max H` from `H` at three points, the right gap `ratio` times the left; `None` if the middle is not certainly the best.
 fn by_concavity(three: &[Value; 3], ratio: f64, by_power: bool) -> Option<Value> {
     let r = Magnitude::from_f64(float::up(ratio.max(1.0 / ratio), 32.0));
@@ -410,6 +424,21 @@ mod tests {
             let at = Alpha::new(Rational::from_f64("", alpha).unwrap()).unwrap();
             assert!(near(&release.tradeoff(&at).unwrap(), misses), "{knot:?}");
         }
+    }
+
+    /// Near 2⁴⁰ steps of 2⁻¹³ are rounded to multiples of 2⁻¹³ or 2⁻¹²: one gap is twice the other, or there is none.
+    #[test]
+    fn gaps_are_those_of_the_points() {
+        let best = 2f64.powi(40);
+        let step = 0.6 * 2f64.powi(-12);
+        let (left, right) = (best - step, best + step);
+        assert_eq!((best - left, right - best), (2f64.powi(-13), 2f64.powi(-12)));
+        let ratio = ratio_of_gaps(left, best, right).unwrap();
+        assert!((2.0..2.001).contains(&ratio), "{ratio}");
+        assert_eq!(ratio_of_gaps(best - 1e-6, best, best + 1e-6), None);
+        // Where a difference is no double either: e^step but for 32u.
+        let ratio = ratio_of_gaps(1e-9 - 0.0625, 1e-9, 1e-9 + 0.0625).unwrap();
+        assert!((ratio / float::exp(0.0625) - 1.0).abs() <= 32.0 * UNIT, "{ratio}");
     }
 
     /// Continuous noise: f(α) = Φ(Φ⁻¹(1−α) − μ), with μ = 1 at the symmetric point and at α = 1/2.

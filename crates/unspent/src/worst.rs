@@ -8,7 +8,7 @@
 //! All cases are bounded in fast mode. Only those that may be the largest are then computed as well as one alone would
 //! be.
 
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use crate::allocation::Path;
 use crate::bounds::{Bounds, Magnitude};
@@ -205,7 +205,7 @@ impl WorstCase {
 
     /// The least δ for which every case is (ε, δ)-differentially private.
     pub fn delta(&self, epsilon: &Epsilon) -> Result<Bounds<Magnitude>> {
-        let found = self.largest(|case| case.glance()?.delta(epsilon), |case| case.delta(epsilon))?.0;
+        let found = self.largest(|case, _| case.glance()?.delta(epsilon), |case| case.delta(epsilon))?.0;
         Ok(match &self.unlisted {
             Some(rho) => Bounds::new(found.lower(), rho.delta_canonne_kamath_steinke(epsilon)),
             None => found,
@@ -234,22 +234,16 @@ impl WorstCase {
 
     /// The same, and the paths of the case that has it.
     pub(crate) fn epsilon_and_routes(&self, delta: &Delta) -> Result<(Bounds<f64>, &[Route])> {
-        // The largest lower end so far: a case that is certainly not above it need not be looked at again.
-        let floor = Mutex::new(0.0f64);
-        let quick = |case: &Case| {
-            let known = *floor.lock().expect("no panic while it is held");
+        let quick = |case: &Case, floor: Option<f64>| {
+            let Some(known) = floor else { return Ok(case.glance()?.epsilon_near(delta, None)) };
             let epsilon = Epsilon::new(Rational::from_f64("epsilon", known)?)?;
-            match case.quick_epsilon(&Target { epsilon, delta: delta.clone() })? {
-                None => Ok(Bounds::new(0.0, known)),
-                Some(found) => {
-                    let mut floor = floor.lock().expect("no panic while it is held");
-                    *floor = floor.max(found.lower());
-                    Ok(found)
-                }
-            }
+            let found = case.quick_epsilon(&Target { epsilon, delta: delta.clone() })?;
+            // What is certainly not above the floor need not be known better.
+            Ok(found.unwrap_or(Bounds::new(0.0, known)))
         };
         let (mut found, mut worst) = self.largest(&quick, |case| case.epsilon(delta))?;
-        if self.hasty && self.cases.len() > 1 && found.upper() > found.lower() * (1.0 + WIDE) {
+        let is_wide = self.attained.is_none() && found.upper() > found.lower() * (1.0 + WIDE);
+        if self.hasty && self.cases.len() > 1 && is_wide {
             // A sparse law is known widely at a glance: here it is worth the time to know it well.
             let well = WorstCase { hasty: false, ..self.clone() };
             (found, worst) = well.largest(&quick, |case| case.epsilon(delta))?;
@@ -265,7 +259,7 @@ impl WorstCase {
     /// largest as well as can be.
     fn largest<T: End>(
         &self,
-        quick: impl Fn(&Case) -> Result<Bounds<T>> + Sync,
+        quick: impl Fn(&Case, Option<T>) -> Result<Bounds<T>> + Sync,
         full: impl Fn(&Composition) -> Result<Bounds<T>> + Sync,
     ) -> Result<(Bounds<T>, usize)> {
         let (found, worst) = self.largest_of(&self.cases, &quick, &full)?;
@@ -277,15 +271,22 @@ impl WorstCase {
     fn largest_of<T: End>(
         &self,
         cases: &[Arc<Case>],
-        quick: &(impl Fn(&Case) -> Result<Bounds<T>> + Sync),
+        quick: &(impl Fn(&Case, Option<T>) -> Result<Bounds<T>> + Sync),
         full: &(impl Fn(&Composition) -> Result<Bounds<T>> + Sync),
     ) -> Result<(Bounds<T>, usize)> {
         if let [only] = cases {
             return Ok((full(self.best_of(only)?)?, 0));
         }
-        let mut found = parallel::map(cases, |case| quick(case)).into_iter().collect::<Result<Vec<_>>>()?;
         let above = |a: T, b: T| if a < b { b } else { a };
         let lower = |found: &[Bounds<T>]| found.iter().map(Bounds::lower).reduce(above).expect("not empty");
+        // In blocks, so that what is asked of a case depends on those before it and not on the threads.
+        let mut found = vec![quick(&cases[0], None)?];
+        for block in cases[1..].chunks(BLOCK) {
+            let floor = lower(&found);
+            for bounds in parallel::map(block, |case| quick(case, Some(floor))) {
+                found.push(bounds?);
+            }
+        }
         let most = |found: &[Bounds<T>]| {
             let greater = |a: usize, b: usize| if found[a].upper() < found[b].upper() { b } else { a };
             (0..found.len()).reduce(greater).expect("not empty")
@@ -329,8 +330,8 @@ impl WorstCase {
         if let [only] = self.cases.as_slice() {
             return only.full()?.scale_meeting(target);
         }
-        let (_, mut next) =
-            self.largest(|case| case.glance()?.delta(&target.epsilon), |case| case.delta(&target.epsilon))?;
+        let (_, mut next) = self
+            .largest(|case, _| case.glance()?.delta(&target.epsilon), |case| case.delta(&target.epsilon))?;
         let mut best: Option<Calibration> = None;
         // Each round adds the case that is farthest from meeting the target with what was found for those before it.
         for _ in 0..ROUNDS {
@@ -343,8 +344,10 @@ impl WorstCase {
             });
             let Calibration { satisfying, failing, .. } = best.clone().expect("just set");
             let scaled = self.scaled(&satisfying)?;
-            let (delta, worst) = scaled
-                .largest(|case| case.glance()?.delta(&target.epsilon), |case| case.delta(&target.epsilon))?;
+            let (delta, worst) = scaled.largest(
+                |case, _| case.glance()?.delta(&target.epsilon),
+                |case| case.delta(&target.epsilon),
+            )?;
             if delta.upper() <= target.delta.value().to_bounds().lower() {
                 return Ok(Calibration { satisfying, failing, shape: Shape::NotScanned });
             }
@@ -428,6 +431,9 @@ impl WorstCase {
 
 /// Relative width of ε beyond which a glance in fast mode was not enough.
 const WIDE: f64 = 1e-4;
+
+/// Cases that are asked the same at a time.
+const BLOCK: usize = 32;
 
 /// Rounds of a calibration.
 const ROUNDS: usize = 40;

@@ -13,7 +13,7 @@ use crate::plot::{Axis, Bar, Figure, Panel, Role, Series};
 use crate::progress::Progress;
 use crate::regress;
 use crate::source;
-use crate::table::Table;
+use crate::table::{Table, Values};
 use crate::utility;
 
 /// Tables to compute on, instead of made-up data.
@@ -154,7 +154,7 @@ fn errors(
         let name = "made-up data (unspent synthesize, 200,000 blocks)".into();
         return Ok((Source { name, made_up: true }, found));
     };
-    let table = Table::open(path, evaluation.plan())?;
+    let table = Table::open(path, evaluation.plan(), &Values { shown: false })?;
     let found = evaluation.evaluate(|row| table.rows(progress, row))?;
     Ok((Source { name: source::file_name(path), made_up: false }, found))
 }
@@ -177,7 +177,7 @@ fn samples(files: &Files<'_>) -> Result<(Source, Samples), Failure> {
     }
     let mut samples = vec![];
     for path in files.surveys {
-        let file = regress::read(path, &[])?;
+        let file = regress::read(path, &[], false)?;
         let level = file.geography.map_or(Geography::OTHER, |g| g.levels).iter();
         let level = level.copied().find_map(in_the_paper).unwrap_or("Tract Subset");
         samples.push((file.name(), level, file.sample));

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::Failure;
-use crate::directory::{self, Unfinished};
+use crate::directory::{self, Folder, Unfinished};
 use crate::document;
 use crate::output;
 use crate::plot;
@@ -86,14 +86,14 @@ impl Arguments {
         let target: PathBuf = Path::new(&self.out).components().collect();
         self.check(&target)?;
         let unfinished = Unfinished::create(&target)?;
-        let study = self.compute(unfinished.path(), &target)?;
+        let study = self.compute(unfinished.folder(), &target)?;
         // Somebody else may have made it in the meantime.
         self.check(&target)?;
         unfinished.replace()?;
         output::print(&summary(&study, &target))
     }
 
-    fn compute(&self, unfinished: &Path, target: &Path) -> Result<Study, Failure> {
+    fn compute(&self, unfinished: &Folder, target: &Path) -> Result<Study, Failure> {
         let mut progress = Progress::new();
         progress.step("tables");
         let files =
@@ -125,16 +125,14 @@ impl Arguments {
 
     fn write(
         &self,
-        directory: &Path,
+        directory: &Folder,
         study: &Study,
         figures: &[figures::StudyFigure],
         progress: &mut Progress,
     ) -> io::Result<()> {
-        let (tables, pictures) = (directory.join("tables"), directory.join("figures"));
-        fs::create_dir(&tables)?;
-        fs::create_dir(&pictures)?;
+        let (tables, pictures) = (directory.create_folder("tables")?, directory.create_folder("figures")?);
         for table in &study.tables {
-            fs::write(tables.join(format!("{}.csv", table.id)), output::csv(&table.heads, &table.rows))?;
+            tables.write(&format!("{}.csv", table.id), output::csv(&table.heads, &table.rows))?;
             let mut text = document::Document::default();
             text.line(format!("**{}**", table.title));
             text.line("");
@@ -143,21 +141,21 @@ impl Arguments {
             let mut rows = document::Table::new(&table.heads);
             table.rows.iter().for_each(|row| rows.row(row.clone()));
             text.table(rows);
-            fs::write(tables.join(format!("{}.md", table.id)), text.markdown())?;
+            tables.write(&format!("{}.md", table.id), text.markdown())?;
         }
         let mut drawn = vec![];
         for figure in figures {
             progress.step(&format!("drawing {}", figure.id));
             let svg = plot::svg(&figure.figure);
-            fs::write(pictures.join(format!("{}.csv", figure.id)), figure.figure.csv())?;
+            pictures.write(&format!("{}.csv", figure.id), figure.figure.csv())?;
             if !self.no_png {
                 let png = plot::png(&svg, 2.0).map_err(io::Error::other)?;
-                fs::write(pictures.join(format!("{}.png", figure.id)), png)?;
+                pictures.write(&format!("{}.png", figure.id), png)?;
             }
-            fs::write(pictures.join(format!("{}.svg", figure.id)), &svg)?;
+            pictures.write(&format!("{}.svg", figure.id), &svg)?;
             drawn.push((figure, svg));
         }
-        fs::write(directory.join(PAGE), page::page(study, &drawn))
+        directory.write(PAGE, page::page(study, &drawn))
     }
 }
 

@@ -3,13 +3,14 @@
 //! The shapes are those of `--json`; `openapi.json` describes them.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use hyper::body::Bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use unspent::allocation::{Draft, Measurement, Neighbours};
 use unspent::reading::Attack;
-use unspent::report::Figure;
+use unspent::report::{self, Figure};
 use unspent::{
     Allocation, Alpha, Certificate, Epsilon, Preset, Promise, Rational, Recalibration, Release, Round, Scope,
 };
@@ -91,13 +92,51 @@ impl From<Box<Trouble>> for Reply {
 pub struct Question {
     /// Whether it may take long: those wait for each other, and not others for them.
     pub is_long: bool,
-    pub answer: Box<dyn FnOnce() -> Result<Reply> + Send>,
+    /// May be asked again, if it was stopped.
+    pub answer: Arc<dyn Fn() -> Result<Reply> + Send + Sync>,
 }
 
 impl Question {
-    fn new(is_long: bool, answer: impl FnOnce() -> Result<Reply> + Send + 'static) -> Question {
-        Question { is_long, answer: Box::new(answer) }
+    fn new(is_long: bool, answer: impl Fn() -> Result<Reply> + Send + Sync + 'static) -> Question {
+        Question { is_long, answer: Arc::new(answer) }
     }
+}
+
+/// Longest file that is read: that many bytes are thousands of measurements, and a preset has ten thousand.
+const MAX_TEXT: usize = 256 << 10;
+
+/// Most measurements that the lines of a certificate have together, and from how many on it is known to take long. The
+/// largest preset has less than a thousand.
+const MAX_EXTENT: usize = 50_000;
+const LONG_EXTENT: usize = 5_000;
+
+/// How many measurements the lines of a draft's certificate have together: the total, every level, every attribute, and every
+/// level with what is below it.
+fn extent(draft: &Draft) -> usize {
+    let touched: HashMap<&str, usize> =
+        draft.queries.iter().map(|query| (query.name.as_str(), query.attributes.len())).collect();
+    let (mut lines, mut above) = (0, 0);
+    for level in &draft.levels {
+        let attributes = level.shares.iter().map(|part| touched.get(part.query.as_str()).unwrap_or(&0));
+        lines += level.shares.len() * (2 + above) + attributes.sum::<usize>();
+        above += usize::from(draft.nested);
+    }
+    lines
+}
+
+/// The release of a draft, unless its certificate has more lines, and longer ones, than are worked out while somebody waits.
+fn certifiable(draft: &Draft) -> Result<Release> {
+    let allocation = draft.allocation()?;
+    let found = extent(draft);
+    if found <= MAX_EXTENT {
+        return Ok(Release::from(allocation));
+    }
+    let cause = format!(
+        "levels: a certificate of so many lines is not made here: \
+         they have {found} measurements together, at most {MAX_EXTENT} are allowed"
+    );
+    let hint = "`unspent certificate` has no such limit: save the draft as a file";
+    Err(unspent::Error::stated(cause, hint).into())
 }
 
 /// A page, a part of it, or a list.
@@ -147,11 +186,19 @@ pub fn question(path: &str, body: &[u8]) -> Result<Question> {
     Ok(match path {
         "/api/read" => {
             let asked: ReadQuestion = understood(body)?;
+            if asked.text.len() > MAX_TEXT {
+                let cause = format!(
+                    "text: {} bytes are more than the {MAX_TEXT} that are read here",
+                    asked.text.len()
+                );
+                let hint = "an allocation is a short text; `unspent certificate` takes longer ones";
+                return Err(unspent::Error::stated(cause, hint).into());
+            }
             Question::new(false, move || read(&asked))
         }
         "/api/certificate" => {
             let asked: CertificateQuestion = understood(body)?;
-            Question::new(asked.reductions, move || certify(&asked))
+            Question::new(asked.reductions || extent(&asked.draft) > LONG_EXTENT, move || certify(&asked))
         }
         "/api/figure" => {
             let asked: FigureQuestion = understood(body)?;
@@ -171,7 +218,7 @@ pub fn question(path: &str, body: &[u8]) -> Result<Question> {
         }
         "/api/export" => {
             let asked: ExportQuestion = understood(body)?;
-            Question::new(matches!(asked.format, Format::Csv), move || export(asked))
+            Question::new(matches!(asked.format, Format::Csv), move || export(&asked))
         }
         _ => return Err(nothing(path)),
     })
@@ -219,7 +266,7 @@ fn read(question: &ReadQuestion) -> Result<Reply> {
     let ReadQuestion { name, text, neighbours } = question;
     let neighbours = neighbours.as_deref().map(Neighbours::parse).transpose()?;
     let allocation = Allocation::parse_named(name, text, neighbours)?;
-    Ok(Reply::json(&Drafted::from(&allocation)))
+    Ok(Reply::json(&Drafted { draft: Draft::of(&allocation)? }))
 }
 
 #[derive(Deserialize)]
@@ -236,7 +283,7 @@ fn yes() -> bool {
 }
 
 fn certify(question: &CertificateQuestion) -> Result<Reply> {
-    let release = Release::from(question.draft.allocation()?);
+    let release = certifiable(&question.draft)?;
     Ok(Reply::json(&if question.reductions {
         Certificate::new(&release, None, None)?
     } else {
@@ -391,7 +438,8 @@ fn noise(question: &NoiseQuestion) -> Result<Reply> {
         sigma2: m.noise.sigma2().to_decimal_or_fraction(),
         deviation: deviation(m, 5).1,
     });
-    Ok(Reply::json(&Noise { rho: Figure::Exact(allocation.rho()), measurements: measurements.collect() }))
+    let rhos: Vec<Rational> = allocation.measurements().map(|(_, _, m)| m.rho.clone()).collect();
+    Ok(Reply::json(&Noise { rho: report::sum(&rhos), measurements: measurements.collect() }))
 }
 
 #[derive(Deserialize)]
@@ -457,6 +505,7 @@ fn calibrate(question: &CalibrateQuestion) -> Result<Reply> {
         )
     })?;
     let report = allocation.calibrate(&promise, question.each_level, None)?;
+    Draft::of(&report.allocation)?;
     // It states what was kept: a conversion of the larger rho would promise more, and more again.
     let draft = question.draft.with_budget_of(&report.allocation);
     Ok(Reply::json(&Calibrated { report, draft }))
@@ -481,7 +530,7 @@ struct ExportQuestion {
     start: Option<Draft>,
 }
 
-fn export(question: ExportQuestion) -> Result<Reply> {
+fn export(question: &ExportQuestion) -> Result<Reply> {
     let ExportQuestion { format, draft, figure, scope, start } = question;
     Ok(match format {
         Format::Toml => {
@@ -489,11 +538,12 @@ fn export(question: ExportQuestion) -> Result<Reply> {
             Reply::new("application/toml; charset=utf-8", allocation.to_file()?)
         }
         Format::Csv => {
-            let report = Certificate::new(&Release::from(draft.allocation()?), None, None)?;
+            let report = Certificate::new(&certifiable(draft)?, None, None)?;
             Reply::new("text/csv; charset=utf-8", certificate::csv(&report))
         }
         Format::Svg => {
-            let figure = FigureQuestion { figure, draft, start, scope }.draw()?;
+            let (draft, start, scope) = (draft.clone(), start.clone(), scope.clone());
+            let figure = FigureQuestion { figure: *figure, draft, start, scope }.draw()?;
             Reply::new("image/svg+xml", plot::svg(&figure))
         }
     })

@@ -2,12 +2,16 @@
 //!
 //! - Only requests that name this machine are answered (the `Host` header), and only pages of this server may send
 //!   drafts (`Origin`, `Content-Type`): a web site that makes its own name point here gets nothing.
-//! - A request has ten seconds and a megabyte; there are so many connections, and so many answers in the making; who comes
-//!   later is told so at once, or after a short wait.
+//! - A request has ten seconds and a megabyte. There are so many connections: whoever comes when they are taken gets the
+//!   place of one that asks nothing, so that a crowd that never finishes a request keeps nobody out.
+//! - There are so many answers in the making; who comes later is told so after a short wait. An answer that is not there in a
+//!   moment leaves its place and waits with those that take long, which are given one at a time and some seconds each. Work for
+//!   somebody who has left ends.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::convert::Infallible;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -20,22 +24,29 @@ use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 use tokio::{task, time};
+use unspent::Stop;
 
-use super::api::{self, Reply, Trouble};
+use super::api::{self, Question, Reply, Trouble};
 use crate::Failure;
 
 /// Most bytes of a request's body: thousands of measurements.
 const MAX_BODY: usize = 1 << 20;
-/// Connections at a time; those beyond wait to be accepted.
+/// Connections at a time.
 const MAX_CONNECTIONS: usize = 128;
 /// How long a request may take to arrive.
 const TO_ARRIVE: Duration = Duration::from_secs(10);
 /// How long a connection may last; pages open another without a word.
 const LIFETIME: Duration = Duration::from_secs(60);
+/// How long it may last beyond that, to finish what it is about: an answer in the making, and one to be read.
+const TO_FINISH: Duration = Duration::from_secs(60);
 /// How long a request waits for others to be answered.
 const TO_BEGIN: Duration = Duration::from_secs(5);
+/// How long an answer may take among those that take a moment.
+const MOMENT: Duration = Duration::from_millis(250);
+/// How long any answer may take.
+const TO_ANSWER: Duration = Duration::from_secs(20);
 
 /// The page asks its own server and nobody else, and is shown in nobody else's.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
@@ -43,12 +54,108 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 
 struct Server {
     address: SocketAddr,
-    /// One for each core: answers use all of them anyway.
+    connections: Mutex<Connections>,
+    /// Told when a connection has ended, or asks nothing any more.
+    room: Notify,
+    /// Two for each core: none of them takes more than a moment.
     answers: Arc<Semaphore>,
     /// For those that may take long: one at a time, so that who moves a slider need not wait for them.
     long_answers: Arc<Semaphore>,
     /// Whoever undoes a step, or shares a link, asks the same again.
     given: Mutex<Given>,
+}
+
+/// Who is connected.
+#[derive(Default)]
+struct Connections {
+    last: u64,
+    /// By when they began to be idle: from the one that has been so for the longest.
+    open: BTreeMap<u64, Connection>,
+}
+
+struct Connection {
+    peer: IpAddr,
+    /// Whether it has asked something that is not answered yet.
+    asks: bool,
+    task: Option<task::AbortHandle>,
+}
+
+impl Connections {
+    fn next(&mut self) -> u64 {
+        self.last += 1;
+        self.last
+    }
+
+    /// A place for somebody new, if need be that of another who asks nothing: of those who have the most, the longest idle one.
+    fn place_for(&mut self, peer: IpAddr) -> Option<u64> {
+        if self.open.len() >= MAX_CONNECTIONS {
+            let mut many: HashMap<IpAddr, usize> = HashMap::new();
+            for other in self.open.values() {
+                *many.entry(other.peer).or_default() += 1;
+            }
+            let idle = self.open.iter().filter(|(_, other)| !other.asks);
+            // The last of equals is the latest: from the end, so that it is the longest idle.
+            let (&place, _) = idle.rev().max_by_key(|(_, other)| many[&other.peer])?;
+            if let Some(task) = self.open.remove(&place).and_then(|other| other.task) {
+                task.abort();
+            }
+        }
+        let place = self.next();
+        self.open.insert(place, Connection { peer, asks: false, task: None });
+        Some(place)
+    }
+}
+
+/// A place among the connections, while it lives.
+struct Place {
+    server: Arc<Server>,
+    number: Mutex<u64>,
+}
+
+impl Place {
+    /// While what it returns lives, the connection is waiting for an answer.
+    fn asking(&self) -> Asking<'_> {
+        self.set(true);
+        Asking(self)
+    }
+
+    fn set(&self, asks: bool) {
+        let mut connections = self.server.connections.lock().expect("nothing panics with it");
+        let mut number = self.number.lock().expect("nothing panics with it");
+        // It may have lost its place a moment ago.
+        if let Some(mut connection) = connections.open.remove(&number) {
+            connection.asks = asks;
+            *number = connections.next();
+            connections.open.insert(*number, connection);
+        }
+        drop(connections);
+        self.server.room.notify_one();
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let number = *self.number.lock().expect("nothing panics with it");
+        self.server.connections.lock().expect("nothing panics with it").open.remove(&number);
+        self.server.room.notify_one();
+    }
+}
+
+struct Asking<'p>(&'p Place);
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        self.0.set(false);
+    }
+}
+
+/// Ends the work of whoever does not wait for it any more.
+struct Waiting(Stop);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.tell();
+    }
 }
 
 /// The last answers, by path and body.
@@ -108,40 +215,57 @@ pub fn serve(
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let server = Arc::new(Server {
             address,
-            answers: Arc::new(Semaphore::new(cores)),
+            connections: Mutex::default(),
+            room: Notify::new(),
+            answers: Arc::new(Semaphore::new(2 * cores)),
             long_answers: Arc::new(Semaphore::new(1)),
             given: Mutex::default(),
         });
-        let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+        let connections = || server.connections.lock().expect("nothing panics with it");
         loop {
-            let place = connections.clone().acquire_owned().await.expect("never closed");
-            let Ok((stream, _)) = listener.accept().await else {
+            let Ok((stream, peer)) = listener.accept().await else {
                 // Out of file descriptors, say: others will close theirs.
                 time::sleep(Duration::from_millis(50)).await;
                 continue;
             };
-            let server = server.clone();
-            task::spawn(async move {
-                let service =
-                    service_fn(|request| async { Ok::<_, Infallible>(server.respond(request).await) });
-                let connection = http1::Builder::new()
-                    .timer(TokioTimer::new())
-                    .header_read_timeout(TO_ARRIVE)
-                    .max_buf_size(64 << 10)
-                    .serve_connection(TokioIo::new(stream), service);
+            let number = loop {
+                let found = connections().place_for(peer.ip());
+                match found {
+                    Some(number) => break number,
+                    // All of them wait for an answer.
+                    None => server.room.notified().await,
+                }
+            };
+            let place = Place { server: server.clone(), number: Mutex::new(number) };
+            // Held until the task is known: it may begin at once, and move to another number.
+            let mut connections = connections();
+            let task = task::spawn(async move {
+                let service = service_fn(|request| async {
+                    Ok::<_, Infallible>(place.server.respond(request, &place).await)
+                });
+                let mut connection = pin!(
+                    http1::Builder::new()
+                        .timer(TokioTimer::new())
+                        .header_read_timeout(TO_ARRIVE)
+                        .max_buf_size(64 << 10)
+                        .serve_connection(TokioIo::new(stream), service)
+                );
                 // A connection that breaks is the other side's affair; one that does not read its answers is closed too.
-                let _ = time::timeout(LIFETIME, connection).await;
-                drop(place);
+                if time::timeout(LIFETIME, connection.as_mut()).await.is_err() {
+                    connection.as_mut().graceful_shutdown();
+                    let _ = time::timeout(TO_FINISH, connection).await;
+                }
             });
+            connections.open.get_mut(&number).expect("it was just placed").task = Some(task.abort_handle());
         }
     })
 }
 
 impl Server {
-    async fn respond(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
+    async fn respond(&self, request: Request<Incoming>, place: &Place) -> Response<Full<Bytes>> {
         let began = Instant::now();
         let head = request.method() == Method::HEAD;
-        let reply = self.reply(request).await.unwrap_or_else(|trouble| Arc::new(Reply::from(trouble)));
+        let reply = self.reply(request, place).await.unwrap_or_else(|trouble| Arc::new(Reply::from(trouble)));
         let mut response = Response::new(if head { Full::default() } else { Full::from(reply.body.clone()) });
         *response.status_mut() = StatusCode::from_u16(reply.status).expect("statuses are ours");
         let headers = response.headers_mut();
@@ -168,7 +292,7 @@ impl Server {
         response
     }
 
-    async fn reply(&self, request: Request<Incoming>) -> api::Result<Arc<Reply>> {
+    async fn reply(&self, request: Request<Incoming>, place: &Place) -> api::Result<Arc<Reply>> {
         self.check_host(&request)?;
         let path = request.uri().path().to_string();
         match *request.method() {
@@ -181,28 +305,52 @@ impl Server {
         }
         self.check_sender(request.headers())?;
         let body = self.body(request).await?;
+        let _asking = place.asking();
         let asked = (path, body);
         if let Some(reply) = self.given.lock().expect("nothing panics with it").answers.get(&asked) {
             return Ok(reply.clone());
         }
         let question = api::question(&asked.0, &asked.1)?;
-        let places = if question.is_long { &self.long_answers } else { &self.answers };
+        let answer =
+            if question.is_long { None } else { self.answer(&question, &self.answers, MOMENT).await? };
+        let answer = match answer {
+            Some(answer) => answer,
+            None => self.answer(&question, &self.long_answers, TO_ANSWER).await?.ok_or_else(|| {
+                let cause = format!("the answer took longer than {} seconds", TO_ANSWER.as_secs());
+                Trouble::new(422, cause, "ask for fewer levels and queries; the command has no such limit")
+            })?,
+        };
+        let reply = Arc::new(answer?);
+        self.given.lock().expect("nothing panics with it").keep(asked, &reply);
+        Ok(reply)
+    }
+
+    /// The answer, at one of so many places; `None` if it takes longer than it may.
+    async fn answer(
+        &self,
+        question: &Question,
+        places: &Arc<Semaphore>,
+        most: Duration,
+    ) -> api::Result<Option<api::Result<Reply>>> {
         let Ok(Ok(place)) = time::timeout(TO_BEGIN, places.clone().acquire_owned()).await else {
             return Err(Trouble::new(503, "too many questions at a time", "ask again in a moment"));
         };
+        let waiting = Waiting(Stop::after(most));
+        let (stop, answer) = (waiting.0.clone(), question.answer.clone());
         let answer = task::spawn_blocking(move || {
-            let answer = (question.answer)();
+            let answer = stop.run(|| Ok(answer()));
             // Whoever asked may have left; the place is free when the work is done.
             drop(place);
             answer
         });
-        let answer = answer.await;
-        let reply = Arc::new(answer.unwrap_or_else(|_| {
-            let hint = "no answer is better than a wrong one; please report what was asked";
-            Err(Trouble::new(500, "a defect of unspent", hint))
-        })?);
-        self.given.lock().expect("nothing panics with it").keep(asked, &reply);
-        Ok(reply)
+        match answer.await {
+            Ok(Ok(answer)) => Ok(Some(answer)),
+            Ok(Err(_stopped)) => Ok(None),
+            Err(_) => {
+                let hint = "no answer is better than a wrong one; please report what was asked";
+                Err(Trouble::new(500, "a defect of unspent", hint))
+            }
+        }
     }
 
     /// All of the body, unless it is too long or takes too long.
@@ -234,7 +382,7 @@ impl Server {
         };
         let named = request.uri().authority().is_none_or(|authority| authority.as_str() == host);
         let name = match host.rsplit_once(':') {
-            Some((name, port)) if port.parse() == Ok(self.address.port()) => name,
+            Some((name, port)) if port == self.address.port().to_string() => name,
             _ if self.address.port() == 80 => host,
             _ => "",
         };
@@ -257,9 +405,9 @@ impl Server {
     fn check_sender(&self, headers: &HeaderMap) -> api::Result<()> {
         let text =
             |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).unwrap_or_default();
-        if headers.contains_key(header::ORIGIN)
-            && text(header::ORIGIN) != format!("http://{}", text(header::HOST))
-        {
+        // All of them: of two that differ one is not ours.
+        let ours = format!("http://{}", text(header::HOST));
+        if headers.get_all(header::ORIGIN).iter().any(|origin| origin.as_bytes() != ours.as_bytes()) {
             return Err(Trouble::new(
                 403,
                 "the request comes from another site",

@@ -13,7 +13,7 @@ promised:
 
 >>> census = unspent.preset("pl94-persons-us-2020")
 >>> print(census.certificate().total.tight)
-[16.465155, 16.465156]
+[16.467751, 16.467752]
 
 ``unspent.plot`` draws (with matplotlib), ``unspent.events`` speaks to dp-accounting.
 """
@@ -36,6 +36,7 @@ from unspent._native import (
     Reduction,
     ToleranceError,
     UnspentError,
+    WorstCase,
     __version__,
     certificate,
     preset,
@@ -60,6 +61,7 @@ __all__ = [
     "Reduction",
     "ToleranceError",
     "UnspentError",
+    "WorstCase",
     "__version__",
     "certificate",
     "events",

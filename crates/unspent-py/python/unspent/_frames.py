@@ -37,6 +37,9 @@ def certificate(report: "Certificate") -> Any:
                 "canonne_kamath_steinke": line.canonne_kamath_steinke,
                 "tight": line.tight.upper,
                 "tight_lower": line.tight.lower,
+                "attained": line.attained,
+                "main_path": None if line.main_path is None else line.main_path.upper,
+                "kept": report.kept if line.scope == "total" else None,
             }
             for line in report.lines
         ]

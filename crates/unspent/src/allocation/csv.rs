@@ -9,8 +9,8 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::{
-    Allocation, Form, Level, Measurement, Neighbours, Production, Query, check_length, check_text, noise,
-    spelled_alike, spent, stated_noise,
+    Allocation, Form, Level, Measurement, Neighbours, Production, Query, check_length, check_text,
+    differ_in_capitals, noise, spent, stated_noise,
 };
 use crate::error::{Error, Result, did_you_mean};
 use crate::exact::Rational;
@@ -110,6 +110,8 @@ struct Table {
     query_index: HashMap<String, usize>,
     level_index: HashMap<String, usize>,
     seen: HashSet<(usize, usize)>,
+    /// Every attribute as it was first spelled, by its name without capitals.
+    spelled: HashMap<String, String>,
 }
 
 impl Table {
@@ -181,6 +183,7 @@ impl Table {
             None => 1,
         };
         let mut attributes: Vec<String> = vec![];
+        let mut listed = HashSet::new();
         if let Some(list) = field("attributes") {
             for name in list.text.split(';').map(str::trim).filter(|name| !name.is_empty()) {
                 check_text("attributes", name).map_err(|e| (list.span.clone(), e))?;
@@ -194,7 +197,7 @@ impl Table {
                     );
                     return Err((list.span.clone(), error));
                 }
-                if attributes.iter().any(|a| a == name) {
+                if !listed.insert(name) {
                     let cause = format!("attributes: `{name}` is in the list twice");
                     return Err((list.span.clone(), Error::stated(cause, "once is enough")));
                 }
@@ -210,12 +213,17 @@ impl Table {
             return Ok(*index);
         }
         for attribute in &query.attributes {
-            if !self.attributes.contains(attribute) {
-                self.attributes.push(attribute.clone());
+            match self.spelled.get(&attribute.to_lowercase()) {
+                Some(first) if first == attribute => {}
+                Some(first) => {
+                    let span = field("attributes").map_or(span, |f| &f.span).clone();
+                    return Err((span, differ_in_capitals(first, attribute)));
+                }
+                None => {
+                    self.spelled.insert(attribute.to_lowercase(), attribute.clone());
+                    self.attributes.push(attribute.clone());
+                }
             }
-        }
-        if let Some((_, error)) = spelled_alike(self.attributes.iter().map(String::as_str)) {
-            return Err((field("attributes").map_or(span, |f| &f.span).clone(), error));
         }
         self.query_index.insert(query.name.clone(), self.queries.len());
         self.queries.push(query);

@@ -209,23 +209,7 @@ impl Draft {
     /// The allocation, with levels and queries that have a share; errors name the field.
     pub fn allocation(&self) -> Result<Allocation> {
         let count: usize = self.levels.iter().map(|level| level.shares.len()).sum();
-        let sizes = [
-            ("levels", self.levels.len(), MAX_PARTS),
-            ("queries", self.queries.len(), MAX_PARTS),
-            ("attributes", self.attributes.len(), MAX_PARTS),
-            ("levels", count, MAX_MEASUREMENTS),
-        ];
-        for (field, found, most) in sizes {
-            if found > most {
-                let allowed = format!("a number of at most {most}");
-                return Err(Error::input(
-                    field,
-                    found,
-                    allowed,
-                    "a release of that size is better read from a file",
-                ));
-            }
-        }
+        check_sizes(self.levels.len(), self.queries.len(), self.attributes.len(), count)?;
         check_text("name", &self.name)?;
         check_text("record", &self.record)?;
         if let Some(source) = &self.source {
@@ -375,6 +359,29 @@ impl Draft {
         let range = Rational::power_of_ten(-30)..=Rational::power_of_ten(6);
         share.within(field, &range, "0 or a share between 1e-30 and 1e6").map_err(|e| e.quoting(text))
     }
+}
+
+/// Whether that many parts can be edited.
+pub(super) fn check_sizes(
+    levels: usize,
+    queries: usize,
+    attributes: usize,
+    measurements: usize,
+) -> Result<()> {
+    let sizes = [
+        ("levels", levels, MAX_PARTS),
+        ("queries", queries, MAX_PARTS),
+        ("attributes", attributes, MAX_PARTS),
+        ("levels", measurements, MAX_MEASUREMENTS),
+    ];
+    for (field, found, most) in sizes {
+        if found > most {
+            let allowed = format!("a number of at most {most}");
+            let hint = "a release of that size is better read from a file";
+            return Err(Error::input(field, found, allowed, hint));
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@
 mod csv;
 mod draft;
 mod file;
+mod limits;
 mod preset;
 mod production;
 mod reader;
@@ -108,7 +109,7 @@ pub struct Measurement {
 }
 
 /// How an author writes budgets: what is made of a file is written the same way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Eq)]
 pub(crate) enum Form {
     /// A total ρ, shares of it by level, and shares by query.
     Shares,
@@ -118,6 +119,13 @@ pub(crate) enum Form {
     Rho,
     /// A σ² for each measurement.
     Sigma2,
+}
+
+/// How a budget is written is no part of what it is: allocations that differ in that only are equal.
+impl PartialEq for Form {
+    fn eq(&self, _: &Form) -> bool {
+        true
+    }
 }
 
 /// A geographic level and what is measured there.
@@ -312,7 +320,7 @@ impl Allocation {
         let short = |x: &Rational, round: Round| -> Result<Rational> {
             x.to_decimal(CALIBRATED_DIGITS, round).parse()
         };
-        if self.form == Form::Sigma2 {
+        if matches!(self.form, Form::Sigma2) {
             let mut scaled = self.clone();
             for (level, factor) in scaled.levels.iter_mut().zip(factors) {
                 for m in &mut level.measurements {
@@ -336,7 +344,7 @@ impl Allocation {
         let mut scaled =
             self.scaled(&self.levels.iter().zip(factors).map(factor).collect::<Result<Vec<_>>>()?)?;
         // The levels' shares of the total are no longer short.
-        scaled.form = if self.form == Form::Shares { Form::LevelRho } else { self.form };
+        scaled.form = if matches!(self.form, Form::Shares) { Form::LevelRho } else { self.form };
         Ok(scaled)
     }
 
@@ -403,7 +411,7 @@ impl fmt::Display for Neighbours {
 }
 
 /// Significant digits of budgets and variances that are found by calibration.
-const CALIBRATED_DIGITS: u32 = 9;
+const CALIBRATED_DIGITS: u32 = 11;
 
 /// Names are shown in tables and asked for on command lines.
 fn check_text(field: &str, text: &str) -> Result<()> {
@@ -422,11 +430,15 @@ fn spelled_alike<'n>(names: impl Iterator<Item = &'n str>) -> Option<(usize, Err
     let mut seen: HashMap<String, &str> = HashMap::new();
     for (i, name) in names.enumerate() {
         if let Some(other) = seen.insert(name.to_lowercase(), name) {
-            let cause = format!("attributes: `{other}` and `{name}` differ in capitals only");
-            return Some((i, Error::stated(cause, "spell an attribute the same everywhere")));
+            return Some((i, differ_in_capitals(other, name)));
         }
     }
     None
+}
+
+fn differ_in_capitals(first: &str, second: &str) -> Error {
+    let cause = format!("attributes: `{first}` and `{second}` differ in capitals only");
+    Error::stated(cause, "spell an attribute the same everywhere")
 }
 
 /// Longest number in a file. Thousands of unlike fractions are added up exactly, and their digits multiply.

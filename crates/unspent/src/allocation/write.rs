@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Allocation, Bypass, Form, Level, Measurement};
+use super::{Allocation, Bypass, Form, Level};
 use crate::error::{Error, Result};
 use crate::exact::Rational;
 
@@ -91,8 +91,7 @@ impl Allocation {
     /// The same, for a file that others will rely on: an error if it would not read back as this allocation.
     pub fn to_file(&self) -> Result<String> {
         let text = self.to_toml();
-        let same = |read: Allocation| Allocation { form: self.form, ..read } == *self;
-        if Allocation::parse("", &text).is_ok_and(same) {
+        if Allocation::parse("", &text).as_ref() == Ok(self) {
             return Ok(text);
         }
         Err(Error::unreachable(
@@ -103,25 +102,26 @@ impl Allocation {
 
     /// The numbers of a file, in the form of its author; as variances, if they would be too long to read.
     fn numbers(&self) -> Numbers {
-        let total = self.rho();
-        let written = total.to_decimal_or_fraction();
-        let levels: Vec<LevelNumbers> =
-            self.levels.iter().map(|level| LevelNumbers::new(level, self.form, &total)).collect();
-        let is_short = levels
-            .iter()
-            .all(|level| level.head.len() <= SHORT && level.numbers.iter().all(|n| n.len() <= SHORT));
-        match self.form {
-            Form::Shares if is_short && written.len() <= SHORT => Numbers { total: Some(written), levels },
-            Form::LevelRho | Form::Rho if is_short => Numbers { total: None, levels },
+        let all: Vec<Rational> = self.measurements().map(|(_, _, m)| m.rho.clone()).collect();
+        // What is longer is not found out: it would not be written.
+        let total = Rational::sum_within(&all, BITS);
+        let in_form = |form: Form| -> Option<Vec<LevelNumbers>> {
+            self.levels.iter().map(|level| LevelNumbers::new(level, form, total.as_ref())).collect()
+        };
+        let written = total.as_ref().map(Rational::to_decimal_or_fraction);
+        match (self.form, in_form(self.form), written) {
+            (Form::Shares, Some(levels), Some(total)) if total.len() <= SHORT => {
+                Numbers { total: Some(total), levels }
+            }
+            (Form::LevelRho | Form::Rho, Some(levels), _) => Numbers { total: None, levels },
             _ => {
                 // Each level by itself, which may still be short.
                 let level = |level: &Level| {
-                    let tried =
-                        [Form::LevelRho, Form::Sigma2].map(|form| LevelNumbers::new(level, form, &total));
-                    let [by_rho, by_variance] = tried;
-                    let is_short =
-                        by_rho.head.len() <= SHORT && by_rho.numbers.iter().all(|n| n.len() <= SHORT);
-                    if is_short && self.form != Form::Sigma2 { by_rho } else { by_variance }
+                    let by_rho = match self.form {
+                        Form::Sigma2 => None,
+                        _ => LevelNumbers::new(level, Form::LevelRho, None),
+                    };
+                    by_rho.unwrap_or_else(|| LevelNumbers::by_variance(level))
                 };
                 Numbers { total: None, levels: self.levels.iter().map(level).collect() }
             }
@@ -141,29 +141,43 @@ struct LevelNumbers {
 }
 
 impl LevelNumbers {
-    fn new(level: &Level, form: Form, total: &Rational) -> LevelNumbers {
-        let rho = level.rho();
-        let of = |number: &dyn Fn(&Measurement) -> Rational| {
-            level.measurements.iter().map(|m| number(m).to_decimal_or_fraction()).collect()
-        };
-        let share = |m: &Measurement| &m.rho / &rho;
-        let (head, numbers) = match form {
-            Form::Shares => (
-                format!("share = \"{}\"\n[levels.shares]\n", (&rho / total).to_decimal_or_fraction()),
-                of(&share),
-            ),
-            Form::LevelRho => {
-                (format!("rho = \"{}\"\n[levels.shares]\n", rho.to_decimal_or_fraction()), of(&share))
+    /// In that form, if all numbers are short.
+    fn new(level: &Level, form: Form, total: Option<&Rational>) -> Option<LevelNumbers> {
+        let rhos: Vec<Rational> = level.measurements.iter().map(|m| m.rho.clone()).collect();
+        let rho = || Rational::sum_within(&rhos, BITS);
+        let written = |numbers: Vec<Rational>| numbers.iter().map(Rational::to_decimal_or_fraction).collect();
+        let shares = |rho: &Rational| written(rhos.iter().map(|x| x / rho).collect());
+        let made = match form {
+            Form::Shares => {
+                let rho = rho()?;
+                let share = (&rho / total?).to_decimal_or_fraction();
+                LevelNumbers {
+                    head: format!("share = \"{share}\"\n[levels.shares]\n"),
+                    numbers: shares(&rho),
+                }
             }
-            Form::Rho => ("[levels.rho]\n".into(), of(&|m| m.rho.clone())),
-            Form::Sigma2 => ("[levels.sigma2]\n".into(), of(&|m| m.noise.sigma2().clone())),
+            Form::LevelRho => {
+                let rho = rho()?;
+                let head = format!("rho = \"{}\"\n[levels.shares]\n", rho.to_decimal_or_fraction());
+                LevelNumbers { head, numbers: shares(&rho) }
+            }
+            Form::Rho => LevelNumbers { head: "[levels.rho]\n".into(), numbers: written(rhos) },
+            Form::Sigma2 => LevelNumbers::by_variance(level),
         };
-        LevelNumbers { head, numbers }
+        let is_short = made.head.len() <= SHORT && made.numbers.iter().all(|number| number.len() <= SHORT);
+        is_short.then_some(made)
+    }
+
+    fn by_variance(level: &Level) -> LevelNumbers {
+        let numbers = level.measurements.iter().map(|m| m.noise.sigma2().to_decimal_or_fraction());
+        LevelNumbers { head: "[levels.sigma2]\n".into(), numbers: numbers.collect() }
     }
 }
 
 /// Characters up to which a fraction is still to be read.
 const SHORT: usize = 110;
+/// Bits of a sum that may still be so short.
+const BITS: u64 = 4 * SHORT as u64;
 
 pub(super) fn list(names: &[String]) -> String {
     format!("[{}]", names.iter().map(|n| quoted(n)).collect::<Vec<_>>().join(", "))

@@ -47,7 +47,7 @@ pub struct Recalibration {
     pub delta: Rational,
     /// `total` if all levels were scaled alike, `level` if each by itself.
     pub scope: &'static str,
-    /// The ε that the conversion published for the whole release, if that is what was kept.
+    /// The ε that was promised for the whole release, stated or published by a conversion.
     pub published: Option<Figure>,
     /// Whether the whole release now exceeds it, as it may if each level was scaled by itself.
     pub exceeds: bool,
@@ -111,17 +111,22 @@ impl Allocation {
             factors = vec![cases.scale_meeting(&target)?.satisfying; scopes.len()];
             promises[0] = Some(target);
         }
-        let kept = promises[0].as_ref().map(|target| target.epsilon.clone());
-        let allocation = self.scaled_in_short(&factors, each_level)?.promising(delta.clone(), kept);
+        // What was promised for the whole, which levels calibrated by themselves may exceed together. It stays in the file.
+        let whole = match (&promises[0], self.epsilon(), self.delta()) {
+            (Some(target), ..) => Some(target.clone()),
+            (None, Some(epsilon), Some(own)) => Some(Target { epsilon: epsilon.clone(), delta: own.clone() }),
+            _ => match self.promised_by_conversion(promise) {
+                Some(promise) => Some(target(&before.worst_case(&Scope::Total)?, &promise, &delta)?),
+                None => None,
+            },
+        };
+        let scaled = self.scaled_in_short(&factors, each_level)?;
+        let allocation = match whole.clone() {
+            Some(Target { epsilon, delta }) => scaled.promising(delta, Some(epsilon)),
+            None => scaled.promising(delta.clone(), None),
+        };
         let factors: Vec<Rational> =
             self.levels().iter().zip(allocation.levels()).map(|(old, new)| &old.rho() / &new.rho()).collect();
-        // What one conversion published for the whole, which levels calibrated by themselves may exceed together.
-        let published = match promise {
-            Promise::Published(_) => {
-                Some(target(&before.worst_case(&Scope::Total)?, promise, &delta)?.epsilon)
-            }
-            Promise::Epsilon(_) => None,
-        };
         let after = Release::from(allocation.clone());
         let common = factors.first().filter(|first| factors.iter().all(|f| f == *first)).cloned();
         let mut rows = vec![];
@@ -143,16 +148,12 @@ impl Allocation {
                 tight_after: new.epsilon(&delta)?.into(),
             });
         }
-        let exceeds = each_level
-            && match &published {
-                Some(epsilon) => {
-                    let target = Target { epsilon: epsilon.clone(), delta: delta.clone() };
-                    certify(&after.worst_case(&Scope::Total)?, &target).is_err()
-                }
-                None => false,
-            };
+        let exceeds = match &whole {
+            Some(whole) if each_level => !after.worst_case(&Scope::Total)?.meets(whole)?,
+            _ => false,
+        };
         Ok(Recalibration {
-            published: published.map(|epsilon| Figure::Exact(epsilon.value().clone())),
+            published: whole.map(|whole| Figure::Exact(whole.epsilon.value().clone())),
             exceeds,
             name: self.name().into(),
             neighbours: self.neighbours().name(),
@@ -161,6 +162,107 @@ impl Allocation {
             rows,
             allocation,
         })
+    }
+}
+
+impl Allocation {
+    /// The conversion behind what was published for the whole, if there is one.
+    fn promised_by_conversion(&self, promise: &Promise) -> Option<Promise> {
+        match promise {
+            Promise::Published(_) => Some(promise.clone()),
+            Promise::Epsilon(_) => self.conversion().map(Promise::Published),
+        }
+    }
+}
+
+impl Recalibration {
+    /// Whose noise it is before and after, with what the whole release delivers.
+    #[must_use]
+    pub fn change(&self) -> Change {
+        let total = &self.rows[0];
+        let name = self.name.trim_end_matches(", calibrated");
+        Change {
+            before: Whose { name: self.name.clone(), epsilon: total.tight_before.clone() },
+            after: Whose { name: format!("{name}, calibrated"), epsilon: total.tight_after.clone() },
+            delta: self.delta.clone(),
+            scope: self.scope,
+            promised: self.published.clone(),
+            exceeds: self.exceeds,
+        }
+    }
+}
+
+/// Noise before and after, and what the whole release delivers with either.
+#[derive(Clone, Debug, Serialize)]
+pub struct Change {
+    /// Before.
+    pub before: Whose,
+    /// After.
+    pub after: Whose,
+    /// The δ of every ε.
+    #[serde(serialize_with = "report::exactly")]
+    pub delta: Rational,
+    /// `total` if all levels were scaled alike, `level` if each by itself, `other` if they are two allocations.
+    pub scope: &'static str,
+    /// The ε that was promised for the whole release, if one was.
+    pub promised: Option<Figure>,
+    /// Whether the whole release is not certified to keep it after.
+    pub exceeds: bool,
+}
+
+/// An allocation and the ε of the whole of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Whose {
+    /// What it is called.
+    pub name: String,
+    /// The least ε of the whole release.
+    pub epsilon: Figure,
+}
+
+impl Change {
+    /// From one allocation to another, at `delta` or at what the first states; none if neither says a δ.
+    pub fn between(before: &Allocation, after: &Allocation, delta: Option<&Delta>) -> Result<Option<Change>> {
+        let Some(delta) = delta.or(before.delta()).or(after.delta()) else { return Ok(None) };
+        let whose = |allocation: &Allocation| {
+            let total = Release::from(allocation.clone()).worst_case(&Scope::Total)?;
+            Ok::<_, Error>(Whose { name: allocation.name().into(), epsilon: total.epsilon(delta)?.into() })
+        };
+        let (first, second) = (whose(before)?, whose(after)?);
+        Ok(Some(Change {
+            exceeds: second.epsilon.upper() > first.epsilon.upper(),
+            before: first,
+            after: second,
+            delta: delta.value().clone(),
+            scope: "other",
+            promised: None,
+        }))
+    }
+
+    /// Whose noise it is, and whether it is the same promise.
+    #[must_use]
+    pub fn in_words(&self) -> Vec<String> {
+        let delta = self.delta.to_short();
+        let of = |when: &str, whose: &Whose| {
+            let epsilon = whose.epsilon.at_most(report::READABLE);
+            format!("{when}: {}; the whole release has epsilon ≤ {epsilon} at delta {delta}.", whose.name)
+        };
+        let mut lines = vec![of("Before", &self.before), of("After", &self.after)];
+        if self.scope == "level" {
+            lines.push("Each level was calibrated by itself, to what it alone would publish.".into());
+        }
+        match (&self.promised, self.exceeds) {
+            (Some(promised), true) => lines.push(format!(
+                "NOT THE SAME PROMISE: together the levels exceed the epsilon of {} that was promised for the whole.",
+                promised.at_most(report::READABLE)
+            )),
+            (Some(promised), false) => lines.push(format!(
+                "Both keep the epsilon of {} that was promised for the whole.",
+                promised.at_most(report::READABLE)
+            )),
+            (None, true) => lines.push("NOT THE SAME PROMISE: the whole release has a larger epsilon after.".into()),
+            (None, false) => {}
+        }
+        lines
     }
 }
 

@@ -16,7 +16,7 @@ mod tabulation;
 mod tests;
 
 pub use plan::{Plan, PlannedLevel, PlannedQuery};
-pub use tabulation::{Batch, NoisyBatch, Tabulation};
+pub use tabulation::{Batch, MAX_CODE, NoisyBatch, Tabulation};
 
 use std::collections::HashMap;
 
@@ -47,7 +47,7 @@ impl Noises {
     }
 }
 
-/// Reads a count; an error calls it `column`.
+/// Reads a count; an error calls it `column`, and shows what it was only if it is [`Error::revealed`].
 pub fn parse_count(column: &str, text: &str) -> Result<i64> {
     let text = text.trim();
     // Nearly all of a table: keep it short.
@@ -65,5 +65,5 @@ pub fn parse_count(column: &str, text: &str) -> Result<i64> {
     } else {
         "write digits only"
     };
-    Err(Error::input(column, text, "a count", hint))
+    Err(Error::input(column, text, "a count", hint).concealed())
 }

@@ -1,11 +1,15 @@
 //! Rows in, units out, as soon as they are complete.
 
+use zeroize::Zeroizing;
+
 use super::plan::{CodeSource, Plan};
 use crate::error::{Error, Result};
 use crate::sampler::Draws;
 
 /// Values at which a batch is cut: some 16 megabytes.
 const BATCH: usize = 1 << 21;
+/// Most bytes of a unit's code: what is longer is no code, and would be kept for every unit.
+pub const MAX_CODE: usize = 256;
 
 /// The units that are being added up.
 pub struct Tabulation<'p> {
@@ -93,7 +97,7 @@ impl<'p> Tabulation<'p> {
         }
         if let Some(smallest) = self.open.last_mut() {
             add(smallest, &self.cells)
-                .ok_or_else(|| overflow(&unit(self.plan, &self.codes, self.plan.levels().len() - 1)))?;
+                .ok_or_else(|| too_large(self.plan, &self.codes, self.plan.levels().len() - 1))?;
         }
         self.rows += 1;
         Ok(())
@@ -128,10 +132,9 @@ impl<'p> Tabulation<'p> {
             if count < 0 {
                 let cell = &self.plan.schema().cells()[i];
                 let cause = format!("{} less {} is {count}", cell.column, cell.minus.join(" less "));
-                return Err(Error::stated(
-                    cause,
-                    "a cell is never negative: check the columns of the schema",
-                ));
+                let concealed = format!("{} less {} is negative", cell.column, cell.minus.join(" less "));
+                let hint = "a cell is never negative: check the columns of the schema";
+                return Err(Error::stated(cause, hint).concealed_as(concealed));
             }
             *cell = count;
         }
@@ -178,7 +181,11 @@ impl<'p> Tabulation<'p> {
                             levels[depth].name
                         ),
                         "levels must nest; if other units have the same code, name several columns, as in [\"county\", \"tract\"]",
-                    ));
+                    )
+                    .concealed_as(format!(
+                        "the unit of level `{}` lies in two units of level `{name}`",
+                        levels[depth].name
+                    )));
                 }
                 continue;
             }
@@ -193,7 +200,11 @@ impl<'p> Tabulation<'p> {
                             levels[depth].name, last.code
                         ),
                         "sort the table by its codes; if a code means several units, name more columns, as in [\"county\", \"tract\"]",
-                    ));
+                    )
+                    .concealed_as(format!(
+                        "the code of level `{}` is not after the one before",
+                        levels[depth].name
+                    )));
                 }
             }
         }
@@ -202,7 +213,8 @@ impl<'p> Tabulation<'p> {
         {
             let allowed = format!("a code of {length} characters");
             let hint = "a row is a unit of the last level, and its code as long as [table.levels] says";
-            return Err(Error::input(&self.plan.code_columns()[column], codes[column], allowed, hint));
+            let name = &self.plan.code_columns()[column];
+            return Err(Error::input(name, codes[column], allowed, hint).concealed());
         }
         if self.prefixes {
             self.whole.clear();
@@ -215,6 +227,7 @@ impl<'p> Tabulation<'p> {
                 format!("there are two rows for unit `{code}` of level `{level}`"),
                 "there is one row for each unit of the last level",
             )
+            .concealed_as(format!("there are two rows for one unit of level `{level}`"))
         })
     }
 
@@ -231,11 +244,11 @@ impl<'p> Tabulation<'p> {
             let (above, here) = self.open.split_at_mut(i);
             let here = &mut here[0];
             if let Some(above) = above.last_mut() {
-                add(above, here).ok_or_else(|| overflow(&unit(self.plan, &self.codes, i - 1)))?;
+                add(above, here).ok_or_else(|| too_large(self.plan, &self.codes, i - 1))?;
             }
             let (batch, code) = (&mut self.batches[i], &self.codes[level.depth].code);
             let pushed = batch.push(self.plan, code, here);
-            pushed.ok_or_else(|| overflow(&unit(self.plan, &self.codes, i)))?;
+            pushed.ok_or_else(|| too_large(self.plan, &self.codes, i))?;
             here.fill(0);
             if batch.size >= self.limit {
                 full(std::mem::replace(batch, Batch::new(self.plan, i)))?;
@@ -245,10 +258,11 @@ impl<'p> Tabulation<'p> {
     }
 }
 
-/// What the open unit of a level of the plan is called.
-fn unit(plan: &Plan, codes: &[LastCode], level: usize) -> String {
+/// A sum of the open unit of a level of the plan is.
+fn too_large(plan: &Plan, codes: &[LastCode], level: usize) -> Error {
     let level = &plan.levels()[level];
-    format!("unit `{}` of level `{}`", codes[level.depth].code, level.name)
+    let error = overflow(&format!("unit `{}` of level `{}`", codes[level.depth].code, level.name));
+    error.concealed_as(overflow(&format!("the unit of level `{}`", level.name)).to_string())
 }
 
 /// The parts of a code, to be compared as numbers without leading zeros are.
@@ -289,7 +303,7 @@ fn code<'c>(source: &CodeSource, codes: &[&'c str], joined: &'c mut String) -> R
             let Some(end) = end else {
                 let allowed = format!("a code of at least {length} characters");
                 let hint = "codes nest by their first characters; leading zeros may have been lost";
-                return Err(Error::input("code", code, allowed, hint));
+                return Err(Error::input("code", code, allowed, hint).concealed());
             };
             &code[..end]
         }
@@ -301,7 +315,7 @@ fn code<'c>(source: &CodeSource, codes: &[&'c str], joined: &'c mut String) -> R
                     let part = codes[*column];
                     if part.is_empty() || part.contains('-') {
                         let hint = "every column of a code has a text, without hyphens: these join them";
-                        return Err(Error::input("code", part, "a part of a code", hint));
+                        return Err(Error::input("code", part, "a part of a code", hint).concealed());
                     }
                     if i > 0 {
                         joined.push('-');
@@ -312,8 +326,12 @@ fn code<'c>(source: &CodeSource, codes: &[&'c str], joined: &'c mut String) -> R
             }
         },
     };
+    if code.len() > MAX_CODE {
+        let allowed = format!("a code of at most {MAX_CODE} bytes");
+        return Err(Error::input("code", code, allowed, "check the columns of the schema").concealed());
+    }
     if code.is_empty() || code.chars().any(char::is_control) {
-        return Err(Error::input("code", code, "a code", "every row has one"));
+        return Err(Error::input("code", code, "a code", "every row has one").concealed());
     }
     Ok(code)
 }
@@ -360,11 +378,13 @@ impl Batch {
     pub fn with_noise(self, draws: Vec<Draws>) -> Result<NoisyBatch> {
         assert_eq!(draws.len(), self.values.len(), "draws for each query");
         let mut values = self.values;
-        let mut noise = vec![];
+        // As much as is needed at once, so that no copy is left where it has grown from.
+        let longest = values.iter().map(Vec::len).max().unwrap_or(0);
+        let mut noise = Zeroizing::new(Vec::with_capacity(longest));
         for (values, draws) in values.iter_mut().zip(draws) {
             noise.resize(values.len(), 0);
             draws.fill(&mut noise)?;
-            for (value, noise) in values.iter_mut().zip(&noise) {
+            for (value, noise) in values.iter_mut().zip(noise.iter()) {
                 *value = value.checked_add(*noise).ok_or_else(|| overflow("a count with its noise"))?;
             }
         }

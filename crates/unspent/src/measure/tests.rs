@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::{Batch, Noises, NoisyBatch, Plan, Tabulation, parse_count};
+use super::{Batch, MAX_CODE, Noises, NoisyBatch, Plan, Tabulation, parse_count};
 use crate::allocation::Allocation;
 use crate::error::{Error, Result};
 use crate::sampler::Key;
@@ -227,7 +227,10 @@ fn refuses(rows: &[(Vec<&str>, Vec<i64>)], message: &str) {
 #[track_caller]
 fn refuses_with(plan: &Plan, rows: &[(Vec<&str>, Vec<i64>)], message: &str) {
     let error = tabulate(plan, 1_000, rows).map(|_| ()).unwrap_err();
-    assert_eq!(error.to_string(), message);
+    // Nothing in quotes but names, unless it is asked for more.
+    let concealed = error.to_string();
+    assert!(concealed.split('`').skip(1).step_by(2).all(|name| name.parse::<f64>().is_err()), "{concealed}");
+    assert_eq!(error.revealed().to_string(), message);
 }
 
 #[test]
@@ -270,7 +273,8 @@ fn a_unit_that_comes_back_is_found_however_its_code_is_written() {
     }
     // As many bytes, but more characters.
     let error = tabulate(&table(3), 1_000, &rows(&["12é", "1300"])).map(|_| ()).unwrap_err();
-    assert_eq!(error.to_string(), "code: `1300` is not a code of 3 characters");
+    assert_eq!(error.to_string(), "code: is not a code of 3 characters");
+    assert_eq!(error.revealed().to_string(), "code: `1300` is not a code of 3 characters");
     assert!(tabulate(&table(4), 1_000, &rows(&["1200", "1201", "2101"])).is_ok());
 }
 
@@ -341,6 +345,13 @@ Tract = ["county", "tract"]
         "code `9` of level `County` comes after `10`",
     );
     refuses_with(&plan, &[row("a", "", "1", 1)], "level `County`: code: `` is not a code");
+    // Just as long as a code may be, alone and with another.
+    let long = |length: usize| -> &'static str { "x".repeat(length).leak() };
+    assert!(tabulate(&plan, 1_000, &[row("a", long(MAX_CODE - 2), "1", 1)]).is_ok());
+    for (county, tract) in [(long(MAX_CODE + 1), "1"), (long(MAX_CODE - 1), "1")] {
+        let error = tabulate(&plan, 1_000, &[row("a", county, tract, 1)]).map(|_| ()).unwrap_err();
+        assert!(error.to_string().ends_with(": code: is not a code of at most 256 bytes"), "{error}");
+    }
 }
 
 #[test]
@@ -380,7 +391,8 @@ fn counts_are_digits() {
         ("nan", "write digits only"),
     ] {
         let error = parse_count("pop", text).unwrap_err();
-        assert_eq!((error.to_string(), error.hint()), (format!("pop: `{text}` is not a count"), hint));
+        assert_eq!((error.to_string().as_str(), error.hint()), ("pop: is not a count", hint));
+        assert_eq!(error.revealed().to_string(), format!("pop: `{text}` is not a count"));
     }
 }
 

@@ -24,6 +24,7 @@ use super::sieve::Sieve;
 use super::spectrum::Spectrum;
 use crate::bounds::{Bounds, Magnitude, Round};
 use crate::float::{self, Complex, DD_UNIT, Dd, FUNCTION, PI, Sum, UNIT};
+use crate::stop;
 
 /// Nodes of a period up to which every index is exact.
 const MAX_NODES: f64 = (1u64 << 50) as f64;
@@ -126,6 +127,7 @@ impl Problem<'_> {
     }
 
     fn log_phi(&self, c: f64) -> super::spectrum::LogPhi {
+        stop::check();
         self.spectrum.log_phi(&self.sieve.active, self.sieve.skipped, self.s2, c)
     }
 
@@ -296,6 +298,7 @@ impl Problem<'_> {
             let last_plain = ((plain_end / per_node).floor() as u64).min(last);
             let mut k = first;
             while k <= last {
+                stop::check();
                 let t = k as f64 * per_node;
                 let half = if period > 0 { float::sin_cos_pi(k as f64 / period as f64) } else { (0.0, 1.0) };
                 let (k_value, k_error) = kernel.at(t, half);
@@ -316,7 +319,10 @@ impl Problem<'_> {
                 }
                 // Up to half a turn of every kind the modulus of Φ falls with t (T9, V5).
                 let rest = last_plain.saturating_sub(k) as f64 * 2.0 * node.size * (1.0 + node.relative);
-                if rest > 0.0 && rest * peak <= spectrum.rest * sum.value() && rest <= spectrum.rest * density.value() {
+                if rest > 0.0
+                    && rest * peak <= spectrum.rest * sum.value()
+                    && rest <= spectrum.rest * density.value()
+                {
                     total.discarded += rest * peak;
                     total.density_error += rest;
                     k = last_plain;

@@ -20,6 +20,7 @@ use super::spectrum::{Kind, Spectrum};
 use crate::bounds::{Bounds, Magnitude, Round};
 use crate::exact::Rational;
 use crate::float::{self, DD_UNIT, Dd, FUNCTION, Sum, UNIT};
+use crate::stop;
 
 /// Most atoms that are enumerated for one answer.
 const MAX_ATOMS: f64 = (1u64 << 20) as f64;
@@ -203,6 +204,7 @@ impl List {
             }
             let mut next = vec![0.0; weights.len() + one.len() - 1];
             for (i, a) in weights.iter().enumerate() {
+                stop::check();
                 for (j, b) in one.iter().enumerate() {
                     next[i + j] += a * b;
                 }
@@ -310,6 +312,7 @@ impl<'a> Atoms<'a> {
     }
 
     fn add_atom(&mut self, y: Dd, log: f64, chosen: &[f64]) {
+        stop::check();
         let scale: f64 = self.spectrum.mu2.hi
             + self.at.dd.hi.abs()
             + self.spectrum.kinds.iter().zip(chosen).map(|(k, x)| k.step_dd.hi * x.abs()).sum::<f64>();

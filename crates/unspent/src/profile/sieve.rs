@@ -10,6 +10,7 @@
 
 use super::spectrum::{Kind, Spectrum};
 use crate::float::{Dd, UNIT};
+use crate::stop;
 
 /// Surviving intervals, and what is known of the rest.
 #[derive(Debug)]
@@ -127,6 +128,7 @@ impl Search<'_> {
 
     /// Whether the transform is proved negligible on all of `[a, b]`.
     fn dies(&mut self, a: f64, b: f64) -> bool {
+        stop::check();
         // The threshold is raised by a part in 10⁹ against rounding in the sums.
         let enough = self.log_cut * (1.0 + 1e-9);
         let mut decay = self.s2 * a * a / 2.0;

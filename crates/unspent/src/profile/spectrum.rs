@@ -6,6 +6,7 @@ use num_traits::Zero;
 use crate::exact::Rational;
 use crate::float::{DD_UNIT, Dd, TWO_PI, UNIT};
 use crate::mechanism::Mechanism;
+use crate::stop;
 use crate::transform::{self, Tilt, Transform};
 
 /// The law of one mechanism's noise on the integers, for those who enumerate it.
@@ -51,6 +52,7 @@ pub(crate) struct Kind {
 
 impl Kind {
     fn new(mechanism: &Mechanism, count: u128) -> Kind {
+        stop::check();
         let step = mechanism.loss_step();
         let transform = mechanism.transform();
         let a = step.as_ref().map_or(Dd::from(1.0), Rational::to_dd);

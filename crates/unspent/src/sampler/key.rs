@@ -9,14 +9,17 @@
 //! So every draw has words that nothing else uses, as many as it asks for, and is a function of the key, the stream and its
 //! index alone: those of a chunk that need further words take them from its reserve, one draw after the other.
 
+use std::convert::Infallible;
 use std::fmt;
+use std::hint::black_box;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use chacha20::ChaCha20LegacyCore;
 use chacha20::cipher::array::Array;
 use chacha20::cipher::consts::U64;
 use chacha20::cipher::{KeyIvInit, StreamCipherCore};
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
 use super::level::Words;
 use crate::error::{Error, Result};
@@ -32,8 +35,14 @@ pub(super) fn word(block: &Block, i: usize) -> u32 {
 
 /// 256 bits from which noise is made; whoever knows them can take the noise off again.
 ///
-/// A key cannot be copied, written or shown, and is wiped when it is dropped. Every stream of noise made with it is
-/// another one.
+/// A key cannot be copied, written or shown. Its bytes are in one place, which its streams share, and which is
+/// wiped when the key and all its streams are dropped. What was computed with it is wiped at the end of every call
+/// that draws. This cannot be said of registers, of memory that the system has moved to a disk, or of a process
+/// that is killed. Every stream of noise made with a key is another one.
+///
+/// A copy of the process, made by a fork, is told by its process id and gets no noise. That does not find a copy
+/// that has the same number in a namespace of its own, nor a process or a machine that was saved and is restored
+/// twice: both would make the same noise. Make a new key after anything of that kind.
 ///
 /// ```
 /// use unspent::sampler::{Key, Sampler};
@@ -45,11 +54,23 @@ pub(super) fn word(block: &Block, i: usize) -> u32 {
 /// # Ok::<(), unspent::Error>(())
 /// ```
 pub struct Key {
-    bytes: [u8; 32],
+    secret: Secret,
     private: bool,
     streams: AtomicU64,
     /// Where it was made.
     process: u32,
+}
+
+/// The bytes of a key, which never move: a copy would be left wherever they have been.
+type Secret = Arc<Zeroizing<[u8; 32]>>;
+
+/// A secret whose bytes are written where they stay.
+fn secret<E>(
+    fill: impl FnOnce(&mut [u8; 32]) -> std::result::Result<(), E>,
+) -> std::result::Result<Secret, E> {
+    let mut secret = Secret::default();
+    fill(Arc::get_mut(&mut secret).expect("nobody else has it yet"))?;
+    Ok(secret)
 }
 
 impl Key {
@@ -61,14 +82,13 @@ impl Key {
     pub(super) fn from_source(
         fill: impl FnOnce(&mut [u8]) -> std::result::Result<(), String>,
     ) -> Result<Key> {
-        let mut bytes = [0; 32];
-        fill(&mut bytes).map_err(|error| {
+        let secret = secret(|bytes| fill(bytes)).map_err(|error| {
             Error::unreachable(
                 format!("the operating system gave no random key: {error}"),
                 "without one there is no private noise, and none was made",
             )
         })?;
-        Ok(Key { bytes, private: true, streams: AtomicU64::new(0), process: std::process::id() })
+        Ok(Key { secret, private: true, streams: AtomicU64::new(0), process: std::process::id() })
     }
 
     /// The same key whenever the seed is the same: for tests and demonstrations only.
@@ -76,9 +96,13 @@ impl Key {
     /// Noise from it hides nothing from anyone who can guess the seed.
     #[must_use]
     pub fn not_private(seed: u64) -> Key {
-        let mut bytes = *b"unspent: this key is NOT PRIVATE";
-        bytes[..8].copy_from_slice(&seed.to_le_bytes());
-        Key { bytes, private: false, streams: AtomicU64::new(0), process: std::process::id() }
+        let filled = secret::<Infallible>(|bytes| {
+            bytes[..8].copy_from_slice(&seed.to_le_bytes());
+            bytes[8..].copy_from_slice(b" this key is NOT PRIVATE");
+            Ok(())
+        });
+        let Ok(secret) = filled;
+        Key { secret, private: false, streams: AtomicU64::new(0), process: std::process::id() }
     }
 
     /// What must be said wherever noise from a fixed seed goes.
@@ -98,13 +122,7 @@ impl Key {
         let number = self.streams.fetch_add(1, Ordering::Relaxed);
         assert!(number < 1 << 63, "2^63 streams were used");
         // A copy of the process has a copy of the counter: its streams would be the same ones.
-        Stream { key: self.bytes, number, process: self.process }
-    }
-}
-
-impl Drop for Key {
-    fn drop(&mut self) {
-        self.bytes.zeroize();
+        Stream { key: self.secret.clone(), number, process: self.process }
     }
 }
 
@@ -117,7 +135,7 @@ impl fmt::Debug for Key {
 /// One stream of a key.
 #[derive(Clone)]
 pub(super) struct Stream {
-    pub(super) key: [u8; 32],
+    pub(super) key: Secret,
     pub(super) number: u64,
     pub(super) process: u32,
 }
@@ -146,27 +164,43 @@ impl Stream {
     pub(super) fn reserve(&self, chunk: u64) -> Reserve {
         let mut keys = cipher(&self.key, self.number << 1 | 1);
         keys.set_block_pos(chunk);
-        let mut block = Block::default();
-        keys.write_keystream_block(&mut block);
-        let key = block[..32].try_into().expect("32 bytes");
-        Reserve { cipher: cipher(key, 0), blocks: Default::default(), next: usize::MAX }
+        let mut block = Wiped([Block::default()]);
+        keys.write_keystream_block(&mut block.0[0]);
+        let key = block.0[0][..32].try_into().expect("32 bytes");
+        Reserve { cipher: cipher(key, 0), blocks: Wiped(Default::default()), next: usize::MAX }
     }
 }
 
-impl Drop for Stream {
-    fn drop(&mut self) {
-        self.key.zeroize();
-    }
-}
-
+/// The cipher wipes its own copy of the key; where that has been before, [`wipe_stack`] does.
 fn cipher(key: &[u8; 32], nonce: u64) -> ChaCha20LegacyCore {
-    ChaCha20LegacyCore::new(&Array(*key), &Array(nonce.to_le_bytes()))
+    ChaCha20LegacyCore::new(key.into(), &Array(nonce.to_le_bytes()))
+}
+
+/// Blocks that are wiped when they are dropped.
+pub(super) struct Wiped<B: AsMut<[Block]>>(pub(super) B);
+
+impl<B: AsMut<[Block]>> Drop for Wiped<B> {
+    fn drop(&mut self) {
+        self.0.as_mut().iter_mut().for_each(|block| block.as_mut_slice().zeroize());
+    }
+}
+
+/// The stack that is wiped, in words of eight bytes. A call that draws has eight kilobytes for a chunk of draws
+/// there, and the cipher's blocks; `tests/memory.rs` looks whether it is enough.
+const STACK: usize = 4_096;
+
+/// Writes over the stack that a call has used which was made from the same place as this one.
+#[inline(never)]
+pub(super) fn wipe_stack() {
+    let mut used = [0u64; STACK];
+    black_box(&mut used).zeroize();
+    black_box(&used);
 }
 
 /// Further words, as many as it takes.
 pub(super) struct Reserve {
     cipher: ChaCha20LegacyCore,
-    blocks: [Block; RESERVED],
+    blocks: Wiped<[Block; RESERVED]>,
     next: usize,
 }
 
@@ -176,10 +210,10 @@ const RESERVED: usize = 8;
 impl Words for Reserve {
     fn next(&mut self) -> u32 {
         if self.next >= 16 * RESERVED {
-            self.cipher.write_keystream_blocks(&mut self.blocks);
+            self.cipher.write_keystream_blocks(&mut self.blocks.0);
             self.next = 0;
         }
         self.next += 1;
-        word(&self.blocks[(self.next - 1) / 16], (self.next - 1) % 16)
+        word(&self.blocks.0[(self.next - 1) / 16], (self.next - 1) % 16)
     }
 }

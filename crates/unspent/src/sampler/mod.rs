@@ -37,8 +37,10 @@ use std::sync::Arc;
 use blocks::{Blocks, signed};
 use enclosure::Fraction;
 pub use key::Key;
-use key::{Block, Reserve, Stream, word};
+use key::{Block, Reserve, Stream, Wiped, wipe_stack, word};
 use level::{Level, Steps, Words};
+
+use zeroize::Zeroizing;
 
 use crate::error::Result;
 use crate::exact::Rational;
@@ -122,7 +124,13 @@ impl Key {
     /// A stream of noise that no other use of this key repeats.
     #[must_use]
     pub fn noise(&self, sampler: &Sampler) -> Noise {
-        Noise { sampler: sampler.clone(), stream: self.stream(), next: 0, ready: vec![], ready_from: 0 }
+        Noise {
+            sampler: sampler.clone(),
+            stream: self.stream(),
+            next: 0,
+            ready: Zeroizing::default(),
+            ready_from: 0,
+        }
     }
 }
 
@@ -133,7 +141,7 @@ pub struct Noise {
     /// The draw that was not taken yet.
     next: u64,
     /// Draws `ready_from` and following.
-    ready: Vec<i64>,
+    ready: Zeroizing<Vec<i64>>,
     ready_from: u64,
 }
 
@@ -210,11 +218,18 @@ impl Draws {
 }
 
 impl Sampler {
-    /// Draws `first` and following.
+    /// Draws `first` and following, of which nothing is left but these.
     fn fill(&self, stream: &Stream, first: u64, places: &mut [i64]) {
+        self.make(stream, first, places);
+        wipe_stack();
+    }
+
+    // Not inlined, so that its part of the stack is wiped as well.
+    #[inline(never)]
+    fn make(&self, stream: &Stream, first: u64, places: &mut [i64]) {
         let law = &*self.law;
-        let mut words = vec![Block::default(); GROUPS * law.blocks_a_group()];
-        let mut made = [0i64; CHUNK];
+        let mut words = Wiped(vec![Block::default(); GROUPS * law.blocks_a_group()]);
+        let mut made = Zeroizing::new([0i64; CHUNK]);
         let mut done = 0;
         while done < places.len() {
             let i = first + done as u64;
@@ -222,7 +237,7 @@ impl Sampler {
             let count = (places.len() - done).min(CHUNK - skipped);
             // From the beginning of the chunk, as earlier draws may have taken from its reserve.
             let groups = (skipped + count).div_ceil(GROUP);
-            let words = &mut words[..groups * law.blocks_a_group()];
+            let words = &mut words.0[..groups * law.blocks_a_group()];
             stream.blocks(chunk * (GROUPS * law.blocks_a_group()) as u64, words);
             let places = &mut places[done..done + count];
             let mut reserve = LazyCell::new(|| stream.reserve(chunk));

@@ -184,7 +184,7 @@ fn a_key_is_all_that_its_source_gave() {
         Ok(())
     });
     let key = key.unwrap();
-    assert_eq!(key.stream().key, std::array::from_fn(|i| 200 - i as u8));
+    assert_eq!(**key.stream().key, std::array::from_fn(|i| 200 - i as u8));
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn keys_of_the_operating_system_are_private_and_differ() {
     let keys: Vec<Key> = (0..8).map(|_| Key::from_os().unwrap()).collect();
     assert!(keys.iter().all(Key::is_private));
     assert!(!Key::not_private(0).is_private());
-    let bytes: std::collections::HashSet<[u8; 32]> = keys.iter().map(|key| key.stream().key).collect();
+    let bytes: std::collections::HashSet<[u8; 32]> = keys.iter().map(|key| **key.stream().key).collect();
     assert_eq!(bytes.len(), keys.len());
     // No byte is left as it was before.
     assert!((0..32).all(|i| bytes.iter().any(|key| key[i] != 0)));

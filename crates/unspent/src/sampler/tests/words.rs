@@ -1,6 +1,7 @@
 //! ChaCha20, and X6: which words a draw is made of.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use super::super::key::{Stream, word};
 use super::super::level::Words;
@@ -14,7 +15,7 @@ fn bytes(hex: &str) -> Vec<u8> {
 
 /// Of this process, so that it may be used.
 fn stream(key: [u8; 32], number: u64) -> Stream {
-    Stream { key, number, process: std::process::id() }
+    Stream { key: Arc::new(key.into()), number, process: std::process::id() }
 }
 
 fn blocks(stream: &Stream, first: u64, count: usize) -> Vec<[u32; 16]> {

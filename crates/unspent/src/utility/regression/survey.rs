@@ -240,7 +240,8 @@ impl Survey {
             return Err(Error::stated(
                 format!("the six counts by education sum to {sum}, not to the population, {population}"),
                 "every person of 25 or over has one level of education: check the columns",
-            ));
+            )
+            .concealed_as("the six counts by education do not sum to the population"));
         }
         if sum == 0 {
             return Ok(Err(Reason::Nobody));
@@ -259,7 +260,8 @@ impl Survey {
             Ok(earnings) if (0.0..=1e12).contains(&earnings) => Ok(Ok(Area { counts, earnings })),
             _ => {
                 let hint = "an amount, or an annotation such as (X) or - where there is none";
-                Err(Error::input(&self.heads[self.earnings], text, "earnings between 0 and 1e12", hint))
+                let earnings = &self.heads[self.earnings];
+                Err(Error::input(earnings, text, "earnings between 0 and 1e12", hint).concealed())
             }
         }
     }
@@ -277,7 +279,8 @@ impl Survey {
                 text,
                 "a count of at most 1e12",
                 "check the column",
-            ));
+            )
+            .concealed());
         }
         Ok(Some(count))
     }
@@ -375,8 +378,11 @@ mod tests {
             ("1;a;21;1;2;3;4;5;6;-40000", "median_earnings: `-40000` is not earnings between 0 and 1e12"),
             ("1;a;21", "has 3 columns; the first line has 10"),
         ] {
-            assert_eq!(read(PLAIN, row).unwrap_err().to_string(), cause);
+            assert_eq!(read(PLAIN, row).unwrap_err().revealed().to_string(), cause);
         }
+        let row = "1;a;20;1;2;3;4;5;6;40000";
+        let cause = "the six counts by education do not sum to the population";
+        assert_eq!(read(PLAIN, row).unwrap_err().to_string(), cause);
         assert_eq!(read("a,b", "1;2").unwrap_err().to_string(), "there is no column `lt_9th_grade`");
         let twice = format!("{PLAIN},name");
         assert_eq!(read(&twice, "").unwrap_err().to_string(), "there are two columns `name`");
