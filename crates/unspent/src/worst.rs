@@ -16,12 +16,13 @@ use crate::calibrate::{Calibration, Shape, Target};
 use crate::composition::{Composition, Delta, Epsilon};
 use crate::error::{Error, Result};
 use crate::exact::Rational;
+use crate::float::Dd;
 use crate::mechanism::Mechanism;
 use crate::parallel;
 use crate::profile::Method;
 use crate::report::{self, Figure};
 use crate::tradeoff::Alpha;
-use crate::zcdp::{Conversion, Rho, Tradeoff};
+use crate::zcdp::{Conversion, Rho, Tradeoff, canonne_kamath_steinke_delta};
 
 /// The paths that a record of one product leaves and enters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -211,6 +212,21 @@ impl WorstCase {
         })
     }
 
+    /// Not below δ of any case, at an ε ≥ 0 that is a double: for whole curves in fast mode.
+    pub(crate) fn profile(&self) -> Result<impl Fn(Dd) -> Magnitude + Sync + '_> {
+        let cases = match self.cases.as_slice() {
+            [only] => vec![self.best_of(only)?],
+            cases => cases.iter().map(|case| case.glance()).collect::<Result<_>>()?,
+        };
+        Ok(move |epsilon| {
+            if let Some(rho) = &self.unlisted {
+                return canonne_kamath_steinke_delta(rho.value().to_dd(), epsilon);
+            }
+            let above = |a: Magnitude, b: Magnitude| if a < b { b } else { a };
+            cases.iter().map(|case| case.delta_above(epsilon)).reduce(above).expect("at least one case")
+        })
+    }
+
     /// The least ε for which every case is (ε, δ)-differentially private.
     pub fn epsilon(&self, delta: &Delta) -> Result<Bounds<f64>> {
         Ok(self.epsilon_and_routes(delta)?.0)
@@ -225,7 +241,13 @@ impl WorstCase {
             // What is certainly not above the floor need not be known better.
             Ok(found.unwrap_or(Bounds::new(0.0, known)))
         };
-        let (found, worst) = self.largest(quick, |case| case.epsilon(delta))?;
+        let (mut found, mut worst) = self.largest(&quick, |case| case.epsilon(delta))?;
+        let is_wide = self.attained.is_none() && found.upper() > found.lower() * (1.0 + WIDE);
+        if self.hasty && self.cases.len() > 1 && is_wide {
+            // A sparse law is known widely at a glance: here it is worth the time to know it well.
+            let well = WorstCase { hasty: false, ..self.clone() };
+            (found, worst) = well.largest(&quick, |case| case.epsilon(delta))?;
+        }
         let found = match &self.unlisted {
             Some(rho) => Bounds::new(found.lower(), rho.epsilon_canonne_kamath_steinke(delta)),
             None => found,
@@ -406,6 +428,9 @@ impl WorstCase {
         Ok((Bounds::new(least(misses, upper), upper), Bounds::new(least(known_p.lower(), power), power)))
     }
 }
+
+/// Relative width of ε beyond which a glance in fast mode was not enough.
+const WIDE: f64 = 1e-4;
 
 /// Cases that are asked the same at a time.
 const BLOCK: usize = 32;

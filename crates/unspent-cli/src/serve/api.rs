@@ -305,12 +305,13 @@ impl Part {
         match (self.kind.as_str(), self.name.clone()) {
             ("total", None) => Ok(Scope::Total),
             ("level", Some(name)) => Ok(Scope::Level(name)),
+            ("keeping", Some(name)) => Ok(Scope::Keeping(name)),
             ("attribute", Some(name)) => Ok(Scope::Attribute(name)),
             ("within", Some(name)) => Ok(Scope::Within(name)),
             (kind, _) => Err(unspent::Error::input(
                 "scope",
                 kind,
-                "total, or level, attribute or within with a name",
+                "total, or level, keeping, attribute or within with a name",
                 "like {\"kind\": \"level\", \"name\": \"State\"}",
             )
             .into()),
@@ -361,6 +362,12 @@ fn deviation(measurement: &Measurement, digits: u32) -> (f64, String) {
     (sigma, exact.to_decimal(digits, Round::Up))
 }
 
+/// What the noise of an allocation does not say where units may have been bypassed.
+fn bypassed(allocation: &Allocation) -> Option<String> {
+    let note = "Where no unit was bypassed. Where one was, the unit above it has its budget, and less noise.";
+    (allocation.paths().len() > 1).then(|| note.into())
+}
+
 /// The noise of every query, a panel a level.
 fn deviations(now: &Allocation, start: Option<&Allocation>) -> plot::Figure {
     let before: HashMap<(&str, &str), &Measurement> = start
@@ -392,6 +399,7 @@ fn deviations(now: &Allocation, start: Option<&Allocation>) -> plot::Figure {
     plot::Figure {
         title: "Noise by level and query".into(),
         subtitle: now.name().into(),
+        notes: bypassed(now).into_iter().collect(),
         columns: 2,
         panels: panels.collect(),
         ..plot::Figure::default()

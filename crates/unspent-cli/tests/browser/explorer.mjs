@@ -49,6 +49,8 @@ async function open(options = {}, hash = '') {
   await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin });
   const page = await context.newPage();
   page.on('console', (message) => {
+    // On a busy machine questions are put off, and asked again.
+    if (/Failed to load resource.*\b503\b/.test(message.text())) return;
     if (provoked && /Failed to load resource.*\b4\d\d\b/.test(message.text())) return;
     if (['error', 'warning'].includes(message.type())) noise.push(message.text());
   });
@@ -57,12 +59,13 @@ async function open(options = {}, hash = '') {
     const url = new URL(request.url());
     if (url.origin !== origin && !['data:', 'blob:'].includes(url.protocol)) noise.push('request ' + request.url());
   });
-  page.setDefaultTimeout(30000);
+  page.setDefaultTimeout(120000);
   await page.goto(new URL(hash, address).href);
   await ready(page);
   return page;
 }
 const ready = (page) => page.waitForSelector('#results[data-state=ready]', { state: 'attached' });
+const text = (page, selector) => page.locator(selector).textContent();
 const cell = (page, label, name) => page.locator(`#certificate tr[data-label="${label}"] .${name}`).textContent();
 const tight = (page) => cell(page, 'total', 'tight');
 const slider = (page, level) => page.locator(`[data-level="${level}"] > .control input[type=range]`);
@@ -101,13 +104,22 @@ for (const preset of presets) {
     if (rows !== report.lines.length) return `${rows} lines, not ${report.lines.length}`;
     for (const line of report.lines) {
       const wanted = { tight: [line.tight.upper, true], truth: [line.tight.lower, false], 'bun-steinke': [line.bun_steinke, true], 'canonne-kamath-steinke': [line.canonne_kamath_steinke, true], rho: [line.rho.upper, true] };
+      if (line.main_path) wanted['main-path'] = [line.main_path.upper, true];
       for (const [name, [text, up]] of Object.entries(wanted)) {
         const shown = await cell(page, line.label, name);
         if (shown.includes('e')) continue; // too small for plain decimals
         if (shown !== rounded(text, shown, up)) return `${line.label}, ${name}: ${shown} for ${text}`;
       }
     }
-    return true;
+    if (report.lines.some((line) => line.main_path) !== (await page.locator('#certificate .main-path').count() > 0)) return 'main path';
+    const [[promise], verdict] = [report.promises, await text(page, '#verdict')];
+    if (report.kept !== true || await page.locator('#verdict').getAttribute('data-kept') !== 'true' || await page.locator('#export-warning').isVisible()) return verdict;
+    const stated = /states ε = (\S+) at/.exec(verdict)[1];
+    const [numerator, denominator = '1'] = promise.epsilon.split('/');
+    if (!(+stated >= numerator / denominator && +stated < numerator / denominator + 1.01e-4)) return verdict;
+    const listed = async (id) => JSON.stringify(await page.locator(`${id} li`).allTextContents());
+    return equal(await listed('#assumptions'), JSON.stringify(report.assumptions)) === true
+      && equal(await listed('#missing'), JSON.stringify(report.missing.map(({ name, about }) => `${name} (${about})`)));
   });
 }
 
@@ -283,6 +295,34 @@ await check('a part can be looked at, and is read in plain words', async () => {
   return whole.includes('which of two given records one person really has') && part.includes('values of “hispanic” one person has') && shown >= power - 1e-9 && shown < power + 0.11 || `${shown} for ${power}`;
 });
 
+await check('a record inside one unit is looked at, and the worst paths are named', async () => {
+  await page.locator('#scope').selectOption({ label: 'record-within-Block_Group' });
+  await ready(page);
+  const line = lineOf(certificate('pl94-persons-us-2020'), 'record-within-Block_Group');
+  const [paths, reading, drawn] = [await text(page, '#paths'), await text(page, '#reading'), await text(page, '#figure-curve')];
+  const [{ from, to }] = line.worst;
+  const group = await page.locator('#certificate tr.group').allTextContents();
+  await page.locator('#scope').selectOption({ label: 'the whole release' });
+  await ready(page);
+  return paths.includes(`the worst of ${line.cases} pairs of paths: from ${from.join(' → ')} to ${to.join(' → ')}.`) && paths.includes('not a guarantee for others') &&
+    reading.includes('which of two given records, counted in the same Block_Group, one person really has') && drawn.includes('record-within-Block_Group') &&
+    group.some((title) => title === 'The record, inside one unit, whose total stays') || [paths, reading, drawn, group].join(' | ');
+});
+await check('exact totals have no neighbours that come or go, and that is said', async () => {
+  await choose(page, 'pl94-units-us-2020');
+  const notes = await text(page, '#certificate-notes');
+  provoked = true;
+  await page.locator('input[name=neighbours][value=add-remove]').check();
+  await page.waitForSelector('#draft-trouble p');
+  await page.waitForTimeout(500);
+  const said = await text(page, '#draft-trouble');
+  await page.locator('#undo').click();
+  await ready(page);
+  provoked = false;
+  await choose(page, 'pl94-persons-us-2020');
+  return notes.includes('Nothing is said of places inside US, State') && notes.includes('the totals of `Block` are exact') && said.includes('exact_totals') || `${notes} | ${said}`;
+});
+
 // ---- Spending
 
 await check('what is unspent is spent: the reductions, as one step', async () => {
@@ -311,7 +351,8 @@ await check('each level by itself, and what that exceeds', async () => {
   const factors = await page.locator('#spent .factor').allTextContents();
   await page.locator('#undo').click();
   await ready(page);
-  return new Set(factors).size > 5;
+  const rows = JSON.parse(run('calibrate', 'pl94-persons-us-2020', '--scope', 'level', '--json')).rows;
+  return equal(factors.join(' '), rows.map(({ factor }) => factor ? `−${rounded(String(100 - 100 * factor), '0.000', false)}\u00a0%` : '–').join(' '));
 });
 await page.locator('input[name=spend][value=all]').check();
 await check('spending with a level and a query left out keeps every label at its place', async () => {
@@ -341,15 +382,15 @@ await check('a promise that is not kept is said to be broken, and does not outli
   await page.locator('#calibrate').click();
   await page.waitForSelector('#spent tr[data-label=total]');
   await ready(page);
-  if (await page.locator('#broken').isVisible()) return 'broken by spending';
+  if (await page.locator('#verdict').getAttribute('data-kept') !== 'true') return 'broken by spending';
   if (!(await page.locator('#promise').textContent()).startsWith('Nothing of what was promised is unspent')) return 'not spent';
   await page.locator('#rho').fill('10');
   await page.keyboard.press('Enter');
   await ready(page);
-  const [broken, promise] = [await page.locator('#broken').textContent(), await page.locator('#promise').textContent()];
+  const [broken, promise, warning] = [await text(page, '#verdict'), await text(page, '#promise'), await text(page, '#export-warning')];
   await page.locator('#undo').click();
   await ready(page);
-  const mended = await page.locator('#broken').isHidden();
+  const mended = await page.locator('#verdict').getAttribute('data-kept') === 'true' && await page.locator('#export-warning').isHidden();
   const asked = page.waitForRequest((request) => request.url().endsWith('/api/certificate'));
   await page.locator('#delta').fill('1e-6');
   await page.keyboard.press('Enter');
@@ -359,8 +400,8 @@ await check('a promise that is not kept is said to be broken, and does not outli
   const left = await page.locator('#promise').textContent();
   await choose(page, 'pl94-units-us-2020');
   await choose(page, 'pl94-persons-us-2020');
-  return mended && broken.includes('no longer keeps the promised ε of 17.1435') && promise.includes('needs more noise') && draft.delta === '1e-6' && draft.epsilon === null &&
-    said.includes('dropped') && left.includes('does not say what was promised') || [mended, broken, promise, draft.epsilon, said, left].join(' | ');
+  return mended && /^PROMISE NOT KEPT: states ε = 17\.1435\d* at δ = 10−10, delivers at least /.test(broken) && warning.includes('will state an ε that is not kept') && promise.includes('needs more noise') && draft.delta === '1e-6' && draft.epsilon === null &&
+    said.includes('dropped') && left.includes('does not say what was promised') || [mended, broken, warning, promise, draft.epsilon, said, left].join(' | ');
 });
 await check('an ε to keep that is none is refused at its field', async () => {
   await page.locator('#keep').fill('lots');
@@ -422,6 +463,53 @@ await check('a table of budgets is asked for its neighbours', async () => {
   await ready(page);
   return await page.locator('input[name=neighbours][value=add-remove]').isChecked() && await page.locator('#file-neighbours').isHidden();
 });
+await check('a file that states an ε it does not keep: said at the top, before it is exported, and exported as it was stated', async () => {
+  const broken = good.replace('conversion = "canonne-kamath-steinke"', 'epsilon = "5"');
+  await drop('broken.toml', broken);
+  await page.waitForSelector('#verdict[data-kept=false]');
+  await ready(page);
+  writeFileSync(join(scratch, 'broken.toml'), broken);
+  const [promise] = certificate(join(scratch, 'broken.toml')).promises;
+  const delivered = rounded(promise.delivered.lower, '0.0000', false);
+  const [verdict, warning] = [await text(page, '#verdict'), await text(page, '#export-warning')];
+  const again = JSON.parse(run('certificate', await saved(page, '#export-toml'), '--json'));
+  await slider(page, 'State').focus();
+  await press(page, 'ArrowLeft', 3);
+  const still = await page.locator('#verdict').getAttribute('data-kept');
+  for (const [width, colorScheme] of [[1280, 'light'], [400, 'dark']]) {
+    await page.setViewportSize({ width, height: 1000 });
+    await page.emulateMedia({ colorScheme });
+    await picture(page, `broken-${width}.png`, '#certificate-title');
+  }
+  await page.setViewportSize({ width: 1280, height: 1000 });
+  await page.emulateMedia({ colorScheme: 'light' });
+  return equal(verdict, `PROMISE NOT KEPT: states ε = 5 at δ = 10−10, delivers at least ${delivered}.`) === true && warning.includes(`not kept: ε = 5 at δ = 10−10; delivers at least ${delivered}`) &&
+    again.kept === false && again.promises[0].epsilon === '5' && still === 'false' || `${verdict} | ${warning} | ${JSON.stringify(again.promises)} ${still}`;
+});
+await check('names and texts of a file are never markup; a lower end that is not attained is marked', async () => {
+  const tag = (n) => `<img src=x onerror=alert(${n})>`;
+  const hostile = `name = "${tag(0)}"\nrecord = "${tag(1)}"\nneighbours = "bounded"\ndelta = "1e-10"\nepsilon = "1"\nrho = "1"\n` +
+    `series = "2020 Census, United States"\nassumptions = ["${tag(2)}"]\nattributes = ["${tag(5)}", "${tag(6)}"]\n[bypass]\nkeep = ["${tag(3)}"]\n[queries]\n"${tag(7)}" = ["${tag(5)}"]\n"${tag(9)}" = []\n` +
+    [3, 4, 8].map((n, i) => `[[levels]]\nname = "${tag(n)}"\nshare = "${['1/2', '1/4', '1/4'][i]}"\n[levels.shares]\n"${tag(7)}" = "1/3"\n"${tag(9)}" = "2/3"\n`).join('');
+  await drop('hostile.toml', hostile);
+  await page.waitForFunction(() => document.querySelector('#subject').textContent.includes('onerror=alert(0)'));
+  await ready(page);
+  writeFileSync(join(scratch, 'hostile.toml'), hostile);
+  const report = certificate(join(scratch, 'hostile.toml'));
+  const scopes = await page.locator('#scope option').count();
+  for (let i = 0; i < scopes; i++) {
+    await page.locator('#scope').selectOption({ index: i });
+    await ready(page);
+    if (await page.locator('img').count()) return `markup at ${i}`;
+  }
+  const unsure = await page.locator('#certificate .truth:has(abbr)').count();
+  const expected = report.lines.filter((line) => !line.attained).length;
+  await page.locator('#scope').selectOption({ index: 0 });
+  await ready(page);
+  const [assumed, missing, paths] = [await text(page, '#assumptions'), await page.locator('#missing li').count(), await text(page, '#paths')];
+  return expected > 0 && unsure === expected && assumed.includes(tag(2)) && missing === 7 && paths.includes(`from ${tag(3)}`) ||
+    `${unsure} of ${expected} | ${assumed} | ${missing} | ${paths}`;
+});
 await check('what was exported is read again, with the same ε', async () => {
   await page.locator('#file').setInputFiles(exported);
   await page.waitForFunction(() => document.querySelectorAll('[data-level]').length === 6);
@@ -451,6 +539,21 @@ await check('a link restores start and now', async () => {
 });
 const linkTo = (value) => `#state=${deflateRawSync(JSON.stringify(value)).toString('base64url')}`;
 const official = (await (await fetch(new URL('/api/presets/pl94-persons-us-2020', address))).json()).draft;
+await check('a link restores what was spent with a level left out, and what is known of its production', async () => {
+  await choose(page, 'pl94-persons-us-2020');
+  await field(page, 'County').fill('0');
+  await page.keyboard.press('Enter');
+  await ready(page);
+  await page.locator('#calibrate').click();
+  await page.waitForSelector('#spent tr[data-label=total]');
+  await ready(page);
+  await page.waitForTimeout(500);
+  const other = await open({}, new URL(page.url()).hash);
+  const of = async (tab) => JSON.stringify([await tight(tab), await shares(tab), await text(tab, '#paths'), await text(tab, '#assumptions'), await text(tab, '#missing'), await text(tab, '#verdict')]);
+  const [here, there, said] = [await of(page), await of(other), await text(other, '#notice')];
+  await other.context().close();
+  return here === there && here.includes('pairs of paths') && !said.includes('damaged') || `${here} ${there} ${said}`;
+});
 await check('a link that is not the preset it says it is does not pass for it', async () => {
   const forged = { ...official, rho: '1/100' };
   const other = await open({}, linkTo({ version: 1, origin: 'preset:pl94-persons-us-2020', start: forged, now: forged }));
@@ -479,7 +582,9 @@ await check('the way past the controls keeps what is set', async () => {
   return await page.evaluate(() => document.activeElement.id) === 'certificate-title' && await shares(page) === before;
 });
 for (const hash of ['#state=AAAA', '#state=not!base64', '#state=', '#preset=nothing', '#state=q1YqSy0qzszPU7Iy0FEqLkksKlGyqlaqBQA',
-  linkTo({ version: 1, origin: 'preset:pl94-persons-us-2020', start: official, now: { ...official, name: 'another' } }), linkTo(' '.repeat(2e6))]) {
+  linkTo({ version: 1, origin: 'preset:pl94-persons-us-2020', start: official, now: { ...official, name: 'another' } }),
+  // Of a page that knew nothing of paths: taken as it is, it would promise too much.
+  linkTo({ version: 1, origin: 'preset:pl94-persons-us-2020', start: { ...official, production: undefined }, now: { ...official, production: undefined } }), linkTo(' '.repeat(2e6))]) {
   await check(`a damaged link says so: ${hash.slice(0, 50)}`, async () => {
     provoked = hash.startsWith('#preset');
     const other = await open({}, hash);

@@ -312,7 +312,9 @@ impl Draft {
                 shares: outline.shares.iter().map(part).collect(),
             }
         };
-        Draft { levels: self.levels.iter().map(level).collect(), queries: self.queries.clone(), ..found }
+        // Of levels that have no share the allocation says nothing; they may get one again.
+        let (queries, production) = (self.queries.clone(), self.production.clone());
+        Draft { levels: self.levels.iter().map(level).collect(), queries, production, ..found }
     }
 
     fn queries(&self) -> Result<(Vec<String>, Vec<Query>)> {
@@ -419,6 +421,9 @@ mod tests {
         assert_eq!(again.allocation().unwrap(), least);
         assert_eq!((again.levels[0].share.as_str(), again.levels[2].shares[0].share.as_str()), ("0", "0"));
         assert_eq!(again.levels.len(), draft.levels.len());
+        // So does what is known of its production, which names a level that is not there now.
+        assert_eq!(again.production, draft.production);
+        assert!(least.production().bypass != before.production().bypass);
     }
 
     #[test]

@@ -26,16 +26,8 @@ use crate::bounds::{Bounds, Magnitude, Round};
 use crate::float::{self, Complex, DD_UNIT, Dd, FUNCTION, PI, Sum, UNIT};
 use crate::stop;
 
-/// Aliasing is pushed below this fraction of the answer: a little above the accumulated rounding
-/// errors, so that neither is bought at the other's expense.
-const ALIAS: f64 = 1e-13;
-
 /// Nodes of a period up to which every index is exact.
 const MAX_NODES: f64 = (1u64 << 50) as f64;
-
-/// Where the modulus is known to fall from node to node, the rest is bounded instead of computed
-/// once it is below this fraction of the sum so far.
-const REST: f64 = UNIT / 16.0;
 
 /// One integral to be evaluated.
 #[derive(Clone, Copy, Debug)]
@@ -118,7 +110,7 @@ impl Problem<'_> {
             let lower = scale_down.mul(Magnitude::from_f64(low), Round::Down);
             // The answer can be smaller than expected (a sparse law has gaps): then the aliases
             // are not small against it, and a larger distance is worth another sum.
-            let too_near = alias > lower.mul(Magnitude::from_f64(4.0 * ALIAS), Round::Up);
+            let too_near = alias > lower.mul(Magnitude::from_f64(4.0 * self.spectrum.alias), Round::Up);
             if too_near && !last && !lower.is_zero() {
                 expected = expected.min(lower.ln(Round::Down)) - 1.0;
                 continue;
@@ -206,7 +198,7 @@ impl Problem<'_> {
     fn choose_distance(&self, c: f64, deviation: f64, step: f64, expected: f64) -> Option<(f64, Magnitude)> {
         let (low, high) = self.payoff.domain();
         let lattice = matches!(self.losses, Losses::Lattice { .. });
-        let want = expected + float::ln(ALIAS);
+        let want = expected + float::ln(self.spectrum.alias);
         let (here, _) = self.exponent(self.log_phi(c).value, 0.0, c, self.markov);
         let deficit = (here.hi - want).max(1.0);
         // The second tilt on either side: the best for a Gaussian, nearer while that helps. The
@@ -327,7 +319,10 @@ impl Problem<'_> {
                 }
                 // Up to half a turn of every kind the modulus of Φ falls with t (T9, V5).
                 let rest = last_plain.saturating_sub(k) as f64 * 2.0 * node.size * (1.0 + node.relative);
-                if rest > 0.0 && rest * peak <= REST * sum.value() && rest <= REST * density.value() {
+                if rest > 0.0
+                    && rest * peak <= spectrum.rest * sum.value()
+                    && rest <= spectrum.rest * density.value()
+                {
                     total.discarded += rest * peak;
                     total.density_error += rest;
                     k = last_plain;

@@ -106,11 +106,21 @@ pub(crate) struct LogPhi {
 /// Nodes times kinds after which an integral is refused as too long.
 const WORK: u64 = 1 << 21;
 
+/// A little above the accumulated rounding errors, so that neither is bought at the other's expense.
+const ALIAS: f64 = 1e-13;
+
+const REST: f64 = UNIT / 16.0;
+
 /// Every kind of a composition, and the sums that do not depend on the tilt.
 #[derive(Debug)]
 pub(crate) struct Spectrum {
     /// Most evaluations of one kind in a sum; a sieve, which is made once, may take four times as many.
     pub work: u64,
+    /// Aliasing is pushed below this fraction of the answer.
+    pub alias: f64,
+    /// Where the modulus is known to fall from node to node, the rest is bounded instead of computed
+    /// once it is below this fraction of the sum so far.
+    pub rest: f64,
     /// The fastest-decaying first.
     pub kinds: Vec<Kind>,
     /// `μ² = Σ n·Δ²/σ²` and the part `κ` of it that belongs to kinds with a quadratic transform,
@@ -132,7 +142,7 @@ impl Spectrum {
         let top_rate = kinds.iter().filter(|k| k.periodic).map(|k| k.rate.hi).fold(0.0, f64::max);
         // Stable, so that the order of equally strong kinds is that of the groups.
         kinds.sort_by(|a, b| b.most_decay().total_cmp(&a.most_decay()));
-        Spectrum { work: WORK, kinds, mu2: total, kappa, top_rate, continuous }
+        Spectrum { work: WORK, alias: ALIAS, rest: REST, kinds, mu2: total, kappa, top_rate, continuous }
     }
 
     /// # Guarantee

@@ -11,8 +11,9 @@
 //   #level-sum, [data-level] .sum, each with button.renormalise         sums of shares
 //   #epsilon #epsilon-start, #undo #redo #reset #copy-link, #notice     the bar
 //   #results[data-state=ready|waiting|trouble]                          ready: everything shown is of what is set
-//   #broken                                                             a stated ε is exceeded
-//   #certificate tr[data-label="total"] .rho .bun-steinke .canonne-kamath-steinke .tight .truth .start .change
+//   #verdict[data-kept=true|false|unknown], #export-warning             whether a stated ε is kept
+//   #certificate tr[data-label="total"] .rho .bun-steinke .canonne-kamath-steinke .tight .truth .main-path .start .change
+//   #paths #assumptions #missing                                        what is behind a line; what is assumed; what is not counted
 //   #scope #prior #reading, #figure-curve #figure-tradeoff #figure-noise
 //   #reductions tr[data-label], input[name=spend] #keep #calibrate #spent tr[data-label]
 //   #export-toml #export-csv #export-figure #export-svg
@@ -198,6 +199,10 @@
       [draft, now] = [draft, now].map((given) => ({ ...given, delta: given.delta ?? DELTA }));
       notice(`No δ is stated: ${DELTA} is taken.`);
     }
+    // What was looked at may not be there.
+    const { kind, name } = state.scope;
+    const there = kind === 'attribute' ? now.attributes : now.levels.filter(({ share }) => number(share).n > 0n).map((level) => level.name);
+    if (kind !== 'total' && !there?.includes(name)) state.scope = { kind: 'total', name: null };
     Object.assign(state, { start: draft, now: same(now, draft) ? draft : now, origin, future: [], session: null, era: state.era + 1 });
     wrong.clear();
     for (const id of ['file-trouble', 'keep-trouble', 'export-trouble']) trouble(byId(id), null);
@@ -510,9 +515,12 @@
   const GROUPS = [
     ['total', null],
     ['level', 'One level, to a reader of that level only'],
+    ['keeping', 'The record, inside one unit, whose total stays'],
     ['attribute', 'The value of one attribute'],
     ['within', 'The place, inside one unit'],
   ];
+  const plural = (n, one, many) => `${n} ${n === 1 ? one : many}`;
+  const listed = (names, by = ', ') => names.flatMap((name, i) => i ? [by, bdi(name)] : [bdi(name)]);
   const keyOf = ({ scope, name }) => `${scope} ${name}`;
   const labelOf = (line) => line.scope === 'total' ? 'The whole release' : line.label || line.name;
 
@@ -538,23 +546,27 @@
     side.tight = answer;
     const before = new Map((shape.certificate?.lines || []).map((line) => [keyOf(line), line]));
     const star = (name) => answer.published === name ? [CONVERSIONS[name], el('abbr', { title: 'behind what was published' }, ' *')] : CONVERSIONS[name];
+    const paths = answer.lines.some((line) => line.main_path);
     const table = byId('certificate');
-    table.replaceChildren(head('ε of', 'tight (≤)', 'truth (≥)', 'start (≤)', 'change', star('canonne-kamath-steinke'), star('bun-steinke'), 'ρ'));
+    table.replaceChildren(head('ε of', 'tight (≤)', 'truth (≥)', ...(paths ? [[el('abbr', { title: 'where no unit was bypassed: not a guarantee for others' }, 'main path')]] : []),
+      'start (≤)', 'change', star('canonne-kamath-steinke'), star('bun-steinke'), 'ρ'));
     for (const [scope, title] of GROUPS) {
       const lines = answer.lines.filter((line) => line.scope === scope);
       if (!lines.length) continue;
       const group = el('tbody');
-      if (title) group.append(el('tr.group', {}, el('th', { colspan: '8', scope: 'rowgroup' }, title)));
+      if (title) group.append(el('tr.group', {}, el('th', { colspan: paths ? '9' : '8', scope: 'rowgroup' }, title)));
       for (const line of lines) {
         const first = before.get(keyOf(line));
+        const truth = figure('truth', line.tight.lower, false);
+        if (!line.attained) truth.append(el('abbr', { title: 'the ε of neighbours that are known; none are known that attain the upper end' }, '°'));
         group.append(el('tr', { 'data-label': line.label }, el('th', { scope: 'row' }, bdi(labelOf(line))),
-          figure('tight', line.tight.upper, true), figure('truth', line.tight.lower, false), figure('start', first?.tight.upper, true), change(line.tight.upper, first?.tight.upper),
+          figure('tight', line.tight.upper, true), truth, ...(paths ? [figure('main-path', line.main_path?.upper, true)] : []), figure('start', first?.tight.upper, true), change(line.tight.upper, first?.tight.upper),
           figure('canonne-kamath-steinke', line.canonne_kamath_steinke, true), figure('bun-steinke', line.bun_steinke, true), figure('rho', line.rho.upper, true)));
       }
       table.append(group);
     }
     subject(answer);
-    kept(answer, body.draft);
+    verdict(answer);
     besides();
     headline(answer);
     scopes(answer);
@@ -570,31 +582,50 @@
 
   function subject(answer) {
     const [product] = answer.products;
-    const plural = (n, one, many) => `${n} ${n === 1 ? one : many}`;
+    const { touches, paths } = product;
     byId('subject').replaceChildren(el('b', {}, bdi(answer.name)), el('br'),
-      `${plural(product.levels, 'level', 'levels')}, ${plural(product.queries, 'query', 'queries')}, ${product.measurements} measurements. ` +
-      `Neighbours: ${answer.neighbours}. δ = `, power(answer.delta), '.');
-    const notes = [
-      'Each ε but the truth (≥) is a guarantee, rounded up; the truth lies between tight (≤) and truth (≥). A larger ε is a weaker promise.',
-      'They hold for neighbours that agree on what is published without noise, such as which units there are.',
-      'What a query touches is what the allocation says it touches.',
-    ];
+      `${plural(product.levels, 'level', 'levels')}, ${plural(product.queries, 'query', 'queries')}, ${plural(product.measurements, 'measurement', 'measurements')}. ` +
+      `Neighbours: ${answer.neighbours}. δ = `, power(answer.delta), '.',
+      ...(touches > 1 ? [' One ', bdi(answer.record), ` can change ${touches} of its records.`] : []),
+      paths > 1 ? ` ${paths} paths through the geography: units were bypassed, and their budget moved up.` : '');
+    const several = answer.lines.some((line) => line.main_path);
+    const notes = [`Each ε but the truth (≥)${several ? ' and the main path' : ''} is a guarantee, rounded up; the truth lies between tight (≤) and truth (≥). A larger ε is a weaker promise.`];
+    if (several) notes.push('Each line is the worst over all pairs of paths. The main path is the upper end where no unit was bypassed: not a guarantee for others.');
+    if (answer.lines.some((line) => !line.attained)) notes.push('° No neighbours are known that attain the upper end: the truth (≥) is the ε of neighbours that are known.');
     if (answer.published) notes.unshift(`* marks the conversion behind what was published (${CONVERSIONS[answer.published]}).`);
     const first = shape.certificate;
     if (first && (first.delta !== answer.delta || first.neighbours !== answer.neighbours)) {
       notes.unshift(`The start is at δ = ${first.delta}, for ${first.neighbours} neighbours.`);
     }
-    if (answer.left_out.length) notes.push(['No query touches ', ...answer.left_out.flatMap((name, i) => i ? [', ', bdi(name)] : [bdi(name)]), ': nothing is released about it.']);
-    if (answer.places_left_out.length) notes.push('Nothing is said of places: the levels are not known to be nested.');
-    byId('certificate-notes').replaceChildren(...notes.map((note) => el('li', {}, ...[note].flat())));
+    if (answer.left_out.length) notes.push(['No query touches ', ...listed(answer.left_out), ': nothing is released about it.']);
+    // One line for each reason, which is said of a level first.
+    const reasons = Map.groupBy(answer.places_left_out, ({ reason }) => reason.slice(reason.indexOf(': ') + 1).trim());
+    for (const [reason, places] of reasons) notes.push(['Nothing is said of places inside ', ...listed(places.map(({ name }) => name)), ': ', bdi(reason), '.']);
+    const items = (list) => list.map((note) => el('li', {}, ...[note].flat()));
+    byId('certificate-notes').replaceChildren(...items(notes));
+    byId('assumptions').replaceChildren(...items(answer.assumptions.map((text) => bdi(text))));
+    const { missing } = answer;
+    byId('missing').parentNode.hidden = !missing.length;
+    byId('missing-title').textContent = missing.length ? `Not counted here, of the ${missing[0].series}` : '';
+    byId('missing').replaceChildren(...items(missing.map(({ name, about }) => [bdi(name), ' (', bdi(about), ')'])));
   }
 
-  /** Warns where the ε that the allocation states is surely exceeded. */
-  function kept(answer, { epsilon }) {
-    const { lower } = answer.lines.find((line) => line.scope === 'total').tight;
-    const broken = Boolean(epsilon) && number(lower).compare(number(epsilon)) > 0;
-    byId('broken').hidden = !broken;
-    byId('broken').textContent = broken ? `This release ${state.now === state.start ? 'does not keep' : 'no longer keeps'} the promised ε of ${shown(epsilon, false)}: its ε is at least ${shown(lower, false)}.` : '';
+  /** What is stated, at its δ. */
+  const stated = ({ stated_by: by, epsilon, delta }) => ['ε = ', by === 'epsilon' && epsilon.length <= 20 ? epsilon : shown(epsilon, by !== 'epsilon'), ' at δ = ', power(delta)];
+  const delivers = ({ kept, delivered: { lower, upper } }) => kept === false ? `delivers at least ${shown(lower, false)}`
+    : `what is delivered lies between ${shown(lower, false)} and ${shown(upper, true)}`;
+
+  /** Whether what is stated is kept, as the report has it, and what a file would state that is not. */
+  function verdict({ kept, promises }) {
+    const node = byId('verdict');
+    node.hidden = !promises.length;
+    node.dataset.kept = kept ? 'true' : promises.some((promise) => promise.kept === false) ? 'false' : 'unknown';
+    node.replaceChildren(...promises.flatMap((promise) => promise.kept ? ['Promise kept: states ', ...stated(promise), '.']
+      : [b(promise.kept === false ? 'PROMISE NOT KEPT' : 'PROMISE NOT CERTIFIED'), ': states ', ...stated(promise), ', ', `${delivers(promise)}.`]));
+    const broken = promises.filter((promise) => !promise.kept);
+    byId('export-warning').hidden = !broken.length;
+    byId('export-warning').replaceChildren(...broken.flatMap((promise) => [`The allocation as TOML will state ${promise.stated_by === 'epsilon' ? 'an ε' : 'a conversion whose ε'} that is not ${promise.kept === false ? '' : 'certified to be '}kept: `,
+      ...stated(promise), '; ', `${delivers(promise)}.`]));
   }
 
   const totalOf = (answer) => answer.lines.find((line) => line.scope === 'total').tight.upper;
@@ -627,20 +658,34 @@
         return lines.length ? [el('optgroup', { label: title }, ...lines.map(option))] : [];
       };
       select.replaceChildren(...answer.lines.filter((line) => line.scope === 'total').map(option),
-        ...group('level', 'one level'), ...group('attribute', 'one attribute'), ...group('within', 'the place'));
+        ...group('level', 'one level'), ...group('keeping', 'the record, inside one unit'), ...group('attribute', 'one attribute'), ...group('within', 'the place'));
     }
     select.value = value;
-    if (select.selectedIndex >= 0) return;
-    // What was looked at is not there any more.
-    select.selectedIndex = 0;
-    state.scope = { kind: 'total', name: null };
-    closer();
+    if (select.selectedIndex < 0) {
+      // What was looked at is not there any more.
+      select.selectedIndex = 0;
+      state.scope = { kind: 'total', name: null };
+      closer();
+    }
+    behind();
+  }
+
+  /** Of which paths the line that is looked at is the worst. */
+  function behind() {
+    const { kind, name } = state.scope;
+    const line = side.tight.lines.find((line) => line.scope === kind && line.name === name);
+    const way = (levels) => listed(levels, ' → ');
+    byId('paths').hidden = !line.worst.length;
+    byId('paths').replaceChildren(`ε ≤ ${shown(line.tight.upper, true)} is the worst of ${line.cases} pairs of paths`,
+      ...line.worst.flatMap(({ from, to }) => [': from ', ...way(from), ' to ', ...way(to)]), '. ',
+      line.main_path ? `On the main path alone it is ${shown(line.main_path.upper, true)}, which is not a guarantee for others.` : '');
   }
 
   function showReading(answer, { scope, prior, draft }) {
     const { record, neighbours, attacks } = answer;
     const whole = scope.kind === 'total' || scope.kind === 'level';
-    const secret = scope.kind === 'attribute' ? ['which of two values of “', bdi(scope.name), '” one ', bdi(record), ' has']
+    const secret = scope.kind === 'keeping' ? ['which of two given records, counted in the same ', bdi(scope.name), ', one ', bdi(record), ' really has']
+      : scope.kind === 'attribute' ? ['which of two values of “', bdi(scope.name), '” one ', bdi(record), ' has']
       : scope.kind === 'within' ? ['in which of two places inside one ', bdi(scope.name), ' one ', bdi(record), ' is counted']
         : neighbours === 'bounded' ? ['which of two given records one ', bdi(record), ' really has'] : ['whether one ', bdi(record), ' is in the data at all'];
     const suspicion = whole && neighbours === 'add-remove' ? ['the ', bdi(record), ' is there'] : ['it is the second of the two'];
@@ -679,10 +724,10 @@
 
   function showReductions(answer) {
     const { against, reductions } = answer;
-    const missing = reductions.some((r) => r.factor && exceeds(r.factor));
+    const missing = answer.kept === false;
     const unspent = reductions.some((r) => r.factor && /[1-9]/.test(less(r.factor))); // to be seen
     byId('promise').textContent = against === null || against === undefined ? 'This allocation does not say what was promised: give the ε to keep.'
-      : (missing ? 'What was promised needs more noise: the release exceeds what was promised. '
+      : (missing ? 'What was promised is not certified to be kept: that needs more noise. '
         : unspent ? 'What was promised can be kept with less noise. ' : 'Nothing of what was promised is unspent. ') +
         (against === 'stated' ? 'The ε to keep is the one that the allocation states.' : `The ε to keep is that of ${CONVERSIONS[against]}, at these shares.`);
     byId('calibrate').textContent = missing ? 'Add the noise that is missing' : 'Spend what is unspent';
@@ -879,7 +924,8 @@
     };
     const none = (value) => value === null || value === undefined;
     const few = ({ levels }) => levels.length <= MOST.levels && levels.reduce((sum, level) => sum + (level?.shares?.length || 0), 0) <= MOST.shares;
-    return Boolean(draft) && typeof draft.name === 'string' && isNumber(draft.rho) && [draft.delta, draft.epsilon].every((value) => none(value) || isNumber(value)) &&
+    // Without what is known of its production a draft would promise too much.
+    return Boolean(draft) && typeof draft.name === 'string' && Boolean(draft.production) && typeof draft.production === 'object' && isNumber(draft.rho) && [draft.delta, draft.epsilon].every((value) => none(value) || isNumber(value)) &&
       Array.isArray(draft.levels) && draft.levels.length > 0 && few(draft) && draft.levels.every((level) => typeof level?.name === 'string' && isNumber(level.share) &&
         Array.isArray(level.shares) && level.shares.length > 0 && level.shares.every((part) => typeof part?.query === 'string' && isNumber(part.share)));
   }
@@ -920,7 +966,7 @@
         const isPreset = /^preset:/.test(origin);
         const official = isPreset ? await preset(origin.slice(7)).catch(() => null) : null;
         if (!last()) return undefined;
-        state.scope = ['level', 'attribute', 'within'].includes(scope?.kind) ? { kind: scope.kind, name: String(scope.name) } : { kind: 'total', name: null };
+        state.scope = ['level', 'keeping', 'attribute', 'within'].includes(scope?.kind) ? { kind: scope.kind, name: String(scope.name) } : { kind: 'total', name: null };
         if ([...byId('prior').options].some((option) => option.value === prior)) state.prior = byId('prior').value = prior;
         return load(start, isPreset ? same(official, start) ? origin : 'link:' : /^file:/.test(origin) ? origin : 'link:', now);
       }
@@ -969,7 +1015,7 @@
   };
   const part = (selector) => [...document.querySelectorAll(selector)];
   const ends = {
-    certificate: new Question('/api/certificate', remembering(showCertificate), part('#certificate, #certificate-notes, #subject, #broken, .headline, #reductions, #promise, #controls')),
+    certificate: new Question('/api/certificate', remembering(showCertificate), part('#certificate, #certificate-notes, #behind-it, #subject, #verdict, #export-warning, #paths, .headline, #reductions, #promise, #controls')),
     start: new Question('/api/certificate', showStart, []),
     noise: new Question('/api/noise', (answer) => { side.noise = answer; besides(); }, part('#levels')),
     curve: new Question('/api/figure', drawing('curve', 'δ against ε'), part('#figure-curve')),
@@ -978,6 +1024,9 @@
     reading: new Question('/api/reading', showReading, part('#reading')),
   };
 
+  // What sticks to the top hides nothing that is scrolled to.
+  const bar = document.querySelector('.bar');
+  new ResizeObserver(() => document.documentElement.style.setProperty('--bar', `${bar.offsetHeight}px`)).observe(bar);
   globalThis.charts.stripes();
   files();
   const undo = () => step(state.past, state.future);
@@ -993,6 +1042,7 @@
     listen(byId(id), 'change', () => {
       state[id] = id === 'scope' ? JSON.parse(byId(id).value) : byId(id).value;
       closer();
+      behind();
       keepLink();
     });
   }
