@@ -408,7 +408,7 @@ struct Part {
 }
 
 /// Most cases that are looked at one by one.
-const MAX_CASES: usize = 1 << 14;
+const MAX_CASES: usize = 1 << 12;
 
 /// The cases of a release, each once however many scopes it belongs to.
 pub(crate) struct Cases<'r> {

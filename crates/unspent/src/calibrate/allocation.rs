@@ -255,10 +255,12 @@ impl Change {
                 "NOT THE SAME PROMISE: together the levels exceed the epsilon of {} that was promised for the whole.",
                 promised.at_most(report::READABLE)
             )),
-            (Some(promised), false) => lines.push(format!(
-                "Both keep the epsilon of {} that was promised for the whole.",
-                promised.at_most(report::READABLE)
-            )),
+            (Some(promised), false) => {
+                let both = self.before.epsilon.upper() <= promised.upper();
+                let who = if both { "Both keep" } else { "Only the noise after keeps" };
+                let promised = promised.at_most(report::READABLE);
+                lines.push(format!("{who} the epsilon of {promised} that was promised for the whole."));
+            }
             (None, true) => lines.push("NOT THE SAME PROMISE: the whole release has a larger epsilon after.".into()),
             (None, false) => {}
         }
