@@ -338,7 +338,9 @@ impl WorstCase {
         if let [only] = self.cases.as_slice() {
             return only.full()?.scale_meeting(target);
         }
-        let (_, mut next) = self
+        // Where to begin need not be known well: every round ends with all cases.
+        let glance = WorstCase { hasty: true, ..self.clone() };
+        let (_, mut next) = glance
             .largest(|case, _| case.glance()?.delta(&target.epsilon), |case| case.delta(&target.epsilon))?;
         let mut best: Option<Calibration> = None;
         // Each round adds the case that is farthest from meeting the target with what was found for those before it.
