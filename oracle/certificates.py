@@ -355,9 +355,10 @@ def check_line(preset, line, delta, known, rng):
         wrong.append("delta at the lower end is not reached by any of them")
     elif not reached:
         doubts.append("lower end")
-    # A sample of what was screened: the bound must not be below the truth.
-    for key in rng.sample(sorted(bounds), min(SAMPLE, len(bounds))):
-        _, ((low, _),) = known(key, (ends[0],), COARSE)
+    # A sample of what was screened: the bound must not be below the truth. (Integration is slow with few kinds.)
+    pool = sorted(key for key in bounds if len(key) >= 6)
+    for key in rng.sample(pool, min(SAMPLE, len(pool))):
+        ((low, _),) = by_integration(Composition(key), [ends[0]], smoothing=COARSE)
         bound = bounds[key][1] * (1 + MARGIN)
         if not low <= ball(Fraction(bound)):
             wrong.append(f"the screen has {bound}, truth is at least {low}")
