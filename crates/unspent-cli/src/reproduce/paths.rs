@@ -46,12 +46,11 @@ impl Verdict {
     }
 
     /// By the nearest value that the truth may have: what is said to be off is certainly off by so much.
-    fn of(published: &Rational, truth: &Bounds<Magnitude>) -> Verdict {
-        let (lower, upper) = (truth.lower().to_rational(), truth.upper().to_rational());
+    fn of(published: &Rational, lower: &Rational, upper: &Rational) -> Verdict {
         let within = |part: &str| {
             let part: Rational = part.parse().expect("a number");
             let one = Rational::from(1);
-            &lower * &(&one - &part) <= *published && *published <= &upper * &(&one + &part)
+            lower * &(&one - &part) <= *published && *published <= upper * &(&one + &part)
         };
         match () {
             () if within("0") => Verdict::Agrees,
@@ -127,7 +126,9 @@ impl Paths {
             let (from, to) = numbers[*index];
             let composition = Composition::new(cells[from].iter().chain(&cells[to]).cloned())?;
             let found = composition.delta_curve(&epsilons)?;
-            let verdicts = found.iter().zip(&published.rows[*index]).map(|(truth, p)| Verdict::of(p, truth));
+            let verdicts = found.iter().zip(&published.rows[*index]).map(|(truth, published)| {
+                Verdict::of(published, &truth.lower().to_rational(), &truth.upper().to_rational())
+            });
             Ok(Pair {
                 from: from + 1,
                 to: to + 1,
@@ -622,8 +623,8 @@ mod tests {
 
     #[test]
     fn a_verdict_is_as_kind_as_the_bounds_allow() {
-        let truth = Bounds::new(Magnitude::from_f64(0.5), Magnitude::from_f64(0.625));
-        let of = |text: &str| Verdict::of(&text.parse().unwrap(), &truth);
+        let number = |text: &str| text.parse::<Rational>().unwrap();
+        let of = |text: &str| Verdict::of(&number(text), &number("0.5"), &number("0.625"));
         assert_eq!(["0.5", "0.6", "0.625"].map(of), [Verdict::Agrees; 3]);
         assert_eq!(["0.495", "0.49999", "0.63125"].map(of), [Verdict::Percent; 3]);
         assert_eq!(["0.49499", "0.63126", "10"].map(of), [Verdict::Off; 3]);
