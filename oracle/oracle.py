@@ -34,6 +34,7 @@ import time
 from contextlib import contextmanager
 from fractions import Fraction
 
+import numpy
 from flint import arb, arb_poly, acb, ctx, fmpq
 
 # 25 printed digits are 83 bits; seven more leave room for rounding the printed decimal.
@@ -786,22 +787,22 @@ def by_integration(composition, epsilons, smoothing=Fraction(1, 2500), bits=None
             turns = float(h) * float(factor.ratio) / (2 * math.pi)
             tables.append((turns, steps, -sum(steps)))
         tables.sort(key=lambda entry: -entry[2])
-        tables = [(turns, steps) for turns, steps, _ in tables]
+        tables = [(turns, numpy.array(steps)) for turns, steps, _ in tables]
 
         square = float(s) ** 2 / 2
         live = []
-        for i in range(1, nodes + 1):
+        for start in range(1, nodes + 1, 1 << 16):
+            i = numpy.arange(start, min(start + (1 << 16), nodes + 1))
             total = -square * (i * float(h)) ** 2 * (1 - 1e-9)
             for turns, steps in tables:
                 x = i * turns
-                x -= int(x)
+                x -= numpy.floor(x)
                 # Floating point puts the angle off by far less than the 1e-4 cells conceded here.
-                cell = int((x if x < 0.5 else 1.0 - x) * 2 * cells - 1e-4)
-                total += steps[cell if cell > 0 else 0]
-                if total < log_tau:
-                    break
-            else:
-                live.append(i)
+                cell = numpy.maximum((numpy.minimum(x, 1.0 - x) * 2 * cells - 1e-4).astype(int), 0)
+                total += steps[cell]
+                alive = total >= log_tau
+                i, total = i[alive], total[alive]
+            live.extend(i.tolist())
 
         def transform(t):
             value = (-ball(s * s * (t * t + Fraction(1, 4)) / 2)).exp()

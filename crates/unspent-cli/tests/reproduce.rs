@@ -22,12 +22,22 @@ fn names(place: &Place) -> Vec<String> {
     names
 }
 
+/// δ of pairs of paths at some of the published ε, to as many digits as a double has.
+const ORACLE: [(&str, &str, &str, f64); 6] = [
+    ("13", "13", "8.67139664583831986102", 0.075_569_208_357_944_09),
+    ("13", "13", "26.34058885272232435378", 1.783_199_335_041_752_7e-12),
+    ("13", "13", "35.94242870913358014281", 9.614_584_784_830_053e-24),
+    ("6", "6", "8.67139664583831986102", 0.075_565_911_185_303_29),
+    ("6", "6", "26.34058885272232435378", 1.783_201_261_998_291e-12),
+    ("6", "6", "35.94242870913358014281", 9.614_792_306_972_702e-24),
+];
+
 /// The whole study, computed once for all tests.
 static STUDY: LazyLock<PathBuf> = LazyLock::new(|| {
     let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("reproduce");
     let _ = fs::remove_dir_all(&place);
     let output = Command::new(env!("CARGO_BIN_EXE_unspent"))
-        .args(["reproduce", "--out"])
+        .args(["reproduce", "--paths", "--out"])
         .arg(&place)
         .output()
         .unwrap();
@@ -95,7 +105,7 @@ fn tables_are_the_golden_ones() {
         assert!(read(&format!("tables/{}", name.replace(".csv", ".md"))).contains("| --- |"));
         seen += 1;
     }
-    assert_eq!(seen, 7);
+    assert_eq!(seen, 9);
 }
 
 #[test]
@@ -117,6 +127,48 @@ fn every_published_number_has_a_verdict_and_every_difference_a_reason() {
     assert!(row("whole release: reduction")[5].contains("8.5921 %"));
     assert!(row("US: reduction of σ², as the text")[5].contains("State"));
     assert!(row("state: reduction of MSE")[5].contains("Monte-Carlo"));
+}
+
+#[test]
+fn every_point_of_the_second_paper_has_bounds_and_a_verdict() {
+    let table = rows(&read("tables/paths-points.csv"));
+    assert_eq!(
+        table[0],
+        ["from", "to", "epsilon", "published", "delta_lower", "delta_upper", "ratio", "verdict"]
+    );
+    let points = &table[1..];
+    assert_eq!(points.len(), 39_732);
+    let mut verdicts: BTreeMap<&str, usize> = BTreeMap::new();
+    let number = |text: &String| text.parse::<f64>().unwrap();
+    for row in points {
+        *verdicts.entry(&row[7]).or_default() += 1;
+        let [published, lower, upper, ratio] = [3, 4, 5, 6].map(|i| number(&row[i]));
+        assert!(lower <= upper && upper <= lower * (1.0 + 1e-6), "{row:?}");
+        // What is off is off towards less privacy than there is.
+        assert!(ratio >= 1.0 && published >= lower, "{row:?}");
+        let verdict = match row[7].as_str() {
+            "agrees" => published <= upper * (1.0 + 1e-15),
+            "within 1 %" => published <= 1.01 * upper,
+            _ => published > 1.01 * upper,
+        };
+        assert!(verdict, "{row:?}");
+    }
+    // How many of the others agree depends on how narrow the bounds are.
+    assert_eq!(verdicts["off by more than 1 %"], 4_715);
+    assert!(verdicts["agrees"] > 19_000, "{verdicts:?}");
+    // By the oracle (oracle/oracle.py, method dft).
+    for (from, to, epsilon, truth) in ORACLE {
+        let row = points.iter().find(|row| row[0] == from && row[1] == to && row[2] == epsilon).unwrap();
+        let inside = |lower: &String, upper: &String| number(lower) <= truth && truth <= number(upper);
+        assert!(inside(&row[4], &row[5]), "{row:?}");
+    }
+    let pairs = rows(&read("tables/paths-pairs.csv"));
+    assert_eq!(pairs.len(), 947);
+    // The pair that a certificate calls the worst.
+    let worst = pairs[1..].iter().max_by(|a, b| number(&a[2]).total_cmp(&number(&b[2]))).unwrap();
+    assert_eq!(worst[..2], ["6", "6"]);
+    assert!(worst[2].starts_with("24.45651445") && worst[3].starts_with("24.45651445"), "{worst:?}");
+    assert!(read("report.html").contains("Every path through the geography"));
 }
 
 /// `series → [(x, y)]` of one panel.

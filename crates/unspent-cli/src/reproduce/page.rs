@@ -9,8 +9,10 @@ const PAGE: &str = include_str!("page.html");
 const STYLE: &str = concat!(include_str!("../page/charts.css"), include_str!("report.css"));
 const SCRIPT: &str = concat!(include_str!("../page/charts.js"), include_str!("report.js"));
 
+type Section = (&'static str, &'static str, &'static str, &'static [&'static str]);
+
 /// What each section is called, what it says, and which tables and figures it shows.
-const SECTIONS: [(&str, &str, &str, &[&str]); 6] = [
+const SECTIONS: [Section; 6] = [
     (
         "levels",
         "Each level by itself",
@@ -55,6 +57,24 @@ const SECTIONS: [(&str, &str, &str, &[&str]); 6] = [
     ),
 ];
 
+/// The second paper, if it was asked for.
+const PATHS: Section = (
+    "paths",
+    "Every path through the geography",
+    "Where a unit was the only child of another, the production system did not measure it: its budget went up, and the noise of a person’s measurements depends on \
+     the path from the nation to the block. The authors’ second paper (Su, Su and Wang, A Sieve-Accelerated Quadrature Method for Exact Privacy Accounting in the \
+     2020 U.S. Decennial Census, arXiv 2606.29835) publishes the 43 paths of the DHC persons file and δ for all 946 pairs between which a changed record can \
+     move. Here every point has certified bounds beside it. Trade-off functions are computed here only: the authors’ points are not at hand.",
+    &[
+        "paths-epsilon",
+        "paths-sensitivity",
+        "paths-published",
+        "paths-accuracy",
+        "paths-curve",
+        "paths-tradeoff",
+    ],
+);
+
 /// The whole page.
 pub fn page(study: &Study, figures: &[(&StudyFigure, String)]) -> String {
     let count = |verdict| study.claims.iter().filter(|claim| claim.verdict == verdict).count();
@@ -73,12 +93,13 @@ pub fn page(study: &Study, figures: &[(&StudyFigure, String)]) -> String {
         env!("CARGO_PKG_VERSION"),
     );
     body += "<nav class=\"toc\" aria-label=\"Contents\"><h2>Contents</h2>\n<ol>\n<li><a href=\"#found\">What was found</a></li>\n";
-    for (id, name, _, _) in SECTIONS {
+    let sections = || SECTIONS.into_iter().chain(study.paths.is_some().then_some(PATHS));
+    for (id, name, _, _) in sections() {
         let _ = writeln!(body, "<li><a href=\"#{id}\">{name}</a></li>");
     }
     body += "<li><a href=\"#numbers\">Published numbers compared</a></li>\n</ol>\n</nav>\n<main>\n";
     found(&mut body, study);
-    for (id, name, text, parts) in SECTIONS {
+    for (id, name, text, parts) in sections() {
         let _ = writeln!(body, "<section id=\"{id}\">\n<h2>{name}</h2>\n<p>{}</p>", marked(text));
         for part in parts {
             study.tables.iter().filter(|t| t.id == *part).for_each(|t| table(&mut body, t));
@@ -130,6 +151,15 @@ fn found(body: &mut String, study: &Study) {
     }
     for (why, numbers) in reasons {
         let _ = writeln!(body, "<li>{} <small>({})</small></li>", marked(why), marked(&numbers.join("; ")));
+    }
+    if let Some(paths) = &study.paths {
+        let _ = writeln!(
+            body,
+            "<li>Of the second paper: {} {} <small>(<a href=\"#paths\">every pair</a>, \
+             <a href=\"tables/paths-points.csv\">every point as CSV</a>, <a href=\"tables/paths-pairs.csv\">pairs as CSV</a>)</small></li>",
+            marked(&paths.sentence()),
+            marked(&paths.guarantee())
+        );
     }
     *body += "</ul>\n</section>\n";
 }

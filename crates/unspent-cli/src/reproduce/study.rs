@@ -9,6 +9,7 @@ use unspent::{
 };
 
 use super::data::{self, Data, Files};
+use super::paths::Paths;
 use super::published::{self, EPSILONS, LEVELS, RESIDUALS, SIMULATED};
 
 use crate::Failure;
@@ -93,6 +94,8 @@ pub struct Study {
     pub overall_reductions: (f64, f64),
     /// What depends on data.
     pub data: Data,
+    /// The second paper, if it was asked for.
+    pub paths: Option<Paths>,
 }
 
 // Where numbers stand.
@@ -128,6 +131,7 @@ impl Study {
             overall: overall.allocation.into(),
             tables: vec![],
             claims: vec![],
+            paths: None,
         };
         study.noise()?;
         study.epsilons()?;
