@@ -174,7 +174,7 @@ impl Allocation {
     ) -> PyResult<WorstCase> {
         let scope = scope(py, level, keeping, attribute, within)?;
         let release = Release::from(self.0.clone());
-        let found = interruptible(py, move |_| release.worst_case(&scope))?.or_raise(py)?;
+        let found = interruptible(py, move || release.worst_case(&scope))?.or_raise(py)?;
         Ok(WorstCase(Arc::new(found)))
     }
 

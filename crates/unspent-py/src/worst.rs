@@ -25,7 +25,7 @@ impl WorstCase {
         question: impl FnOnce(&unspent::WorstCase) -> unspent::Result<T> + Send + 'static,
     ) -> PyResult<T> {
         let cases = self.0.clone();
-        interruptible(py, move |_| question(&cases))?.or_raise(py)
+        interruptible(py, move || question(&cases))?.or_raise(py)
     }
 }
 

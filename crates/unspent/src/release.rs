@@ -407,6 +407,9 @@ struct Part {
     cells: u64,
 }
 
+/// The routes of one product, with what moves on each.
+type Routes = Vec<(Route, Vec<Part>)>;
+
 /// Most cases that are looked at one by one.
 const MAX_CASES: usize = 1 << 12;
 
@@ -448,7 +451,7 @@ impl<'r> Cases<'r> {
     }
 
     /// Every combination of one route for each product.
-    fn combined(&mut self, scope: &Scope, lists: Vec<Vec<(Route, Vec<Part>)>>) -> Result<Vec<Arc<Case>>> {
+    fn combined(&mut self, scope: &Scope, lists: Vec<Routes>) -> Result<Vec<Arc<Case>>> {
         let mut all: Vec<(Vec<Route>, Vec<Part>)> = vec![(vec![], vec![])];
         for list in lists {
             let mut next = Vec::with_capacity(all.len() * list.len());
@@ -531,11 +534,11 @@ impl<'r> Cases<'r> {
     /// The routes of one product that the secret of a scope allows, with what moves on them; that of the main path first.
     ///
     /// All neighbours keep the totals of the level `kept` and of those above, if there is one.
-    fn routes(&self, product: usize, scope: &Scope, kept: Option<usize>) -> Result<Vec<(Route, Vec<Part>)>> {
+    fn routes(&self, product: usize, scope: &Scope, kept: Option<usize>) -> Result<Routes> {
         let allocation = &self.release.allocations[product];
         let paths = &self.paths[product];
         let chosen = self.release.index_of(allocation, scope);
-        let mut routes: Vec<(Route, Vec<Part>)> = vec![];
+        let mut routes: Routes = vec![];
         let mut seen = HashSet::new();
         for (i, from) in paths.iter().enumerate() {
             let way = Way { product, from, last: allocation.levels().len() - 1 };
@@ -660,11 +663,7 @@ impl<'r> Cases<'r> {
     }
 
     /// The routes of every product, for neighbours that keep the totals of a level.
-    fn lists(
-        &self,
-        scope: &Scope,
-        kept: impl Fn(&Allocation) -> Option<usize>,
-    ) -> Result<Vec<Vec<(Route, Vec<Part>)>>> {
+    fn lists(&self, scope: &Scope, kept: impl Fn(&Allocation) -> Option<usize>) -> Result<Vec<Routes>> {
         let allocations = self.release.allocations.iter().enumerate();
         allocations.map(|(product, allocation)| self.routes(product, scope, kept(allocation))).collect()
     }

@@ -126,13 +126,13 @@ fn every_pair_of_paths_that_a_secret_allows_is_looked_at() {
     // What a record moves from path a to path b, apart below the level `shared`; all of it apart if that is none.
     let moved = |a: usize, b: usize, shared: Option<usize>, place_only: bool| {
         let mut cells: Vec<(DiscreteGaussian, u64)> = vec![];
-        for level in 0..3 {
+        for (level, (total, touching)) in shares.into_iter().enumerate() {
             let is_shared = shared.is_some_and(|s| level <= s);
             for path in [a, b] {
                 if !paths[path].keeps(level) || (is_shared && place_only) {
                     continue;
                 }
-                for (is_total, share) in [(true, shares[level].0), (false, shares[level].1)] {
+                for (is_total, share) in [(true, total), (false, touching)] {
                     if share == "0" || (is_total && is_shared) {
                         continue;
                     }

@@ -164,7 +164,7 @@ impl Arguments {
         }
         if let Some(paths) = &study.paths {
             let (heads, rows) = paths.every_point();
-            fs::write(tables.join("paths-points.csv"), output::csv(&heads, &rows))?;
+            tables.write("paths-points.csv", output::csv(&heads, &rows).as_bytes())?;
         }
         let mut drawn = vec![];
         for figure in figures {

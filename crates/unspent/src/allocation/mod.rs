@@ -352,9 +352,9 @@ impl Allocation {
     pub(crate) fn with_levels_above(&self, factors: Vec<Rational>) -> Vec<Rational> {
         let mut most = factors.clone();
         for segment in self.paths().iter().flat_map(|path| path.segments().collect::<Vec<_>>()) {
-            for below in segment.level..=segment.last {
-                if most[below] < factors[segment.level] {
-                    most[below] = factors[segment.level].clone();
+            for below in &mut most[segment.level..=segment.last] {
+                if *below < factors[segment.level] {
+                    *below = factors[segment.level].clone();
                 }
             }
         }
