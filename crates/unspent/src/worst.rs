@@ -241,12 +241,12 @@ impl WorstCase {
             // What is certainly not above the floor need not be known better.
             Ok(found.unwrap_or(Bounds::new(0.0, known)))
         };
-        let (mut found, mut worst) = self.largest(&quick, |case| case.epsilon(delta))?;
+        let (mut found, mut worst) = self.largest(quick, |case| case.epsilon(delta))?;
         let is_wide = self.attained.is_none() && found.upper() > found.lower() * (1.0 + WIDE);
         if self.hasty && self.cases.len() > 1 && is_wide {
             // A sparse law is known widely at a glance: here it is worth the time to know it well.
             let well = WorstCase { hasty: false, ..self.clone() };
-            (found, worst) = well.largest(&quick, |case| case.epsilon(delta))?;
+            (found, worst) = well.largest(quick, |case| case.epsilon(delta))?;
         }
         let found = match &self.unlisted {
             Some(rho) => Bounds::new(found.lower(), rho.epsilon_canonne_kamath_steinke(delta)),
