@@ -250,7 +250,11 @@ impl Certificate {
             assumptions: assumptions(release),
             missing: Missing::of(release),
             name: release.name(),
-            products: release.allocations().iter().map(Product::new).collect::<Result<_>>()?,
+            products: release
+                .allocations()
+                .iter()
+                .map(|a| Product::new(a, release.allocations().len() > 1))
+                .collect::<Result<_>>()?,
             record: release.record().into(),
             neighbours: release.neighbours(),
             published,
@@ -397,12 +401,13 @@ pub(crate) fn published(release: &Release) -> Option<Conversion> {
 }
 
 impl Product {
-    fn new(allocation: &Allocation) -> Result<Product> {
+    /// Among several, or alone.
+    fn new(allocation: &Allocation, several: bool) -> Result<Product> {
         let rho = Release::from(allocation.clone()).on_main_paths().worst_case(&Scope::Total)?.rho()?;
         let production = allocation.production();
         Ok(Product {
             paths: allocation.paths().len(),
-            touches: production.touches.unwrap_or(1),
+            touches: production.touches.filter(|_| several).unwrap_or(1),
             exact_totals: production.exact_totals.clone(),
             name: allocation.name().into(),
             source: allocation.source().map(Into::into),

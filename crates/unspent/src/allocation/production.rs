@@ -11,8 +11,8 @@ use crate::error::{Error, Result, did_you_mean};
 use crate::exact::Rational;
 use crate::mechanism::DiscreteGaussian;
 
-/// Most paths of an allocation: a certificate looks at all pairs of them.
-const MAX_PATHS: usize = 256;
+/// Most paths of an allocation: a certificate looks at all pairs of them, 4,095.
+const MAX_PATHS: usize = 90;
 
 /// What is known of the system that used an allocation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
