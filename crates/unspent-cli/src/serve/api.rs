@@ -402,7 +402,6 @@ fn deviations(now: &Allocation, start: Option<&Allocation>) -> plot::Figure {
         notes: bypassed(now).into_iter().collect(),
         columns: 2,
         panels: panels.collect(),
-        ..plot::Figure::default()
     }
 }
 
