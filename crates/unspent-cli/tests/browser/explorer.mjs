@@ -519,7 +519,7 @@ await check('what was exported is read again, with the same ε', async () => {
 
 // ---- Links
 
-await choose(page, 'dhc-persons-us-2020');
+await choose(page, 'dhc-units-us-2020');
 await check('a link restores start and now', async () => {
   await slider(page, 'State').focus();
   await press(page, 'ArrowLeft', 10);

@@ -199,10 +199,6 @@
       [draft, now] = [draft, now].map((given) => ({ ...given, delta: given.delta ?? DELTA }));
       notice(`No δ is stated: ${DELTA} is taken.`);
     }
-    // What was looked at may not be there.
-    const { kind, name } = state.scope;
-    const there = kind === 'attribute' ? now.attributes : now.levels.filter(({ share }) => number(share).n > 0n).map((level) => level.name);
-    if (kind !== 'total' && !there?.includes(name)) state.scope = { kind: 'total', name: null };
     Object.assign(state, { start: draft, now: same(now, draft) ? draft : now, origin, future: [], session: null, era: state.era + 1 });
     wrong.clear();
     for (const id of ['file-trouble', 'keep-trouble', 'export-trouble']) trouble(byId(id), null);
@@ -243,7 +239,12 @@
   }
 
   function closer() {
-    const { now: draft, start, scope, prior } = state;
+    const { now: draft, start, prior } = state;
+    // What was looked at may not be there any more.
+    const { kind, name } = state.scope;
+    const there = kind === 'attribute' ? draft.attributes : draft.levels.filter(({ share }) => number(share).n > 0n).map((level) => level.name);
+    if (kind !== 'total' && !there?.includes(name)) state.scope = { kind: 'total', name: null };
+    const { scope } = state;
     ends.curve.want({ figure: 'curve', draft, start, scope });
     ends.tradeoff.want({ figure: 'tradeoff', draft, start, scope });
     ends.reading.want({ draft, scope, prior });
