@@ -164,7 +164,7 @@ pub fn document(certificate: &Certificate) -> Document {
     let mut text = Document::default();
     for promise in &certificate.promises {
         let of =
-            if certificate.promises.len() > 1 { format!("{}: ", promise.product) } else { String::new() };
+            if certificate.products.len() > 1 { format!("{}: ", promise.product) } else { String::new() };
         text.line(format!("{of}{}", promise.in_words()));
     }
     for product in &certificate.products {

@@ -167,7 +167,7 @@ impl Release {
     pub fn scopes(&self) -> Vec<Scope> {
         let mut scopes = vec![Scope::Total];
         let levels = self.level_names();
-        scopes.extend(levels.iter().map(|name| Scope::Level((*name).into())));
+        let of_levels = levels.iter().map(|name| Scope::Level((*name).into()));
         // Where totals are exact, all neighbours keep those of that level and above.
         let exact = |name: &str| {
             self.allocations.iter().any(|a| {
@@ -189,7 +189,8 @@ impl Release {
             .map(|name| Scope::Keeping((*name).into()));
         let attributes = self.allocations[0].attributes().iter().cloned().map(Scope::Attribute);
         let places = levels.iter().rev().map(|name| Scope::Within((*name).into()));
-        scopes.extend(keeping.chain(attributes).chain(places).filter(|scope| self.moved(scope).is_ok()));
+        let parts = of_levels.chain(keeping).chain(attributes).chain(places);
+        scopes.extend(parts.filter(|scope| self.moved(scope).is_ok()));
         scopes
     }
 
@@ -247,9 +248,12 @@ impl Release {
                 let chosen = chosen.map(|chosen| index <= chosen);
                 moved.extend(level.measurements.iter().filter(|m| {
                     let query = &allocation.queries()[m.query];
+                    // Totals that are published exactly are the same for all neighbours.
+                    let is_free = allocation.exact_level().is_none_or(|exact| index > exact);
+                    let can_move = is_free || touches_any(allocation, query);
                     match scope {
-                        Scope::Total => true,
-                        Scope::Level(name) => level.name == *name,
+                        Scope::Total => can_move,
+                        Scope::Level(name) => level.name == *name && can_move,
                         Scope::Keeping(_) => chosen == Some(false) || touches_any(allocation, query),
                         Scope::Attribute(name) => query.attributes.contains(name),
                         Scope::Within(_) => chosen == Some(false),

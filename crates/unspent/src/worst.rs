@@ -50,6 +50,11 @@ impl Case {
         Case { routes, groups, glance, quick, full }
     }
 
+    /// Whether nothing is moved in it.
+    pub fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+
     /// Its budget, exactly.
     pub fn rho(&self) -> Rational {
         let terms = self.groups.iter().map(|(noise, count)| &noise.mu_squared() * &Rational::from(*count));
@@ -102,9 +107,30 @@ pub struct WorstCase {
 }
 
 /// Two ends of a certified pair that can be compared.
-trait End: Copy + PartialOrd + std::fmt::Debug + Send + Sync {}
-impl End for f64 {}
-impl End for Magnitude {}
+trait End: Copy + PartialOrd + std::fmt::Debug + Send + Sync {
+    const ZERO: Self;
+
+    /// Whether it is above `best` by so little that it is not worth more work.
+    fn is_near(self, best: Self) -> bool;
+}
+
+/// Of ε: a part in a million, about what its bounds are wide anyway.
+impl End for f64 {
+    const ZERO: f64 = 0.0;
+
+    fn is_near(self, best: f64) -> bool {
+        self <= best * (1.0 + 1e-6)
+    }
+}
+
+/// Of δ, which calibration needs to all digits: never.
+impl End for Magnitude {
+    const ZERO: Magnitude = Magnitude::ZERO;
+
+    fn is_near(self, _: Magnitude) -> bool {
+        false
+    }
+}
 
 impl From<Composition> for WorstCase {
     fn from(composition: Composition) -> WorstCase {
@@ -264,7 +290,11 @@ impl WorstCase {
     ) -> Result<(Bounds<T>, usize)> {
         let (found, worst) = self.largest_of(&self.cases, &quick, &full)?;
         let Some(attained) = &self.attained else { return Ok((found, worst)) };
-        let lower = self.largest_of(attained, &quick, &full)?.0.lower();
+        // Neighbours that are known may move nothing at all.
+        let lower = match attained.as_slice() {
+            [] => T::ZERO,
+            attained => self.largest_of(attained, &quick, &full)?.0.lower(),
+        };
         Ok((Bounds::new(lower, found.upper()), worst))
     }
 
@@ -300,17 +330,26 @@ impl WorstCase {
             (0..found.len()).reduce(greater).expect("not empty")
         };
         if !self.hasty {
-            // The likeliest first: what it proves leaves fewer to look at.
+            // The likeliest first: what they prove leaves fewer to look at.
             let mut refined = vec![false; cases.len()];
-            let first = most(&found);
-            found[first] = full(cases[first].full()?)?;
-            refined[first] = true;
-            let floor = lower(&found);
-            let rivals: Vec<usize> =
-                (0..cases.len()).filter(|i| !refined[*i] && found[*i].upper() > floor).collect();
-            let better = parallel::map(&rivals, |i| full(cases[*i].full()?));
-            for (i, bounds) in rivals.into_iter().zip(better) {
-                found[i] = bounds?;
+            let mut next = vec![most(&found)];
+            while !next.is_empty() {
+                for (i, bounds) in next.iter().zip(parallel::map(&next, |i| full(cases[*i].full()?))) {
+                    found[*i] = bounds?;
+                    refined[*i] = true;
+                }
+                let known = (0..cases.len()).filter(|i| refined[*i]).map(|i| found[i].upper());
+                let (floor, best) = (lower(&found), known.reduce(above).expect("the likeliest"));
+                let is_rival = |i: &usize| !refined[*i] && found[*i].upper() > floor;
+                next = (0..cases.len()).filter(is_rival).collect();
+                let higher = |a: &usize, b: &usize| found[*b].upper().partial_cmp(&found[*a].upper());
+                next.sort_by(|a, b| higher(a, b).expect("ends are numbers"));
+                next.truncate(BLOCK);
+                // Where very many are all but equal, what a glance proves of the rest is good enough.
+                let is_many = refined.iter().filter(|known| **known).count() > BLOCK;
+                if is_many && next.first().is_some_and(|i| found[*i].upper().is_near(best)) {
+                    break;
+                }
             }
         }
         let worst = most(&found);
@@ -426,6 +465,10 @@ impl WorstCase {
         // The other ends are those of a case that some neighbours come down to.
         let (known_f, known_p) = match &self.attained {
             None => (f, p),
+            Some(cases) if cases.is_empty() => {
+                let guessing = (&one - alpha.value()).to_bounds();
+                (guessing, alpha.value().to_bounds())
+            }
             Some(cases) => {
                 let known = WorstCase { attained: None, cases: cases.clone(), ..self.clone() };
                 known.attack(alpha)?

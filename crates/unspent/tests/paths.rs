@@ -270,6 +270,15 @@ fn a_total_at_the_root_is_not_claimed_to_be_attained() {
         Certificate::new(&Release::from(Allocation::parse("x", &exact).unwrap()), None, None).unwrap();
     assert!(exact.lines[0].attained);
     assert_eq!(exact.lines[0].tight, inside.tight);
+    // A level with nothing but that total: nobody is known to move anything there, and if it is exact there is no line.
+    let only = text.replace("total = 4\nq = 9\n", "total = 4\n");
+    assert_ne!(only, text);
+    let found = self::certificate(&Release::from(Allocation::parse("x", &only).unwrap()));
+    assert_eq!(line(&found, "root").tight.lower(), number("0"));
+    assert!(line(&found, "root").tight.upper() > number("1"));
+    let exact = only.replace("attributes =", "exact_totals = [\"root\"]\nattributes =");
+    let found = self::certificate(&Release::from(Allocation::parse("x", &exact).unwrap()));
+    assert!(found.lines.iter().all(|line| line.label != "root"), "{:?}", found.lines);
     // With a record more or less it moves like any other.
     let other = Allocation::parse("x", &text.replace("bounded", "add-remove")).unwrap();
     assert!(self::certificate(&Release::from(other)).lines[0].attained);

@@ -72,6 +72,9 @@ impl<'r> Cases<'r> {
             return Ok(WorstCase::new(main, None, hasty).bounded_by(Rho::new(Rational::sum(&budgets))?));
         }
         let cases = self.combined(scope, lists)?;
+        if cases.is_empty() {
+            return Err(self.release.nothing_moves(scope));
+        }
         let attained = self.attained(scope)?;
         Ok(WorstCase::new(cases, attained, hasty))
     }
@@ -94,7 +97,8 @@ impl<'r> Cases<'r> {
         let mut seen = HashSet::new();
         for (routes, parts) in all {
             if !parts.is_empty() && seen.insert(parts.clone()) {
-                cases.push(self.case(scope, routes, parts)?);
+                // Where only totals are measured that do not move, there is nothing to tell.
+                cases.extend(Some(self.case(scope, routes, parts)?).filter(|case| !case.is_empty()));
             }
         }
         Ok(cases)
