@@ -135,7 +135,8 @@ def test_paths():
     assert worst.delta("16.4655").lower > Fraction("1e-10") > main.delta("16.4655").upper
     assert worst.tradeoff("1e-6").lower <= main.tradeoff("1e-6").upper
     assert worst.power("1e-6").upper >= main.power("1e-6").lower
-    assert worst.rho.fractions()[1] == CENSUS.rho
+    least, most = worst.rho.fractions()
+    assert least <= CENSUS.rho <= most
 
 
 def test_a_broken_promise_is_said():
@@ -143,7 +144,7 @@ def test_a_broken_promise_is_said():
 name = "x"
 neighbours = "bounded"
 delta = "1e-10"
-epsilon = "5"
+epsilon = "4"
 [[levels]]
 name = "a"
 [levels.sigma2]
@@ -151,9 +152,9 @@ q = 4
 """
     certificate = Allocation.parse(text).certificate()
     assert certificate.kept is False
-    assert certificate.promises[0].startswith("PROMISE NOT KEPT: states epsilon 5 at delta 1e-10, delivers at least ")
+    assert certificate.promises[0].startswith("PROMISE NOT KEPT: states epsilon 4 at delta 1e-10, delivers at least ")
     assert str(certificate).startswith("PROMISE NOT KEPT")
-    assert Allocation.parse(text).epsilon == 5
+    assert Allocation.parse(text).epsilon == 4
     # Shares of an epsilon are a budget, and keep it.
     shares = text.replace("[levels.sigma2]\nq = 4", "share = 1\n[levels.shares]\nq = 1")
     assert Allocation.parse(shares).certificate().kept is True

@@ -293,7 +293,7 @@ def test_ctrl_c_ends_the_work_itself():
         "    return names\n"
         # Fractions that have nothing in common: minutes, if it is let.
         "share = lambda i: '3' * 95 + str(10000 + i) + '/' + '7' * 94 + str(1001 + 2 * i)\n"
-        "release = unspent.Composition([unspent.DiscreteGaussian(share(i)) for i in range(66)])\n"
+        "release = unspent.Composition([unspent.DiscreteGaussian(sigma2=share(i)) for i in range(66)])\n"
         "signal.signal(signal.SIGALRM, signal.default_int_handler)\n"
         "signal.setitimer(signal.ITIMER_REAL, 1)\n"
         "try:\n    release.calibrate(epsilon=30, delta='1e-10')\n    print('done')\n"

@@ -6,7 +6,7 @@ is known here, and refuses any other by name:
 - ``GaussianDpEvent``: continuous noise.
 - ``DiscreteGaussianDpEvent``, that of this module or dp-accounting's own, which 0.6.0 does not have yet. The
   sensitivity of dp-accounting's is that of a vector in the L2 norm, which says which integers move only if it is 1, or
-  if the dimension is 1 and the sensitivity whole (lemma N11). State any other as ``DiscreteGaussian(shift=…, count=…)``;
+  if the dimension is 1 and the sensitivity whole (N11). State any other as ``DiscreteGaussian(shift=…, count=…)``;
   a sensitivity of the square root of k may be k counts that move by 1, which is ``count=k``.
 - ``ComposedDpEvent`` and ``SelfComposedDpEvent``; ``NoOpDpEvent``, which adds nothing; ``PoissonSampledDpEvent`` with a
   probability of 1, which is the event in it.
