@@ -61,6 +61,12 @@ impl Case {
         &Rational::sum(&terms.collect::<Vec<_>>()) / &Rational::integer(2)
     }
 
+    /// Its budget to six digits, so that equal ones are equal: it only says where to look first.
+    fn rough_rho(&self) -> f64 {
+        let term = |(noise, count): &(Mechanism, u64)| noise.mu_squared().to_f64() * *count as f64;
+        (1e6 * self.groups.iter().map(term).sum::<f64>()).round()
+    }
+
     fn made(&self) -> Result<Composition> {
         Composition::new(self.groups.iter().cloned())
     }
@@ -309,12 +315,14 @@ impl WorstCase {
         }
         let above = |a: T, b: T| if a < b { b } else { a };
         let lower = |found: &[Bounds<T>]| found.iter().map(Bounds::lower).reduce(above).expect("not empty");
-        // The first is that of the main path; the one with the fewest kinds has the most budget in one place, and is often
-        // the worst. What they prove spares the others most of the work. The rest in blocks, so that what is asked of a
-        // case depends on those before it and not on the threads.
-        let fewest = (1..cases.len()).min_by_key(|i| cases[*i].groups.len()).expect("more than one case");
-        let mut order: Vec<usize> = (1..cases.len()).filter(|i| *i != fewest).collect();
-        order.insert(0, fewest);
+        // The first is that of the main path. Of the others the one with the largest budget is likely the worst and, of equal
+        // ones, the one with the fewest kinds, which has the most of it in one place. What they prove spares the others most
+        // of the work. The rest in blocks, so that what is asked of a case depends on those before it and not on the threads.
+        let size = |i: &usize| (cases[*i].rough_rho(), std::cmp::Reverse(cases[*i].groups.len()));
+        let larger = |a: &usize, b: &usize| size(a).partial_cmp(&size(b)).expect("budgets are numbers");
+        let likely = (1..cases.len()).max_by(larger).expect("more than one case");
+        let mut order: Vec<usize> = (1..cases.len()).filter(|i| *i != likely).collect();
+        order.insert(0, likely);
         let first = quick(&cases[0], None)?;
         let mut found = vec![first; cases.len()];
         let mut floor = first.lower();
