@@ -384,8 +384,9 @@ impl fmt::Display for Scope {
     }
 }
 
-/// Whether a changed record can change its cell of that query without changing its place. Where no attributes are
-/// declared, it is not known what queries touch.
+/// Whether a changed record can change its cell of that query without changing its place: unless the query is known to count
+/// records. Where no attributes are declared, it is not known what queries touch; and what a record adds to a query with a
+/// larger shift may depend on more than its place.
 fn touches_any(allocation: &Allocation, query: &Query) -> bool {
-    allocation.attributes().is_empty() || !query.attributes.is_empty()
+    allocation.attributes().is_empty() || !query.attributes.is_empty() || query.shift > 1
 }

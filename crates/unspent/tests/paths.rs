@@ -284,6 +284,23 @@ fn a_total_at_the_root_is_not_claimed_to_be_attained() {
     assert!(self::certificate(&Release::from(other)).lines[0].attained);
 }
 
+/// What a record adds to a query of a larger shift can change where it is: that is no total, and stays charged.
+#[test]
+fn a_sum_is_not_a_total() {
+    let rho = |shift: u64| {
+        let text = format!(
+            "name = \"x\"\nneighbours = \"bounded\"\ndelta = \"1e-6\"\nattributes = [\"a\"]\n\
+             [queries]\nsum = {{ shift = {shift} }}\nq = [\"a\"]\n\
+             [[levels]]\nname = \"root\"\n[levels.sigma2]\nsum = 18\nq = 9\n"
+        );
+        let release = Release::from(Allocation::parse("x", &text).unwrap());
+        release.worst_case(&Scope::Keeping("root".into())).unwrap().rho().unwrap().upper()
+    };
+    // Two cells of q are 1/9; two of the sum, moved by 3, are 9/18 more.
+    assert_eq!(rho(1), number("1/9"));
+    assert_eq!(rho(3), number("11/18"));
+}
+
 /// Two households of one person: the cells they leave may be one, which moves by two.
 #[test]
 fn one_person_may_change_two_households() {
