@@ -504,3 +504,30 @@ fn widened(factor: &Rational) -> Rational {
     let more = factor.to_f64() * (1.0 + 1e-9);
     format!("{more:.11e}").parse().expect("a decimal")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mechanism::DiscreteGaussian;
+
+    /// Sparse laws whose trade-off functions cross: whichever is taken for the worst, none of the others may be forgotten.
+    #[test]
+    fn no_case_is_forgotten_where_trade_off_functions_cross() {
+        let groups: [&[(&str, u64)]; 4] =
+            [&[("2", 10)], &[("0.2", 1)], &[("0.4", 2)], &[("1/3", 1), ("1", 2)]];
+        let case = |groups: &&[(&str, u64)]| {
+            let noise = |text: &str| Mechanism::from(DiscreteGaussian::parse(text, "1").unwrap());
+            Arc::new(Case::new(vec![], groups.iter().map(|(text, count)| (noise(text), *count)).collect()))
+        };
+        let worst = WorstCase::new(groups.iter().map(case).collect(), None, false);
+        for k in 1..60 {
+            let alpha = Alpha::new(&Rational::integer(k) / &Rational::integer(60)).unwrap();
+            let (misses, power) = (worst.tradeoff(&alpha).unwrap(), worst.power(&alpha).unwrap());
+            for case in &worst.cases {
+                let alone = case.full().unwrap();
+                assert!(misses.lower() <= alone.tradeoff(&alpha).unwrap().upper(), "{alpha}");
+                assert!(alone.power(&alpha).unwrap().lower() <= power.upper(), "{alpha}");
+            }
+        }
+    }
+}
