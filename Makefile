@@ -1,11 +1,16 @@
-# `make test` is all a fresh machine with a Rust toolchain and Python needs; the rest is for those who change things.
+# `make test` is all a fresh machine with a Rust toolchain, Python and Node needs; the rest is for those who
+# change things.
 
-.PHONY: test test-rust test-python kills check bench fuzz soak peers browser gallery oracle oracle-certificates oracle-reference
+.PHONY: test test-web test-rust test-python kills check bench fuzz soak peers browser gallery oracle oracle-certificates oracle-reference
 
 # Everything but the bench that compiles OpenDP to measure against.
 WORKSPACE = --workspace --exclude unspent-bench-noise
 
-test: test-rust test-python
+test: test-web test-rust test-python
+
+# The pages' modules, as far as they need no browser.
+test-web:
+	node --test crates/unspent-cli/web/tests/*.test.js
 
 # Unit, integration, command-line and documentation tests. The Python package can only be loaded by Python.
 test-rust:

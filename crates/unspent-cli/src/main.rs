@@ -23,6 +23,7 @@ mod measure;
 mod measurements;
 mod noise;
 mod output;
+mod page;
 mod presets;
 mod progress;
 mod regress;

@@ -515,7 +515,9 @@ fn only_this_machine_and_its_page_are_answered() {
         assert!(page.head.contains(header), "{header}");
     }
     // Nothing on the page is fetched from elsewhere.
-    for path in ["/", "/explorer.js", "/exact.js", "/explorer.css", "/charts.js", "/charts.css"] {
+    for path in
+        ["/", "/explorer/main.js", "/explorer/explorer.css", "/charts/figure.js", "/charts/charts.css"]
+    {
         let answer = server.get(path);
         assert_eq!(answer.status, 200);
         let text = answer.body.replace("http://www.w3.org/2000/svg", "");

@@ -4,10 +4,7 @@ use std::fmt::Write;
 
 use super::figures::StudyFigure;
 use super::study::{Study, Table, Verdict, rounded_down};
-
-const PAGE: &str = include_str!("page.html");
-const STYLE: &str = concat!(include_str!("../page/charts.css"), include_str!("report.css"));
-const SCRIPT: &str = concat!(include_str!("../page/charts.js"), include_str!("report.js"));
+use crate::page as web;
 
 type Section = (&'static str, &'static str, &'static str, &'static [&'static str]);
 
@@ -110,16 +107,18 @@ pub fn page(study: &Study, figures: &[(&StudyFigure, String)]) -> String {
     body += "<section id=\"numbers\">\n<h2>Published numbers compared</h2>\n";
     study.tables.iter().filter(|t| t.id == "comparison").for_each(|t| table(&mut body, t));
     body += "</section>\n</main>\n</div>";
+    let style = [web::text("charts/charts.css"), web::text("report/report.css")].concat();
+    let script = web::script("report/report.js");
     // One pass, so that what is filled in is not searched again.
     let mut page = String::new();
-    let mut rest = PAGE;
+    let mut rest = web::text("report/page.html");
     while let Some((before, after)) = rest.split_once("{{") {
         let (name, after) = after.split_once("}}").expect("a closed placeholder");
         page += before;
         page += match name {
             "title" => title,
-            "style" => STYLE,
-            "script" => SCRIPT,
+            "style" => &style,
+            "script" => &script,
             _ => &body,
         };
         rest = after;

@@ -16,11 +16,8 @@ use unspent::{
 };
 
 use crate::plot::{self, Axis, Bar, Panel, Role, Series};
-use crate::{certificate, curve, presets};
+use crate::{certificate, curve, page, presets};
 
-const HTML: &str = "text/html; charset=utf-8";
-const SCRIPT: &str = "text/javascript; charset=utf-8";
-const STYLE: &str = "text/css; charset=utf-8";
 const JSON: &str = "application/json";
 
 /// An answer, ready to send.
@@ -141,13 +138,10 @@ fn certifiable(draft: &Draft) -> Result<Release> {
 
 /// A page, a part of it, or a list.
 pub fn get(path: &str) -> Result<Reply> {
+    if let Some((kind, text)) = page::served(path) {
+        return Ok(Reply::new(kind, text));
+    }
     Ok(match path {
-        "/" => Reply::new(HTML, include_str!("page/index.html")),
-        "/explorer.js" => Reply::new(SCRIPT, include_str!("page/explorer.js")),
-        "/explorer.css" => Reply::new(STYLE, include_str!("page/explorer.css")),
-        "/exact.js" => Reply::new(SCRIPT, include_str!("page/exact.js")),
-        "/charts.js" => Reply::new(SCRIPT, include_str!("../page/charts.js")),
-        "/charts.css" => Reply::new(STYLE, include_str!("../page/charts.css")),
         "/api/openapi.json" => {
             Reply::new(JSON, include_str!("openapi.json").replace("{{version}}", env!("CARGO_PKG_VERSION")))
         }

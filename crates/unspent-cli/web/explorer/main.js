@@ -1,0 +1,224 @@
+// The explorer: an allocation that is turned by hand, and what it promises, asked of the program that serves
+// this page.
+//
+// Every number of an allocation is an exact fraction, kept as it was written. Whatever is shortened to be
+// shown is rounded outward: guarantees up, what an attack really reaches down. Nothing here computes an ε.
+//
+//   control, sources, address ──▶ store ──changed──▶ questions ──answers──▶ certificate, closer, spend, …
+//
+// What tests can hold on to:
+//   #preset #file #drop #file-neighbours #file-read #file-trouble       where an allocation comes from
+//   #rho #delta (text), #rho-slider #delta-slider, input[name=neighbours]
+//   [data-level="State"] > .control input[type=range|text]              a level's share
+//   [data-level="State"] [data-query="total"] input[type=range|text]    a query's share of it, in <details>
+//   #level-sum, [data-level] .sum, each with button.renormalise         sums of shares
+//   #epsilon #epsilon-start, #undo #redo #reset #copy-link, #notice     the bar
+//   #results[data-state=ready|waiting|trouble]                          ready: all shown is of what is set
+//   #verdict[data-kept=true|false|unknown], #export-warning             whether a stated ε is kept
+//   #certificate tr[data-label="total"] .rho .bun-steinke .canonne-kamath-steinke .tight .truth .main-path
+//                                       .start .change
+//   #paths #assumptions #missing          what is behind a line; what is assumed; what is not counted
+//   #scope #prior #reading, #figure-curve #figure-tradeoff #figure-noise
+//   #reductions tr[data-label], input[name=spend] #keep #calibrate #spent tr[data-label]
+//   #export-toml #export-csv #export-figure #export-svg
+import { stripes } from '../charts/elements.js';
+import { copyLink, isLink, keepLink, restore } from './address.js';
+import { answers, forget } from './answers.js';
+import { Question, isLoading } from './api.js';
+import { besides, build, update } from './budget.js';
+import { say, showHeadline, showSubject, showTable } from './certificate.js';
+import { drawing, looked, showParts, showPaths } from './closer.js';
+import { controls } from './control.js';
+import { bdi, byId, listen, radios } from './dom.js';
+import { get, set } from './draft.js';
+import { FORMATS, takeAlong } from './exports.js';
+import { notice, showTrouble } from './notices.js';
+import { showReading } from './reading.js';
+import { TOTAL, has } from './scope.js';
+import { listPresets, listenForFiles, showOrigin } from './sources.js';
+import { calibrate, isCalibrating, showReductions, updateSpent } from './spend.js';
+import { changed, edit, noted, redo, reset, restarted, state, touched, undo, wrong } from './store.js';
+import { sentence } from './trouble.js';
+import { showVerdict } from './verdict.js';
+import { unwired, wire } from './wire.js';
+
+const REST = 250; // ms after which a hand is said to rest
+
+// ---- What is asked, and what is done with the answers
+
+const parts = (selector) => [...document.querySelectorAll(selector)];
+const ends = {
+  certificate: new Question('/api/certificate', showCertificate, parts('#certificate, #certificate-notes, ' +
+    '#behind-it, #subject, #verdict, #export-warning, #paths, .headline, #reductions, #promise, #controls')),
+  start: new Question('/api/certificate', showStart, []),
+  noise: new Question('/api/noise', showNoise, parts('#levels')),
+  curve: new Question('/api/figure', drawing('curve', 'δ against ε'), parts('#figure-curve')),
+  tradeoff: new Question('/api/figure', drawing('tradeoff', 'False alarms against misses'),
+    parts('#figure-tradeoff')),
+  noiseFigure: new Question('/api/figure', drawing('noise', ''), parts('#figure-noise')),
+  reading: new Question('/api/reading', (answer, body) => showReading(answer, unwired(body), body.prior),
+    parts('#reading')),
+};
+
+let last = null; // the certificate that is shown, and what was asked
+
+function showCertificate(answer, body) {
+  last = [answer, body];
+  answers.now = answer;
+  showTable(answer);
+  showSubject(answer);
+  showVerdict(answer);
+  besides();
+  showHeadline(answer);
+  showParts(answer);
+  if (body.reductions) showReductions(answer);
+  if (body.reductions && body.draft === state.now) say(answer);
+}
+
+function showStart(answer, body) {
+  if (body.draft !== state.start) return;
+  answers.start = answer;
+  if (last) showCertificate(...last);
+}
+
+function showNoise(answer) {
+  answers.noise = answer;
+  besides();
+}
+
+function askAll() {
+  const { now: draft, start } = state;
+  ends.certificate.want({ draft, reductions: false });
+  if (ends.start.wanted?.draft !== start) ends.start.want({ draft: start, reductions: false });
+  ends.noise.want({ draft });
+  askPart();
+  ends.noiseFigure.want({ figure: 'noise', draft, start, ...wire(TOTAL) });
+}
+
+/** What is asked of the part that is looked at. */
+function askPart() {
+  const { now: draft, start, prior } = state;
+  // What was looked at may not be there any more.
+  if (!has(draft, state.part)) state.part = TOTAL;
+  const part = wire(state.part);
+  ends.curve.want({ figure: 'curve', draft, start, ...part });
+  ends.tradeoff.want({ figure: 'tradeoff', draft, start, ...part });
+  ends.reading.want({ draft, prior, ...part });
+}
+
+/** What takes longer, or would be a flood, waits until the hand rests. */
+function rest() {
+  if (!ends.certificate.fail) ends.certificate.want({ draft: state.now, reductions: true });
+  keepLink();
+}
+
+// ---- What is shown of what is set
+
+let resting;
+let built = null; // the start whose controls are there
+
+function show() {
+  askAll(); // first: from here on nothing that is shown is up to date
+  if (built !== state.start) {
+    built = state.start;
+    forget();
+    last = null;
+    build();
+  }
+  update();
+  for (const radio of radios('neighbours')) radio.checked = radio.value === state.now.neighbours;
+  byId('undo').disabled = !state.past.length;
+  byId('redo').disabled = !state.future.length;
+  updateSpent();
+  showSource();
+  showOrigin();
+  clearTimeout(resting);
+  resting = setTimeout(rest, REST);
+}
+
+function showSource() {
+  const { source } = state.start;
+  const isLinked = state.origin.startsWith('link:');
+  const asGiven = isLinked ? 'Source, as the link has it' : 'Source';
+  const whence = state.now === state.start ? asGiven : 'Changed from';
+  byId('origin').replaceChildren(...(source ? [`${whence}: `, bdi(source)] : []));
+}
+
+/** Marks what is not up to date, and says why where that is known. */
+function mark() {
+  const all = Object.values(ends);
+  for (const end of all) {
+    for (const part of end.parts) part.classList.toggle('stale', wrong.size > 0 || !end.isFresh);
+  }
+  const { fail } = all.find((end) => end.fail) || {};
+  const isAtFault = ({ path }) => fail?.field && `${fail.field}.`.startsWith(`${path}.`);
+  const field = [...controls.values()].find(isAtFault);
+  if (field) field.node.closest('details')?.setAttribute('open', '');
+  for (const control of controls.values()) {
+    control.object(wrong.get(control.path) || (control === field ? sentence(fail) : ''));
+  }
+  showTrouble(byId('draft-trouble'), fail && !field && !fail.silent ? fail : null);
+  if (fail?.silent) notice(sentence(fail));
+  const why = wrong.size ? 'a field is not a number' : fail ? 'there is no answer for what is set' : '';
+  byId('stale').hidden = !why;
+  byId('stale').textContent = why && `Not up to date: ${why}. These are the last figures that were.`;
+  byId('reset').disabled = state.now === state.start && !wrong.size;
+  byId('calibrate').disabled = isCalibrating() || wrong.size > 0;
+  for (const format of FORMATS) byId(`export-${format}`).disabled = wrong.size > 0;
+  const isAnswered = !isLoading() && all.every((end) => end.isFresh);
+  const isReady = isAnswered && ends.certificate.answered?.reductions;
+  byId('results').dataset.state = why ? 'trouble' : isReady ? 'ready' : 'waiting';
+}
+
+// ---- The page
+
+changed.listen(show);
+touched.listen(mark);
+noted.listen(notice);
+looked.listen(askPart);
+restarted.listen(() => {
+  for (const id of ['file-trouble', 'keep-trouble', 'export-trouble']) showTrouble(byId(id), null);
+});
+
+// What sticks to the top hides nothing that is scrolled to.
+const bar = document.querySelector('.bar');
+new ResizeObserver(() => {
+  document.documentElement.style.setProperty('--bar', `${bar.offsetHeight}px`);
+}).observe(bar);
+stripes();
+listenForFiles();
+listen(byId('undo'), 'click', undo);
+listen(byId('redo'), 'click', redo);
+listen(byId('reset'), 'click', reset);
+listen(byId('copy-link'), 'click', copyLink);
+listen(byId('calibrate'), 'click', calibrate);
+for (const format of FORMATS) listen(byId(`export-${format}`), 'click', () => takeAlong(format));
+for (const radio of radios('neighbours')) {
+  listen(radio, 'change', () => edit(set(state.now, 'neighbours', radio.value)));
+}
+const look = (what) => {
+  Object.assign(state, what);
+  askPart();
+  showPaths();
+  keepLink();
+};
+listen(byId('scope'), 'change', () => look({ part: JSON.parse(byId('scope').value) }));
+listen(byId('prior'), 'change', () => look({ prior: byId('prior').value }));
+listen(document, 'keydown', (event) => {
+  if (!(event.ctrlKey || event.metaKey) || event.altKey) return;
+  const key = event.key.toLowerCase();
+  const isRedo = key === 'y' || key === 'z' && event.shiftKey;
+  if (key !== 'z' && !isRedo) return;
+  // Where a text is being written, its own undo comes first.
+  const control = [...controls.values()].find(({ field }) => field === event.target);
+  const isWriting = control && control.field.value !== get(state.now, control.path);
+  if (event.target === byId('keep') || isWriting) return;
+  event.preventDefault();
+  (isRedo ? redo : undo)();
+});
+// Another link was opened here; anything else is a jump within the page.
+listen(window, 'hashchange', () => (isLink() ? restore() : keepLink()));
+listPresets().then(restore).catch((found) => {
+  byId('results').dataset.state = 'trouble';
+  showTrouble(byId('draft-trouble'), found);
+});

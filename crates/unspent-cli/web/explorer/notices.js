@@ -1,0 +1,32 @@
+// Where the page says what is wrong, or what it has done.
+import { b, byId, el } from './dom.js';
+
+/** Shows what is wrong, with the place in a file if it has one; or, with null, nothing. */
+export function showTrouble(node, found, file) {
+  node.hidden = !found;
+  node.replaceChildren();
+  if (!found) return;
+  const place = found.line ? `${file || 'line'}:${found.line}:${found.column}` : file;
+  let { message } = found;
+  if (place && message.startsWith(place)) message = message.slice(place.length).replace(/^: /, '');
+  node.append(el('p', {}, place ? b(place) : null, place ? ': ' : '', message));
+  if (found.excerpt) node.append(excerpt(found.excerpt));
+  if (found.hint) node.append(el('p.small', {}, `Hint: ${found.hint}`));
+}
+
+/** The line as it stands, and the marks below it, underlined. */
+function excerpt(text) {
+  const pre = el('pre', { tabindex: 0, role: 'region', 'aria-label': 'The line in question' });
+  for (const piece of text.replace(/\n+$/, '').split(/(\^+)/)) {
+    pre.append(piece[0] === '^' ? el('u', {}, piece) : piece);
+  }
+  return pre;
+}
+
+let fading;
+/** Says something for some seconds. */
+export function notice(text) {
+  byId('notice').textContent = text;
+  clearTimeout(fading);
+  fading = setTimeout(() => { byId('notice').textContent = ''; }, 8000);
+}
