@@ -72,7 +72,7 @@ pub use comparison::Comparison;
 pub use composition::{Composition, Delta, Epsilon, Group};
 pub use curve::{Curve, TradeoffCurve};
 pub use dominating::DominatingLaw;
-pub use error::{Error, Excerpt, Result};
+pub use error::{Error, ErrorKind, Excerpt, Result};
 pub use exact::Rational;
 pub use mechanism::{DiscreteGaussian, Gaussian, Mechanism};
 pub use profile::Method;

@@ -374,7 +374,7 @@ impl Allocation {
         if Release::from(solved.clone()).worst_case(&Scope::Total)?.meets(&target)? {
             return Ok(solved);
         }
-        Err(Error::unreachable(
+        Err(Error::not_certified(
             "epsilon: no budget could be certified to keep it",
             "give rho instead, or a slightly larger epsilon",
         ))

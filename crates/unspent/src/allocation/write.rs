@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::{Allocation, Bypass, Form, Level};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::exact::Rational;
 
 impl Allocation {
@@ -94,7 +94,8 @@ impl Allocation {
         if Allocation::parse("", &text).as_ref() == Ok(self) {
             return Ok(text);
         }
-        Err(Error::unreachable(
+        Err(Error::of_kind(
+            ErrorKind::TooLarge,
             "the allocation cannot be written as a file that reads back the same",
             "its numbers may be too long: shorten the fractions of the original",
         ))
