@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use serde::Serialize;
 use serde::ser::Serializer;
 
-use crate::allocation::{Allocation, Missing, Neighbours, Path};
+use crate::allocation::{Allocation, Neighbours, Path};
 use crate::bounds::Magnitude;
 use crate::calibrate::{Calibration, Target};
 use crate::composition::{Delta, Epsilon};
@@ -20,6 +20,7 @@ use crate::profile::Method;
 use crate::promise::PromiseCheck;
 use crate::release::{Cases, Release, Scope};
 use crate::report::{self, Figure};
+use crate::series::Missing;
 use crate::worst::{Route, WorstCase};
 use crate::zcdp::{Conversion, Rho};
 

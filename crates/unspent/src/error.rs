@@ -85,13 +85,21 @@ enum Cause {
 
 impl Cause {
     fn at(&mut self, place: &dyn fmt::Display) {
+        self.prefixed(&format!("{place}: "));
+    }
+
+    fn inside(&mut self, field: &dyn fmt::Display) {
+        self.prefixed(&format!("{field}."));
+    }
+
+    fn prefixed(&mut self, prefix: &str) {
         match self {
             Cause::Input { field: text, .. }
             | Cause::Tolerance { quantity: text, .. }
-            | Cause::Stated(text) => *text = format!("{place}: {text}"),
+            | Cause::Stated(text) => text.insert_str(0, prefix),
             Cause::Concealed(text, cause) => {
-                *text = format!("{place}: {text}");
-                cause.at(place);
+                text.insert_str(0, prefix);
+                cause.prefixed(prefix);
             }
         }
     }
@@ -273,6 +281,13 @@ impl Error {
     #[must_use]
     pub fn at(mut self, place: impl fmt::Display) -> Error {
         self.cause.at(&place);
+        self
+    }
+
+    /// The same error of a field inside another: `share` inside `levels[2]` is `levels[2].share`.
+    #[must_use]
+    pub fn inside(mut self, field: impl fmt::Display) -> Error {
+        self.cause.inside(&field);
         self
     }
 

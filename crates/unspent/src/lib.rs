@@ -22,6 +22,7 @@ pub mod composition;
 pub mod curve;
 pub mod dominating;
 pub mod exact;
+pub mod file;
 pub mod measure;
 pub mod mechanism;
 pub mod parallel;
@@ -33,6 +34,7 @@ pub mod release;
 pub mod report;
 pub mod residual;
 pub mod sampler;
+pub mod series;
 pub mod stop;
 pub mod tradeoff;
 mod transform;
@@ -64,7 +66,7 @@ pub mod theory {
     pub mod sampler {}
 }
 
-pub use allocation::{Allocation, Neighbours, Preset};
+pub use allocation::{Allocation, Neighbours};
 pub use bounds::{Bounds, Magnitude, Round};
 pub use calibrate::{Calibration, Promise, Recalibration, Target};
 pub use certificate::Certificate;
@@ -74,6 +76,7 @@ pub use curve::{Curve, TradeoffCurve};
 pub use dominating::DominatingLaw;
 pub use error::{Error, ErrorKind, Excerpt, Result};
 pub use exact::Rational;
+pub use file::Preset;
 pub use mechanism::{DiscreteGaussian, Gaussian, Mechanism};
 pub use profile::Method;
 pub use promise::PromiseCheck;

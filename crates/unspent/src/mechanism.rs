@@ -149,6 +149,24 @@ impl DiscreteGaussian {
         self.shift
     }
 
+    /// The noise that spends ρ on an answer of which one record moves `moves` cells by `shift` each:
+    /// `σ² = mΔ²/2ρ` (N3). The error is that σ², if it is out of range.
+    pub fn spending(
+        rho: &Rational,
+        shift: u64,
+        moves: u64,
+    ) -> std::result::Result<DiscreteGaussian, Rational> {
+        let squared = &(&Rational::from(shift) * &Rational::from(shift)) * &Rational::from(moves);
+        let sigma2 = &squared / &(rho * &Rational::integer(2));
+        DiscreteGaussian::new(sigma2.clone(), shift).map_err(|_| sigma2)
+    }
+
+    /// What it spends if one record moves `moves` cells: `ρ = mΔ²/2σ²` (N3).
+    #[must_use]
+    pub fn rho(&self, moves: u64) -> Rational {
+        rho_of(&self.sigma2, self.shift, moves)
+    }
+
     /// The variance of the noise, to the nearest double or one of its neighbours; not a bound.
     #[must_use]
     pub fn variance(&self) -> f64 {
@@ -166,6 +184,12 @@ impl DiscreteGaussian {
         }
         squares / total
     }
+}
+
+/// `ρ = mΔ²/2σ²` (N3), also of a σ² that is out of range.
+pub(crate) fn rho_of(sigma2: &Rational, shift: u64, moves: u64) -> Rational {
+    let squared = &(&Rational::from(shift) * &Rational::from(shift)) * &Rational::from(moves);
+    &squared / &(sigma2 * &Rational::integer(2))
 }
 
 /// Reads how far one record moves an answer: a whole number between 1 and 10⁶.

@@ -4,21 +4,22 @@
 //! number stays the text it was written as (`3.65` is 73/20, not the nearest double) and every objection
 //! has a line, a column and a hint.
 
-use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::reader::{Reader, Table, Value, in_order, is_table};
-use super::{
-    Allocation, Bypass, Form, Level, Measurement, NEIGHBOURS_HINT, Neighbours, Production, Query, noise,
-    parse_touches, spelled_alike, spent, stated_noise,
+use super::stated_sigma2;
+use crate::allocation::{
+    Allocation, AllocationBuilder, Budget, Bypass, Form, Neighbours, Production, parse_touches,
 };
+use crate::calibrate::Target;
 use crate::composition::{Delta, Epsilon};
-use crate::error::{Error, Result, did_you_mean};
+use crate::error::{Error, Result};
 use crate::exact::Rational;
-use crate::mechanism::{Stated, parse_shift};
+use crate::mechanism::{self, Stated, parse_shift};
+use crate::release::{Release, Scope};
 use crate::zcdp::{Conversion, Rho};
 
 pub(super) const KEYS: &[&str] = &[
@@ -49,93 +50,60 @@ const QUERY_KEYS: &[&str] = &["attributes", "shift"];
 impl Allocation {
     /// Reads the text of an allocation file; errors call it `origin`.
     pub fn parse(origin: &str, text: &str) -> Result<Allocation> {
-        let reader = Reader { origin, text, hint: "`unspent preset NAME` prints a file to start from" };
+        let reader = Reader { origin, text, hint: "every preset is such a file, to start from" };
         reader.read(|root| reader.allocation(root))
     }
-}
-
-/// What the queries and attributes of a file are, while its levels are read.
-struct Context {
-    neighbours: Neighbours,
-    queries: Vec<Query>,
-    /// Whether the file lists its queries; otherwise those of the levels are all there are.
-    listed: bool,
-    index: HashMap<String, usize>,
-    attributes: HashSet<String>,
 }
 
 impl<'t> Reader<'t> {
     fn allocation(&self, root: &Spanned<DeTable<'t>>) -> Result<Allocation> {
         let root = self.root(root, KEYS)?;
         let name = self.string("name", root.needs("name", "a line such as name = \"my release\"")?)?;
-        let neighbours = root.needs("neighbours", NEIGHBOURS_HINT)?;
+        let neighbours = root.needs("neighbours", Neighbours::MEANING)?;
         let neighbours = self.parsed("neighbours", neighbours, Neighbours::parse)?;
+        let mut builder = Allocation::builder(&name, neighbours)?;
+        if let Some(value) = root.get("source") {
+            builder.source(&self.string("source", value)?)?;
+        }
+        if let Some(value) = root.get("record") {
+            builder.record(&self.string("record", value)?)?;
+        }
         let delta = root.get("delta").map(|v| self.number("delta", v, Delta::new)).transpose()?;
         let conversion =
             root.get("conversion").map(|v| self.parsed("conversion", v, Conversion::parse)).transpose()?;
-        let epsilon = root.get("epsilon").map(|v| self.number("epsilon", v, Epsilon::new)).transpose()?;
-        if let (Some(value), None) = (root.get("epsilon"), &delta) {
-            let hint = "add a line such as delta = \"1e-10\"";
-            return self.refuse(value.span(), "epsilon: was promised at some delta, which is missing", hint);
-        }
-        if let (Some(value), Some(_)) = (root.get("epsilon"), conversion) {
-            return self.refuse(
-                value.span(),
-                "epsilon: what was promised is given twice, as epsilon and by a conversion",
-                "leave one of them out",
-            );
-        }
-        let nested = match root.get("nested").map(|v| (v, v.get_ref())) {
-            None => true,
-            Some((_, DeValue::Boolean(nested))) => *nested,
+        let promised = root.get("epsilon");
+        let epsilon = promised.map(|v| self.number("epsilon", v, Epsilon::new)).transpose()?;
+        let place = promised.map_or(0..0, Spanned::span);
+        builder.promise(delta, conversion, epsilon).map_err(|e| self.at(place, e))?;
+        match root.get("nested").map(|v| (v, v.get_ref())) {
+            None | Some((_, DeValue::Boolean(true))) => {}
+            Some((_, DeValue::Boolean(false))) => builder.not_nested(),
             Some((value, _)) => {
                 let hint = "leave it out if each level lies inside the one before";
                 return self.refuse(value.span(), "nested: is neither true nor false", hint);
             }
-        };
+        }
         let total = self.total(&root, neighbours)?;
         // Shares of an epsilon: first of a budget of 1, which is then made as large as the promise allows.
-        let of_epsilon = match (&total, &epsilon, root.get("epsilon")) {
-            (None, Some(_), Some(value)) if self.has_shares(&root) => Some(value.span()),
-            _ => None,
-        };
+        let of_epsilon = promised.filter(|_| total.is_none() && self.has_shares(&root)).map(Spanned::span);
         let total = total.or_else(|| of_epsilon.clone().map(|span| Spanned::new(span, Rational::integer(1))));
-        let attributes = root.get("attributes").map_or(Ok(vec![]), |v| self.names("attributes", v))?;
-        let spelled = attributes.iter().map(|a| a.get_ref().as_str());
-        if let Some((i, error)) = spelled_alike(spelled) {
-            return Err(self.at(attributes[i].span(), error));
+        if let Some(value) = root.get("attributes") {
+            for name in self.names("attributes", value)? {
+                builder.attribute(name.get_ref()).map_err(|e| self.at(name.span(), e))?;
+            }
         }
-        let mut context = Context {
-            neighbours,
-            queries: vec![],
-            listed: false,
-            index: HashMap::new(),
-            attributes: attributes.iter().map(|a| a.get_ref().clone()).collect(),
-        };
-        if let Some(queries) = root.get("queries") {
-            self.queries(queries, &attributes, &mut context)?;
+        let queries = root.get("queries");
+        if let Some(queries) = queries {
+            self.queries(queries, &mut builder)?;
         }
-        let levels = self.levels(&root, total.as_ref(), &mut context)?;
-        let form = self.form(&root);
-        let allocation = Allocation {
-            name,
-            source: root.get("source").map(|v| self.string("source", v)).transpose()?,
-            record: root.get("record").map_or(Ok("record".into()), |v| self.string("record", v))?,
-            neighbours,
-            delta,
-            conversion,
-            epsilon,
-            nested,
-            attributes: attributes.into_iter().map(|a| a.into_inner()).collect(),
-            queries: context.queries,
-            levels,
-            form,
-            table: root.get("table").map(|v| self.schema(v)).transpose()?,
-            production: Production::default(),
-        };
-        let allocation = self.production(&root, allocation)?;
+        self.levels(&root, total.as_ref(), &mut builder, queries.is_some())?;
+        builder.form(self.form(&root));
+        if let Some(value) = root.get("table") {
+            builder.table(self.schema(value)?);
+        }
+        let allocation = self.production(&root, builder)?;
         match of_epsilon {
-            Some(span) => allocation.spending_its_promise().map_err(|e| self.at(span, e)),
+            Some(span) => spending_its_promise(allocation).map_err(|e| self.at(span, e)),
             None => Ok(allocation),
         }
     }
@@ -167,8 +135,9 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// What is known of the system that used the allocation.
-    fn production(&self, root: &Table<'_, 't>, allocation: Allocation) -> Result<Allocation> {
+    /// The allocation, with what is known of the system that used it.
+    fn production(&self, root: &Table<'_, 't>, builder: AllocationBuilder) -> Result<Allocation> {
+        let allocation = builder.build().map_err(|e| self.at(0..0, e))?;
         let list = |field: &str, value: &Value<'t>| -> Result<Vec<String>> {
             Ok(self.names(field, value)?.into_iter().map(Spanned::into_inner).collect())
         };
@@ -235,8 +204,7 @@ impl<'t> Reader<'t> {
                     let sigma2 = &scale * &scale;
                     let range = Rational::power_of_ten(-6)..=Rational::power_of_ten(6);
                     scale.within("scale", &range, "a number between 1e-6 and 1e6")?;
-                    let moves = Rational::from(neighbours.moves());
-                    Ok(moves / (sigma2 * Rational::integer(2)))
+                    Ok(mechanism::rho_of(&sigma2, 1, neighbours.moves()))
                 })?;
                 Ok(Some(Spanned::new(value.span(), rho)))
             }
@@ -244,13 +212,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn queries(
-        &self,
-        value: &Value<'t>,
-        attributes: &[Spanned<String>],
-        context: &mut Context,
-    ) -> Result<()> {
-        context.listed = true;
+    fn queries(&self, value: &Value<'t>, builder: &mut AllocationBuilder) -> Result<()> {
         for (key, value) in in_order(self.as_table("queries", value)?) {
             let (touched, shift) = match value.get_ref() {
                 DeValue::Table(table) => {
@@ -260,41 +222,24 @@ impl<'t> Reader<'t> {
                 _ => (Some(value), None),
             };
             let touched = touched.map_or(Ok(vec![]), |v| self.names("attributes", v))?;
-            let known = || attributes.iter().map(|a| a.get_ref().as_str());
-            for attribute in &touched {
-                if !context.attributes.contains(attribute.get_ref()) {
-                    let allowed = if attributes.is_empty() {
-                        "an attribute: the file declares none".into()
-                    } else {
-                        format!("one of the attributes {}", known().collect::<Vec<_>>().join(", "))
-                    };
-                    let hint = did_you_mean(
-                        attribute.get_ref(),
-                        known(),
-                        "attributes are declared in the line attributes = […]",
-                    );
-                    let error = Error::input("attributes", attribute.get_ref(), allowed, hint);
-                    return Err(self.at(attribute.span(), error));
-                }
-            }
             let shift = shift.map_or(Ok(1), |v| self.parsed("shift", v, parse_shift))?;
-            self.nonempty("query", &key.span(), key.get_ref())?;
-            context.index.insert(key.get_ref().to_string(), context.queries.len());
-            context.queries.push(Query {
-                name: key.get_ref().to_string(),
-                attributes: touched.into_iter().map(|a| a.into_inner()).collect(),
-                shift,
-            });
+            let names: Vec<&String> = touched.iter().map(Spanned::get_ref).collect();
+            // What the query touches is at fault, if anything is; otherwise its name.
+            let unknown = touched.iter().find(|name| !builder.has_attribute(name.get_ref()));
+            let place = unknown.map_or(key.span(), Spanned::span);
+            builder.query(key.get_ref(), &names, shift).map_err(|e| self.at(place, e))?;
         }
         Ok(())
     }
 
+    /// The levels. Where the file does not list its queries, those of the levels are all there are.
     fn levels(
         &self,
         root: &Table<'_, 't>,
         total: Option<&Spanned<Rational>>,
-        context: &mut Context,
-    ) -> Result<Vec<Level>> {
+        builder: &mut AllocationBuilder,
+        listed: bool,
+    ) -> Result<()> {
         let hint = "levels are tables headed [[levels]], from the largest areas to the smallest";
         let value = root.needs("levels", hint)?;
         let DeValue::Array(list) = value.get_ref() else {
@@ -303,22 +248,12 @@ impl<'t> Reader<'t> {
         if list.is_empty() {
             return self.refuse(value.span(), "levels: an allocation needs at least one level", hint);
         }
-        let mut levels: Vec<Level> = vec![];
-        let mut places: HashMap<String, usize> = HashMap::new();
         let mut shares: Vec<Spanned<Rational>> = vec![];
         for value in list {
             let table = self.table(self.as_table("levels", value)?, value.span(), LEVEL_KEYS)?;
-            let name = table.needs("name", "every level has a name, like name = \"State\"")?;
-            let span = name.span();
-            let name = self.string("name", name)?;
-            if let Some(first) = places.insert(name.clone(), span.start) {
-                let line = self.text[..first].matches('\n').count() + 1;
-                return self.refuse(
-                    span,
-                    format!("name: `{name}` is already the name of the level on line {line}"),
-                    "levels are told apart by their names",
-                );
-            }
+            let named = table.needs("name", "every level has a name, like name = \"State\"")?;
+            let name = self.string("name", named)?;
+            let level = builder.level(&name).map_err(|e| self.at(named.span(), e))?;
             match (total, table.get("share")) {
                 (_, Some(share)) => {
                     let value = self.number("share", share, |share| a_share("share", share))?;
@@ -333,107 +268,98 @@ impl<'t> Reader<'t> {
                 }
                 (None, None) => {}
             }
-            let measurements = self.level(&table, &name, total, context)?;
-            levels.push(Level { name, measurements });
+            self.measurements(&table, (level, &name), total, builder, listed)?;
         }
         if let Some(last) = shares.last() {
             let span = last.span();
             self.sums_to_one("the shares of the levels", span, shares.into_iter().map(Spanned::into_inner))?;
         }
-        Ok(levels)
+        Ok(())
     }
 
     /// The measurements of one level, in one of the four forms of a budget.
-    fn level(
+    fn measurements(
         &self,
-        level: &Table<'_, 't>,
-        name: &str,
+        table: &Table<'_, 't>,
+        (level, name): (usize, &str),
         total: Option<&Spanned<Rational>>,
-        context: &mut Context,
-    ) -> Result<Vec<Measurement>> {
-        let stated: Vec<_> = Stated::ALL.iter().filter_map(|s| Some((*s, level.get(s.name())?))).collect();
-        let budget = match (level.get("share"), level.get("rho"), &stated[..], level.get("shares")) {
+        builder: &mut AllocationBuilder,
+        listed: bool,
+    ) -> Result<()> {
+        let stated: Vec<_> = Stated::ALL.iter().filter_map(|s| Some((*s, table.get(s.name())?))).collect();
+        let numbers = match (table.get("share"), table.get("rho"), &stated[..], table.get("shares")) {
             (Some(share), None, [], Some(shares)) => {
                 let Some(total) = total else {
                     return self.refuse(
                         share.span(),
                         "share: there is no total for this to be a share of",
-                        "add a line rho = \"…\" at the top, or epsilon and delta, or write rho instead of share here",
+                        "add a line rho = \"…\" at the top, or epsilon and delta, or write rho instead of share",
                     );
                 };
                 let share = self.number("share", share, Ok)?;
-                Some((Budget::Shares(&share * total.get_ref()), shares))
+                Some((Numbers::Shares(&share * total.get_ref()), shares))
             }
             (None, Some(rho), [], Some(shares)) if !is_table(rho) => {
-                let rho = self.rho(rho)?;
-                Some((Budget::Shares(rho), shares))
+                Some((Numbers::Shares(self.rho(rho)?), shares))
             }
-            (None, Some(rho), [], None) if is_table(rho) => Some((Budget::Rho, rho)),
-            (None, None, [(stated, table)], None) => Some((Budget::Noise(*stated), *table)),
+            (None, Some(rho), [], None) if is_table(rho) => Some((Numbers::Rho, rho)),
+            (None, None, [(stated, table)], None) => Some((Numbers::Noise(*stated), *table)),
             _ => None,
         };
-        let Some((budget, table)) = budget else {
+        let Some((numbers, values)) = numbers else {
             return self.refuse(
-                level.head.clone(),
+                table.head.clone(),
                 format!("level `{name}`: its budget is incomplete or given twice"),
-                "a level has a share (of the total) or a rho and a table of shares, or a table rho, sigma2, sigma or scale",
+                "a level has a share (of the total) or a rho and a table of shares, \
+                 or a table rho, sigma2, sigma or scale",
             );
         };
-        let key = match budget {
-            Budget::Shares(_) => "shares",
-            Budget::Rho => "rho",
-            Budget::Noise(stated) => stated.name(),
+        let key = match numbers {
+            Numbers::Shares(_) => "shares",
+            Numbers::Rho => "rho",
+            Numbers::Noise(stated) => stated.name(),
         };
-        let mut measurements = vec![];
         let mut shares = vec![];
-        for (query, value) in in_order(self.as_table(key, table)?) {
-            let index = self.query(query, context)?;
-            let shift = context.queries[index].shift;
-            let moves = context.neighbours;
-            let (rho, noise) = match &budget {
-                Budget::Shares(rho) => {
+        let entries = in_order(self.as_table(key, values)?);
+        if entries.is_empty() {
+            let hint = "leave the level out if nothing is asked there";
+            return self.refuse(values.span(), format!("level `{name}`: no query is asked"), hint);
+        }
+        for (query, value) in entries {
+            let query = self.query(query, builder, listed)?;
+            let budget = match &numbers {
+                Numbers::Shares(rho) => {
                     let share = self.number("share", value, |share| a_share("share", share))?;
                     let rho = rho * &share;
                     shares.push(share);
-                    let noise = noise(&rho, shift, moves).map_err(|e| self.at(value.span(), e))?;
-                    (rho, noise)
+                    Budget::Rho(rho)
                 }
-                Budget::Rho => {
-                    let rho = self.rho(value)?;
-                    let noise = noise(&rho, shift, moves).map_err(|e| self.at(value.span(), e))?;
-                    (rho, noise)
+                Numbers::Rho => Budget::Rho(self.rho(value)?),
+                Numbers::Noise(stated) => {
+                    Budget::Sigma2(self.number(key, value, |number| stated_sigma2(*stated, number))?)
                 }
-                Budget::Noise(stated) => self.number(key, value, |number| {
-                    let noise = stated_noise(*stated, number, shift)?;
-                    Ok((spent(&noise, moves), noise))
-                })?,
             };
-            measurements.push(Measurement { query: index, rho, noise });
+            builder.measure(level, query, budget).map_err(|e| self.at(value.span(), e))?;
         }
-        if measurements.is_empty() {
-            let hint = "leave the level out if nothing is asked there";
-            return self.refuse(table.span(), format!("level `{name}`: no query is asked"), hint);
+        if matches!(numbers, Numbers::Shares(_)) {
+            self.sums_to_one(&format!("the shares of level `{name}`"), values.span(), shares.into_iter())?;
         }
-        if matches!(budget, Budget::Shares(_)) {
-            self.sums_to_one(&format!("the shares of level `{name}`"), table.span(), shares.into_iter())?;
-        }
-        Ok(measurements)
+        Ok(())
     }
 
-    fn query(&self, key: &Spanned<toml::de::DeString<'t>>, context: &mut Context) -> Result<usize> {
-        if let Some(index) = context.index.get(&**key.get_ref()) {
-            return Ok(*index);
-        }
-        let name = key.get_ref().to_string();
-        if context.listed {
-            let names = || context.queries.iter().map(|q| q.name.as_str());
-            let hint = did_you_mean(&name, names(), "queries are declared in the table [queries]");
-            return Err(self.at(key.span(), Error::input("query", name, "declared in [queries]", hint)));
-        }
-        self.nonempty("query", &key.span(), &name)?;
-        context.index.insert(name.clone(), context.queries.len());
-        context.queries.push(Query { name, attributes: vec![], shift: 1 });
-        Ok(context.queries.len() - 1)
+    fn query(
+        &self,
+        key: &Spanned<toml::de::DeString<'t>>,
+        builder: &mut AllocationBuilder,
+        listed: bool,
+    ) -> Result<usize> {
+        let name = key.get_ref();
+        let found = match builder.query_named(name) {
+            Some(query) => Ok(query),
+            None if listed => builder.find_query(name),
+            None => builder.query::<&str>(name, &[], 1),
+        };
+        found.map_err(|e| self.at(key.span(), e))
     }
 
     fn sums_to_one(
@@ -466,8 +392,27 @@ impl<'t> Reader<'t> {
     }
 }
 
+/// The same shares of the largest budget that keeps the ε that the allocation states.
+fn spending_its_promise(allocation: Allocation) -> Result<Allocation> {
+    let (Some(epsilon), Some(delta)) = (allocation.epsilon().cloned(), allocation.delta().cloned()) else {
+        return Ok(allocation);
+    };
+    let target = Target { epsilon, delta };
+    let levels = allocation.levels().len();
+    let release = Release::from(allocation.clone());
+    let factor = release.worst_case(&Scope::Total)?.scale_meeting(&target)?.satisfying;
+    let solved = allocation.scaled_in_short(&vec![factor; levels], false)?;
+    if Release::from(solved.clone()).worst_case(&Scope::Total)?.meets(&target)? {
+        return Ok(solved);
+    }
+    Err(Error::not_certified(
+        "epsilon: no budget could be certified to keep it",
+        "give rho instead, or a slightly larger epsilon",
+    ))
+}
+
 /// What the numbers in a level's table are.
-enum Budget {
+enum Numbers {
     /// Shares of this ρ.
     Shares(Rational),
     Rho,

@@ -1,7 +1,7 @@
 //! Allocations that were published.
 
-use super::Allocation;
-use crate::error::{Error, Result, did_you_mean};
+use crate::allocation::Allocation;
+use crate::error::{Error, ErrorKind, Result, did_you_mean};
 
 /// A published allocation that needs no file.
 #[derive(Clone, Copy, Debug)]
@@ -42,10 +42,10 @@ impl Preset {
             let names = || Preset::ALL.iter().map(|p| p.name);
             let same: Vec<&str> = names().filter(|preset| preset.starts_with(name)).collect();
             let hint = match same.as_slice() {
-                [] => did_you_mean(name, names(), "`unspent presets` lists them"),
+                [] => did_you_mean(name, names(), "check the list of presets"),
                 same => format!("did you mean `{}`?", same.join("` or `")),
             };
-            Error::input("preset", name, "the name of a preset", hint)
+            Error::input("preset", name, "the name of a preset", hint).with_kind(ErrorKind::NoPreset)
         })
     }
 

@@ -1,11 +1,31 @@
-//! Allocations from files: what is no allocation file is refused before it is parsed.
+//! Allocations as text: files, tables of budgets, presets, and drafts that are edited.
+//!
+//! ```text
+//! TOML, CSV, draft ─▶ values with their place ─▶ AllocationBuilder ─▶ Allocation ─▶ TOML that reads back the same
+//! ```
+//!
+//! Each reader knows where a value stands; the rules are the builder's.
+
+mod csv;
+mod draft;
+mod limits;
+mod preset;
+mod reader;
+mod schema;
+mod toml;
+mod write;
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use super::{Allocation, Neighbours};
-use crate::error::{Error, Result};
+pub use draft::{Draft, DraftLevel, DraftProduction, DraftQuery, DraftShare};
+pub use preset::Preset;
+
+use crate::allocation::{Allocation, MAX_DIGITS, Neighbours};
+use crate::error::{Error, ErrorKind, Result};
+use crate::exact::Rational;
+use crate::mechanism::Stated;
 
 /// Largest file accepted. Ten thousand queries take about one megabyte.
 const MAX_BYTES: u64 = 16 << 20;
@@ -17,9 +37,9 @@ impl Allocation {
     /// it, so it must not.
     pub fn read(path: &Path, neighbours: Option<Neighbours>) -> Result<Allocation> {
         let origin = path.display().to_string();
-        let hint = "an allocation file is a short text; `unspent preset NAME` prints one";
-        let text = read_text(path, hint, "check the path; `unspent presets` lists what needs no file")
-            .map_err(|e| e.at(&origin))?;
+        let hint = "an allocation file is a short text; every preset is one";
+        let text = read_text(path, hint, "check the path")
+            .map_err(|e| e.at(&origin).with_kind(ErrorKind::NoAllocation))?;
         Allocation::parse_named(&origin, &text, neighbours)
     }
 
@@ -30,7 +50,7 @@ impl Allocation {
             (true, Some(neighbours)) => Allocation::parse_csv(name, text, neighbours),
             (true, None) => Err(Error::stated(
                 format!("{name}: a table of budgets does not say what its neighbours are"),
-                "say it beside the table: neighbours are bounded (one record changes) or add-remove (it comes or goes)",
+                format!("say it beside the table: {}", Neighbours::MEANING),
             )),
             (false, Some(_)) => Err(Error::stated(
                 format!("{name}: the file itself says what its neighbours are"),
@@ -41,8 +61,20 @@ impl Allocation {
     }
 }
 
+/// σ² of noise that is stated as this number in a file.
+///
+/// The square of a deviation has twice its digits, and is what is written into files.
+fn stated_sigma2(stated: Stated, number: Rational) -> Result<Rational> {
+    let sigma2 = stated.sigma2(number)?;
+    if stated != Stated::Sigma2 && sigma2.to_decimal_or_fraction().len() > MAX_DIGITS {
+        let allowed = format!("a number whose square has at most {MAX_DIGITS} characters");
+        return Err(Error::input(stated.name(), "", allowed, "shorten the fraction"));
+    }
+    Ok(sigma2)
+}
+
 /// A short text; `hint` is what to say if it is none, `missing` if there is no such file.
-pub(super) fn read_text(path: &Path, hint: &str, missing: &str) -> Result<String> {
+fn read_text(path: &Path, hint: &str, missing: &str) -> Result<String> {
     let refuse = |what: String| Error::stated(what, hint);
     let failed = |error: io::Error| {
         let hint = match error.kind() {

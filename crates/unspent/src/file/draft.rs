@@ -3,18 +3,15 @@
 //! A file's shares must sum to 1; those of a draft need not, so that one of them can be moved by itself. The budget of
 //! a measurement is exactly `rho · share of the level · share of the query`.
 
-use std::collections::{HashMap, HashSet};
-
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Allocation, Bypass, Form, Level, Measurement, Neighbours, Production, Query, Schema, check_length,
-    check_text, noise, spelled_alike,
+use crate::allocation::{
+    Allocation, AllocationBuilder, Budget, Bypass, Form, Level, Measurement, Neighbours, Production, Query,
+    Schema, check_length, check_text,
 };
 use crate::composition::{Delta, Epsilon};
 use crate::error::{Error, Result};
 use crate::exact::Rational;
-use crate::mechanism::parse_shift;
 use crate::zcdp::{Conversion, Rho};
 
 /// Most levels, and most queries.
@@ -121,7 +118,7 @@ impl From<&Allocation> for Draft {
         let level = |level: &Level| {
             let budget = level.rho();
             let share = |m: &Measurement| DraftShare {
-                query: allocation.queries[m.query].name.clone(),
+                query: allocation.queries()[m.query].name.clone(),
                 share: (&m.rho / &budget).to_decimal_or_fraction(),
             };
             DraftLevel {
@@ -133,24 +130,24 @@ impl From<&Allocation> for Draft {
         let query =
             |q: &Query| DraftQuery { name: q.name.clone(), attributes: q.attributes.clone(), shift: q.shift };
         Draft {
-            name: allocation.name.clone(),
-            source: allocation.source.clone(),
-            record: allocation.record.clone(),
-            neighbours: allocation.neighbours.name().into(),
-            delta: allocation.delta.as_ref().map(|delta| delta.value().to_short()),
-            conversion: allocation.conversion.map(|conversion| conversion.name().into()),
-            epsilon: allocation.epsilon.as_ref().map(|epsilon| epsilon.value().to_short()),
-            nested: allocation.nested,
-            attributes: allocation.attributes.clone(),
-            queries: allocation.queries.iter().map(query).collect(),
+            name: allocation.name().into(),
+            source: allocation.source().map(Into::into),
+            record: allocation.record().into(),
+            neighbours: allocation.neighbours().name().into(),
+            delta: allocation.delta().map(|delta| delta.value().to_short()),
+            conversion: allocation.conversion().map(|conversion| conversion.name().into()),
+            epsilon: allocation.epsilon().map(|epsilon| epsilon.value().to_short()),
+            nested: allocation.is_nested(),
+            attributes: allocation.attributes().to_vec(),
+            queries: allocation.queries().iter().map(query).collect(),
             rho: rho.to_decimal_or_fraction(),
-            levels: allocation.levels.iter().map(level).collect(),
-            table: allocation.table.as_ref().map(|table| {
+            levels: allocation.levels().iter().map(level).collect(),
+            table: allocation.table().map(|table| {
                 let mut text = String::new();
                 table.write(&mut text);
                 text
             }),
-            production: DraftProduction::from(&allocation.production),
+            production: DraftProduction::from(allocation.production()),
         }
     }
 }
@@ -210,86 +207,53 @@ impl Draft {
     pub fn allocation(&self) -> Result<Allocation> {
         let count: usize = self.levels.iter().map(|level| level.shares.len()).sum();
         check_sizes(self.levels.len(), self.queries.len(), self.attributes.len(), count)?;
-        check_text("name", &self.name)?;
-        check_text("record", &self.record)?;
+        let mut builder = Allocation::builder(&self.name, Neighbours::parse(&self.neighbours)?)?;
+        builder.form(Form::Shares);
+        builder.record(&self.record)?;
         if let Some(source) = &self.source {
-            check_text("source", source)?;
-        }
-        let neighbours = Neighbours::parse(&self.neighbours)?;
-        let (attributes, queries) = self.queries()?;
-        let index: HashMap<&str, usize> =
-            queries.iter().enumerate().map(|(i, query)| (query.name.as_str(), i)).collect();
-        let rho = self.number("rho", &self.rho)?;
-        Rho::new(rho.clone()).map_err(|e| e.quoting(&self.rho))?;
-        let mut names = HashSet::new();
-        let mut levels = vec![];
-        for (i, level) in self.levels.iter().enumerate() {
-            check_text("name", &level.name).map_err(|e| e.at(format!("levels[{i}]")))?;
-            if !names.insert(level.name.as_str()) {
-                let cause = format!("levels[{i}].name: `{}` is there twice", level.name);
-                return Err(Error::stated(cause, "name the levels apart"));
-            }
-            let field = format!("levels[{i}].share");
-            let share = self.share(&field, &level.share)?;
-            let mut measurements = vec![];
-            let mut asked = HashSet::new();
-            for (j, part) in level.shares.iter().enumerate() {
-                let place = format!("levels[{i}].shares[{j}]");
-                let Some(&query) = index.get(part.query.as_str()) else {
-                    let allowed = "the name of one of the queries";
-                    let hint = "every query is listed in `queries` with what it touches";
-                    return Err(Error::input(format!("{place}.query"), &part.query, allowed, hint));
-                };
-                if !asked.insert(query) {
-                    let cause =
-                        format!("{place}.query: `{}` is asked at level `{}` twice", part.query, level.name);
-                    return Err(Error::stated(cause, "add the two shares up"));
-                }
-                let field = format!("{place}.share");
-                let rho = &(&rho * &share) * &self.share(&field, &part.share)?;
-                if rho.is_zero() {
-                    continue;
-                }
-                let noise = noise(&rho, queries[query].shift, neighbours).map_err(|e| e.at(&field))?;
-                measurements.push(Measurement { query, rho, noise });
-            }
-            if !measurements.is_empty() {
-                levels.push(Level { name: level.name.clone(), measurements });
-            }
-        }
-        if levels.is_empty() {
-            return Err(Error::stated(
-                "levels: nothing is released",
-                "give at least one level and query a share",
-            ));
+            builder.source(source)?;
         }
         let delta = self.delta.as_deref().map(Delta::parse).transpose()?;
         let conversion = self.conversion.as_deref().map(Conversion::parse).transpose()?;
         let epsilon = self.epsilon.as_deref().map(Epsilon::parse).transpose()?;
-        if epsilon.is_some() && (delta.is_none() || conversion.is_some()) {
-            return Err(Error::stated(
-                "epsilon: was promised at some delta, and instead of a conversion",
-                "give delta, and leave conversion out",
-            ));
+        builder.promise(delta, conversion, epsilon)?;
+        if !self.nested {
+            builder.not_nested();
         }
-        let production = self.production.production(&levels)?;
-        let allocation = Allocation {
-            name: self.name.clone(),
-            source: self.source.clone(),
-            record: self.record.clone(),
-            neighbours,
-            delta,
-            conversion,
-            epsilon,
-            nested: self.nested,
-            attributes,
-            queries,
-            levels,
-            form: Form::Shares,
-            table: self.table.as_deref().map(|text| Schema::parse("table", text)).transpose()?,
-            production: Production::default(),
-        };
-        allocation.used_by(production)
+        if let Some(text) = &self.table {
+            builder.table(Schema::parse("table", text)?);
+        }
+        for (i, name) in self.attributes.iter().enumerate() {
+            builder.attribute(name).map_err(|e| e.at(format!("attributes[{i}]")))?;
+        }
+        for (i, DraftQuery { name, attributes, shift }) in self.queries.iter().enumerate() {
+            builder.query(name, attributes, *shift).map_err(|e| e.inside(format!("queries[{i}]")))?;
+        }
+        let rho = self.number("rho", &self.rho)?;
+        Rho::new(rho.clone()).map_err(|e| e.quoting(&self.rho))?;
+        for (i, level) in self.levels.iter().enumerate() {
+            self.level(&mut builder, level, &rho).map_err(|e| e.inside(format!("levels[{i}]")))?;
+        }
+        builder.drop_empty_levels();
+        let production = self.production.production(builder.levels())?;
+        builder.build_for(production)
+    }
+
+    /// A level; it has no measurement if it or all its queries have no share.
+    fn level(&self, builder: &mut AllocationBuilder, level: &DraftLevel, rho: &Rational) -> Result<()> {
+        let at = builder.level(&level.name)?;
+        let rho = rho * &self.share(&level.share)?;
+        for (j, part) in level.shares.iter().enumerate() {
+            let place = |e: Error| e.inside(format!("shares[{j}]"));
+            let query = builder.find_query(&part.query).map_err(place)?;
+            let rho = &rho * &self.share(&part.share).map_err(place)?;
+            if !rho.is_zero() {
+                let is_twice = builder.is_asked(at, query);
+                let named = |e: Error| place(if is_twice { e } else { e.at("share") });
+                builder.measure(at, query, Budget::Rho(rho)).map_err(named)?;
+            }
+        }
+        Ok(())
     }
 
     /// The same levels and queries, in the same order, with the budget of another allocation; none where that has none.
@@ -317,47 +281,19 @@ impl Draft {
         Draft { levels: self.levels.iter().map(level).collect(), queries, production, ..found }
     }
 
-    fn queries(&self) -> Result<(Vec<String>, Vec<Query>)> {
-        for (i, name) in self.attributes.iter().enumerate() {
-            check_text(&format!("attributes[{i}]"), name)?;
-        }
-        if let Some((_, error)) = spelled_alike(self.attributes.iter().map(String::as_str)) {
-            return Err(error);
-        }
-        let known: HashSet<&String> = self.attributes.iter().collect();
-        let mut names = HashSet::new();
-        let mut queries = vec![];
-        for (i, query) in self.queries.iter().enumerate() {
-            let place = format!("queries[{i}]");
-            check_text("name", &query.name).map_err(|e| e.at(&place))?;
-            if !names.insert(&query.name) {
-                let cause = format!("{place}.name: `{}` is there twice", query.name);
-                return Err(Error::stated(cause, "name the queries apart"));
-            }
-            if let Some(unknown) = query.attributes.iter().find(|a| !known.contains(a)) {
-                let allowed = "one of the attributes";
-                let hint = "every attribute is listed in `attributes`";
-                return Err(Error::input(format!("{place}.attributes"), unknown, allowed, hint));
-            }
-            let shift = parse_shift(&query.shift.to_string()).map_err(|e| e.at(&place))?;
-            queries.push(Query { name: query.name.clone(), attributes: query.attributes.clone(), shift });
-        }
-        Ok((self.attributes.clone(), queries))
-    }
-
     fn number(&self, field: &str, text: &str) -> Result<Rational> {
         check_length(field, text)?;
         Rational::parse(field, text)
     }
 
     /// 0, or a share within reason: what is short to write may be very long to compute with.
-    fn share(&self, field: &str, text: &str) -> Result<Rational> {
-        let share = self.number(field, text)?;
+    fn share(&self, text: &str) -> Result<Rational> {
+        let share = self.number("share", text)?;
         if share.is_zero() {
             return Ok(share);
         }
         let range = Rational::power_of_ten(-30)..=Rational::power_of_ten(6);
-        share.within(field, &range, "0 or a share between 1e-30 and 1e6").map_err(|e| e.quoting(text))
+        share.within("share", &range, "0 or a share between 1e-30 and 1e6").map_err(|e| e.quoting(text))
     }
 }
 
@@ -445,12 +381,12 @@ mod tests {
             (&|d| d.levels[1].share = "1e-9999".into(), "levels[1].share: `1e-9999` is not 0 or a share"),
             (&|d| d.levels[0].shares[2].share = "x".into(), "levels[0].shares[2].share: `x` is not a number"),
             (&|d| d.levels[0].shares[2].share = "1e-25".into(), "levels[0].shares[2].share: a budget of rho"),
-            (&|d| d.levels[1].name = "US".into(), "levels[1].name: `US` is there twice"),
+            (&|d| d.levels[1].name = "US".into(), "levels[1].name: `US` is already the name"),
             (
                 &|d| d.levels[0].shares[0].query = "absent".into(),
                 "levels[0].shares[0].query: `absent` is not",
             ),
-            (&|d| d.queries[0].shift = 0, "queries[0]: shift: `0` is not"),
+            (&|d| d.queries[0].shift = 0, "queries[0].shift: `0` is not"),
             (&|d| d.levels.clear(), "levels: nothing is released"),
             (
                 &|d| d.levels = vec![d.levels[0].clone(); 1001],

@@ -1,7 +1,8 @@
 //! Which allocations can be edited: those whose draft is within the limits of drafts.
 
-use super::{Allocation, Draft, Level, MAX_DIGITS, draft};
-use crate::error::{Error, Result};
+use super::{Draft, draft};
+use crate::allocation::{Allocation, Level, MAX_DIGITS};
+use crate::error::{Error, ErrorKind, Result};
 use crate::exact::Rational;
 
 /// Bits of the longest denominator of a budget: shares of one that is longer are too long to be edited anyway, and take
@@ -15,24 +16,25 @@ impl Draft {
     /// [`Draft::from`] makes a draft of any allocation, which may take long and be of no use.
     pub fn of(allocation: &Allocation) -> Result<Draft> {
         draft::check_sizes(
-            allocation.levels.len(),
-            allocation.queries.len(),
-            allocation.attributes.len(),
+            allocation.levels().len(),
+            allocation.queries().len(),
+            allocation.attributes().len(),
             allocation.measurements().count(),
         )?;
         let mut budgets = vec![];
-        for level in &allocation.levels {
+        for level in allocation.levels() {
             let rhos: Vec<Rational> = level.measurements.iter().map(|m| m.rho.clone()).collect();
             budgets.push(Rational::sum_within(&rhos, MOST_BITS).ok_or_else(|| too_long(level))?);
         }
         if Rational::sum_within(&budgets, MOST_BITS).is_none() {
-            return Err(Error::stated(
+            return Err(Error::of_kind(
+                ErrorKind::TooLarge,
                 "levels: their shares of the budget are fractions too long to be edited",
                 format!("a share has at most {MAX_DIGITS} characters; {HINT}"),
             ));
         }
         let found = Draft::from(allocation);
-        for (level, edited) in allocation.levels.iter().zip(&found.levels) {
+        for (level, edited) in allocation.levels().iter().zip(&found.levels) {
             let shares = edited.shares.iter().map(|part| &part.share);
             if shares.chain([&edited.share]).any(|share| share.len() > MAX_DIGITS) {
                 return Err(too_long(level));
@@ -44,10 +46,11 @@ impl Draft {
     }
 }
 
-const HINT: &str = "`unspent certificate` takes longer ones from a file";
+const HINT: &str = "a certificate is made of longer ones too, from a file";
 
 fn too_long(level: &Level) -> Error {
-    Error::stated(
+    Error::of_kind(
+        ErrorKind::TooLarge,
         format!("level `{}`: its shares are fractions too long to be edited", level.name),
         format!("a share has at most {MAX_DIGITS} characters; {HINT}"),
     )

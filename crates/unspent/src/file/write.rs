@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Allocation, Bypass, Form, Level};
+use crate::allocation::{Allocation, Bypass, Form, Level};
 use crate::error::{Error, ErrorKind, Result};
 use crate::exact::Rational;
 
@@ -16,25 +16,25 @@ impl Allocation {
         let mut entry = |key: &str, value: &str| {
             let _ = writeln!(text, "{key} = {}", quoted(value));
         };
-        entry("name", &self.name);
-        if let Some(source) = &self.source {
+        entry("name", self.name());
+        if let Some(source) = self.source() {
             entry("source", source);
         }
-        entry("record", &self.record);
-        entry("neighbours", self.neighbours.name());
-        if let Some(delta) = &self.delta {
+        entry("record", self.record());
+        entry("neighbours", self.neighbours().name());
+        if let Some(delta) = self.delta() {
             entry("delta", &delta.value().to_short());
         }
-        if let Some(conversion) = self.conversion {
+        if let Some(conversion) = self.conversion() {
             entry("conversion", conversion.name());
         }
-        if let Some(epsilon) = &self.epsilon {
+        if let Some(epsilon) = self.epsilon() {
             let _ = writeln!(text, "epsilon = \"{}\"", epsilon.value().to_short());
         }
-        if !self.nested {
+        if !self.is_nested() {
             text += "nested = false\n";
         }
-        let production = &self.production;
+        let production = self.production();
         if let Some(touches) = production.touches {
             let _ = writeln!(text, "touches = {touches}");
         }
@@ -51,8 +51,8 @@ impl Allocation {
         if let Some(total) = &numbers.total {
             let _ = writeln!(text, "rho = \"{total}\"");
         }
-        if !self.attributes.is_empty() {
-            let _ = writeln!(text, "attributes = {}", list(&self.attributes));
+        if !self.attributes().is_empty() {
+            let _ = writeln!(text, "attributes = {}", list(self.attributes()));
         }
         match &production.bypass {
             None => {}
@@ -68,7 +68,7 @@ impl Allocation {
             }
         }
         text += "\n[queries]\n";
-        for query in &self.queries {
+        for query in self.queries() {
             let attributes = list(&query.attributes);
             let value = match query.shift {
                 1 => attributes,
@@ -76,13 +76,13 @@ impl Allocation {
             };
             let _ = writeln!(text, "{} = {value}", key(&query.name));
         }
-        for (level, numbers) in self.levels.iter().zip(numbers.levels) {
+        for (level, numbers) in self.levels().iter().zip(numbers.levels) {
             let _ = write!(text, "\n[[levels]]\nname = {}\n{}", quoted(&level.name), numbers.head);
             for (m, number) in level.measurements.iter().zip(numbers.numbers) {
-                let _ = writeln!(text, "{} = \"{number}\"", key(&self.queries[m.query].name));
+                let _ = writeln!(text, "{} = \"{number}\"", key(&self.queries()[m.query].name));
             }
         }
-        if let Some(table) = &self.table {
+        if let Some(table) = self.table() {
             table.write(&mut text);
         }
         text
@@ -107,10 +107,10 @@ impl Allocation {
         // What is longer is not found out: it would not be written.
         let total = Rational::sum_within(&all, BITS);
         let in_form = |form: Form| -> Option<Vec<LevelNumbers>> {
-            self.levels.iter().map(|level| LevelNumbers::new(level, form, total.as_ref())).collect()
+            self.levels().iter().map(|level| LevelNumbers::new(level, form, total.as_ref())).collect()
         };
         let written = total.as_ref().map(Rational::to_decimal_or_fraction);
-        match (self.form, in_form(self.form), written) {
+        match (self.form(), in_form(self.form()), written) {
             (Form::Shares, Some(levels), Some(total)) if total.len() <= SHORT => {
                 Numbers { total: Some(total), levels }
             }
@@ -118,13 +118,13 @@ impl Allocation {
             _ => {
                 // Each level by itself, which may still be short.
                 let level = |level: &Level| {
-                    let by_rho = match self.form {
+                    let by_rho = match self.form() {
                         Form::Sigma2 => None,
                         _ => LevelNumbers::new(level, Form::LevelRho, None),
                     };
                     by_rho.unwrap_or_else(|| LevelNumbers::by_variance(level))
                 };
-                Numbers { total: None, levels: self.levels.iter().map(level).collect() }
+                Numbers { total: None, levels: self.levels().iter().map(level).collect() }
             }
         }
     }

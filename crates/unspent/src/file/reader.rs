@@ -6,7 +6,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::{check_length, check_text};
+use crate::allocation::{check_length, check_text};
 use crate::error::{Error, Result, did_you_mean};
 use crate::exact::Rational;
 
