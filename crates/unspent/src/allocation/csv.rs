@@ -12,10 +12,11 @@ use super::{
     Allocation, Form, Level, Measurement, Neighbours, Production, Query, check_length, check_text,
     differ_in_capitals, noise, spent, stated_noise,
 };
-use crate::error::{Error, Result, did_you_mean};
-use crate::exact::Rational;
+use crate::error::{Error, Result};
 use crate::mechanism::{Stated, parse_shift};
-use crate::zcdp::Rho;
+use crate::number::Rational;
+use crate::quantity::Rho;
+use crate::spelling::did_you_mean;
 
 const COLUMNS: &[&str] = &["level", "query", "rho", "sigma2", "sigma", "scale", "shift", "attributes"];
 const FORMAT_HINT: &str = "the first line names the columns, like level,query,rho";

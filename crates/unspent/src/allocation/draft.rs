@@ -11,11 +11,11 @@ use super::{
     Allocation, Bypass, Form, Level, Measurement, Neighbours, Production, Query, Schema, check_length,
     check_text, noise, spelled_alike,
 };
-use crate::composition::{Delta, Epsilon};
 use crate::error::{Error, Result};
-use crate::exact::Rational;
 use crate::mechanism::parse_shift;
-use crate::zcdp::{Conversion, Rho};
+use crate::number::Rational;
+use crate::quantity::{Delta, Epsilon, Rho};
+use crate::zcdp::Conversion;
 
 /// Most levels, and most queries.
 const MAX_PARTS: usize = 1_000;

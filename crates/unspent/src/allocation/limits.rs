@@ -2,7 +2,7 @@
 
 use super::{Allocation, Draft, Level, MAX_DIGITS, draft};
 use crate::error::{Error, Result};
-use crate::exact::Rational;
+use crate::number::Rational;
 
 /// Bits of the longest denominator of a budget: shares of one that is longer are too long to be edited anyway, and take
 /// long to find.

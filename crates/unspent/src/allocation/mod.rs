@@ -34,12 +34,11 @@ pub use production::{Bypass, Path, Production, parse_touches};
 pub use schema::{Attribute, Cell, Code, Schema, UnitLevel};
 pub use series::Missing;
 
-use crate::bounds::Round;
 use crate::calibrate::Target;
-use crate::composition::{Delta, Epsilon};
 use crate::error::{Error, Result};
-use crate::exact::Rational;
 use crate::mechanism::{DiscreteGaussian, Stated};
+use crate::number::{Rational, Round};
+use crate::quantity::{Delta, Epsilon};
 use crate::release::{Release, Scope};
 use crate::zcdp::Conversion;
 
@@ -454,17 +453,8 @@ fn check_length(field: &str, text: &str) -> Result<()> {
 
 /// The noise that spends ρ on a query of that shift.
 fn noise(rho: &Rational, shift: u64, neighbours: Neighbours) -> Result<DiscreteGaussian> {
-    let squared = &Rational::from(shift) * &Rational::from(shift);
-    let sigma2 = &(&squared * &Rational::from(neighbours.moves())) / &(rho * &Rational::integer(2));
-    DiscreteGaussian::new(sigma2.clone(), shift).map_err(|_| {
-        let about = |x: &Rational| x.to_decimal(4, Round::Up);
-        let cause = format!(
-            "a budget of rho = {} means noise of variance {}, outside 1e-3 to 1e12",
-            about(rho),
-            about(&sigma2)
-        );
-        Error::stated(cause, "check the share and the total")
-    })
+    DiscreteGaussian::spending(rho, shift, neighbours.moves())
+        .map_err(|e| Error::stated(e.to_string(), "check the share and the total"))
 }
 
 /// Noise on a query of that shift, stated as this number.
@@ -481,7 +471,5 @@ fn stated_noise(stated: Stated, number: Rational, shift: u64) -> Result<Discrete
 
 /// What noise spends on a query.
 fn spent(noise: &DiscreteGaussian, neighbours: Neighbours) -> Rational {
-    let squared = &Rational::from(noise.shift()) * &Rational::from(noise.shift());
-    let numerator = &squared * &Rational::from(neighbours.moves());
-    &numerator / &(noise.sigma2() * &Rational::integer(2))
+    noise.rho(neighbours.moves())
 }

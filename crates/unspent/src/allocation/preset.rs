@@ -1,7 +1,8 @@
 //! Allocations that were published.
 
 use super::Allocation;
-use crate::error::{Error, Result, did_you_mean};
+use crate::error::{Error, Result};
+use crate::spelling::did_you_mean;
 
 /// A published allocation that needs no file.
 #[derive(Clone, Copy, Debug)]

@@ -13,7 +13,8 @@ use toml::de::DeValue;
 use super::file::read_text;
 use super::reader::{Reader, Table, Value, in_order};
 use super::write::{key, list, quoted};
-use crate::error::{Error, Result, did_you_mean};
+use crate::error::{Error, Result};
+use crate::spelling::did_you_mean;
 
 const KEYS: &[&str] = &["code", "levels", "attributes", "cells"];
 const HINT: &str = "examples/blocks.toml has a commented [table]";

@@ -15,11 +15,12 @@ use super::{
     Allocation, Bypass, Form, Level, Measurement, NEIGHBOURS_HINT, Neighbours, Production, Query, noise,
     parse_touches, spelled_alike, spent, stated_noise,
 };
-use crate::composition::{Delta, Epsilon};
-use crate::error::{Error, Result, did_you_mean};
-use crate::exact::Rational;
+use crate::error::{Error, Result};
 use crate::mechanism::{Stated, parse_shift};
-use crate::zcdp::{Conversion, Rho};
+use crate::number::Rational;
+use crate::quantity::{Delta, Epsilon, Rho};
+use crate::spelling::did_you_mean;
+use crate::zcdp::Conversion;
 
 pub(super) const KEYS: &[&str] = &[
     "name",
