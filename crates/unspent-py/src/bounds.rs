@@ -6,8 +6,8 @@ use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt, PyIterator, PyList, PyTuple};
-use unspent::bounds::{Bounds as Ends, Magnitude, Round};
 use unspent::report::{FULL, Figure, READABLE, padded};
+use unspent::{Bounds as Ends, Magnitude, Round};
 use unspent::{Error, Rational};
 
 use crate::error::{OrRaise, UnspentError, exception};

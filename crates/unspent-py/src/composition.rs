@@ -7,7 +7,7 @@ use pyo3::IntoPyObjectExt;
 use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use unspent::bounds::Bounds as Ends;
+use unspent::Bounds as Ends;
 use unspent::calibrate::Shape;
 use unspent::composition::Group;
 use unspent::report::Figure;

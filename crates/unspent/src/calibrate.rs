@@ -10,16 +10,15 @@ mod allocation;
 
 pub use allocation::{Change, Promise, Recalibration, Row, Whose};
 
-use crate::bounds::{Bounds, Magnitude, Round};
-use crate::composition::{Composition, Delta, Epsilon, Group};
+use crate::composition::{Composition, Group};
 use crate::error::{Error, Result};
-use crate::exact::Rational;
-use crate::float;
 use crate::mechanism::Mechanism;
+use crate::number::float;
+use crate::number::{Bounds, Magnitude, Rational, Round};
 use crate::profile::{Point, log_gaussian_delta};
+use crate::quantity::{Delta, Epsilon, Rho};
 use crate::report;
 use crate::stop;
-use crate::zcdp::Rho;
 
 /// A promise: (ε, δ).
 #[derive(Clone, Debug, PartialEq, Eq)]

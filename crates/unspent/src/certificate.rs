@@ -10,19 +10,18 @@ use serde::Serialize;
 use serde::ser::Serializer;
 
 use crate::allocation::{Allocation, Neighbours, Path};
-use crate::bounds::Magnitude;
 use crate::calibrate::{Calibration, Target};
-use crate::composition::{Delta, Epsilon};
 use crate::error::{Error, Result};
-use crate::exact::Rational;
+use crate::number::{Magnitude, Rational};
 use crate::parallel;
 use crate::profile::Method;
 use crate::promise::PromiseCheck;
+use crate::quantity::{Delta, Epsilon, Rho};
 use crate::release::{Cases, Release, Scope};
 use crate::report::{self, Figure};
 use crate::series::Missing;
 use crate::worst::{Route, WorstCase};
-use crate::zcdp::{Conversion, Rho};
+use crate::zcdp::Conversion;
 
 /// A release and its guarantees.
 ///

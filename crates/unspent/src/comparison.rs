@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use crate::allocation::Neighbours;
 use crate::certificate::{self, Line};
-use crate::composition::Delta;
 use crate::error::Result;
-use crate::exact::Rational;
+use crate::number::Rational;
+use crate::quantity::Delta;
 use crate::release::{Release, Scope};
 use crate::report::{self, Figure};
 

@@ -1,19 +1,15 @@
 //! A release: independent mechanisms, composed, and what they promise together.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use crate::bounds::{Bounds, Magnitude};
+use crate::effort::Effort;
 use crate::error::{Error, Result};
-use crate::exact::Rational;
-use crate::float::Dd;
 use crate::mechanism::{MAX_COUNT, Mechanism};
+use crate::number::float::Dd;
+use crate::number::{Bounds, Magnitude, Rational};
 use crate::profile::{Accountant, Method, Point};
-
-/// Relative width of δ aimed at where no lattice makes it narrower, unless asked otherwise.
-pub const DEFAULT_TOLERANCE: f64 = 1e-6;
-
-/// The same, in haste.
-pub const HASTY_TOLERANCE: f64 = 1e-5;
+use crate::quantity::{Delta, Epsilon};
 
 /// Largest ρ of a composition: beyond it not even ε fits in a double with a digit to spare.
 const MAX_RHO: f64 = 1e18;
@@ -39,12 +35,17 @@ pub struct Group {
 /// assert_eq!(&delta.to_decimal().1[..10], "1.53755265");
 /// # Ok::<(), unspent::Error>(())
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Composition {
+    made: Arc<Made>,
+    tolerance: Option<f64>,
+}
+
+#[derive(Debug)]
+struct Made {
     groups: Vec<Group>,
     /// Each kind once, in order.
     merged: Vec<(Mechanism, u128)>,
-    tolerance: Option<f64>,
     accountant: Accountant,
 }
 
@@ -54,10 +55,18 @@ impl Composition {
     /// Equal mechanisms are merged and the order is forgotten: neither changes a single bit of
     /// any answer.
     pub fn new<M: Into<Mechanism>>(groups: impl IntoIterator<Item = (M, u64)>) -> Result<Composition> {
-        Composition::with_accountant(groups, Accountant::new)
+        Composition::with_effort(groups, Effort::Normal)
     }
 
-    /// In haste, and by smoothing alone: for one of many, of which few matter.
+    /// The same, for answers that are worth more or less work.
+    pub fn with_effort<M: Into<Mechanism>>(
+        groups: impl IntoIterator<Item = (M, u64)>,
+        effort: Effort,
+    ) -> Result<Composition> {
+        Composition::with_accountant(groups, |merged| Accountant::new(merged, effort))
+    }
+
+    /// Fast, and by smoothing alone: for one of many, of which few matter.
     pub(crate) fn at_a_glance<M: Into<Mechanism>>(
         groups: impl IntoIterator<Item = (M, u64)>,
     ) -> Result<Composition> {
@@ -102,12 +111,13 @@ impl Composition {
                 "so much privacy loss protects nothing: check the variances, shifts and counts",
             ));
         }
-        Ok(Composition { groups: list, merged, tolerance: None, accountant })
+        let made = Arc::new(Made { groups: list, merged, accountant });
+        Ok(Composition { made, tolerance: None })
     }
 
     /// Demands that δ be known to this relative width: answers that are not become errors.
     ///
-    /// Without it the aim is [`DEFAULT_TOLERANCE`] where smoothing is needed, and the bounds are
+    /// Without it the aim is that of the [effort](Effort::tolerance) where smoothing is needed, and the bounds are
     /// returned as they are.
     pub fn with_tolerance(mut self, tolerance: f64) -> Result<Composition> {
         if !(1e-15..1.0).contains(&tolerance) {
@@ -125,25 +135,26 @@ impl Composition {
     /// The groups, as they were given.
     #[must_use]
     pub fn groups(&self) -> &[Group] {
-        &self.groups
+        &self.made.groups
     }
 
     /// Whether the two are the same mechanisms, however grouped: all answers are the same then.
     #[must_use]
     pub fn is_same(&self, other: &Composition) -> bool {
-        self.merged == other.merged && self.tolerance == other.tolerance
+        let mechanisms = Arc::ptr_eq(&self.made, &other.made) || self.made.merged == other.made.merged;
+        mechanisms && self.tolerance == other.tolerance && self.effort() == other.effort()
     }
 
     /// The number of distinct mechanisms.
     #[must_use]
     pub fn kinds(&self) -> usize {
-        self.accountant.kinds()
+        self.accountant().kinds()
     }
 
     /// How answers are obtained.
     #[must_use]
     pub fn method(&self) -> Method {
-        self.accountant.method()
+        self.accountant().method()
     }
 
     /// ρ = Σ nΔ²/2σ², exactly: the composition satisfies ρ-zCDP and no smaller ρ.
@@ -163,30 +174,30 @@ impl Composition {
 
     /// nΔ²/σ² of every kind.
     fn squares(&self) -> Vec<Rational> {
-        self.merged.iter().map(|(m, n)| &m.mu_squared() * &Rational::integer(*n)).collect()
+        self.made.merged.iter().map(|(m, n)| &m.mu_squared() * &Rational::integer(*n)).collect()
     }
 
     /// ρ to double precision.
     pub fn rho_bounds(&self) -> Bounds<f64> {
         // μ² is a double-double, within 2⁻¹⁰⁰: its nearest double and a step either way.
-        let rho = 0.5 * self.accountant.mu2();
+        let rho = 0.5 * self.accountant().mu2();
         Bounds::new(rho.next_down(), rho.next_up())
     }
 
     /// The least δ for which the release is (ε, δ)-differentially private.
     pub fn delta(&self, epsilon: &Epsilon) -> Result<Bounds<Magnitude>> {
-        let delta = self.accountant.delta(&Point::new(epsilon.0.clone()), self.aim()).delta;
+        let delta = self.accountant().delta(&Point::new(epsilon.value().clone()), self.aim()).delta;
         self.demand("delta", delta)
     }
 
     /// The least ε for which the release is (ε, δ)-differentially private.
     pub fn epsilon(&self, delta: &Delta) -> Result<Bounds<f64>> {
-        Ok(self.accountant.epsilon(delta, self.aim(), None))
+        Ok(self.accountant().epsilon(delta, self.aim(), None))
     }
 
     /// The same, found faster if `guess` is near it.
     pub(crate) fn epsilon_near(&self, delta: &Delta, guess: Option<f64>) -> Bounds<f64> {
-        self.accountant.epsilon(delta, self.aim(), guess)
+        self.accountant().epsilon(delta, self.aim(), guess)
     }
 
     /// δ on a grid of ε.
@@ -201,40 +212,32 @@ impl Composition {
 
     /// `P[L > ε]`: how often the privacy loss exceeds ε when the record is absent.
     pub fn p_tail(&self, epsilon: &Epsilon) -> Result<Bounds<Magnitude>> {
-        Ok(self.accountant.p_tail(&Point::new(epsilon.0.clone()), self.aim()))
+        Ok(self.accountant().p_tail(&Point::new(epsilon.value().clone()), self.aim()))
     }
 
     /// `Q[L > ε]`: how often the privacy loss exceeds ε when the record is present.
     pub fn q_tail(&self, epsilon: &Epsilon) -> Result<Bounds<Magnitude>> {
-        Ok(self.accountant.q_tail(&Point::new(epsilon.0.clone()), self.aim()))
+        Ok(self.accountant().q_tail(&Point::new(epsilon.value().clone()), self.aim()))
     }
 
     /// The total variation distance between the releases with and without the record: δ(0).
     pub fn total_variation(&self) -> Result<Bounds<Magnitude>> {
-        self.delta(&Epsilon(Rational::integer(0)))
+        self.delta(&Epsilon::new(Rational::integer(0))?)
     }
 
     /// An upper bound of δ at an ε ≥ 0 that is a double.
     pub(crate) fn delta_above(&self, epsilon: Dd) -> Magnitude {
-        self.accountant.delta(&Point::from_f64(epsilon.hi), self.aim()).delta.upper()
+        self.accountant().delta(&Point::from_f64(epsilon.hi), self.aim()).delta.upper()
     }
 
-    /// The same composition, for answers while somebody waits: a relative width of δ of [`HASTY_TOLERANCE`] is enough where
-    /// anything better takes milliseconds, and a wider one where even that does, as with noise far below 1. As certified as ever.
+    /// How much work its answers are worth.
     #[must_use]
-    pub fn in_haste(mut self) -> Composition {
-        self.accountant = self.accountant.in_haste();
-        self
-    }
-
-    /// Whether it answers [in haste](Composition::in_haste).
-    #[must_use]
-    pub fn is_hasty(&self) -> bool {
-        self.accountant.is_hasty()
+    pub fn effort(&self) -> Effort {
+        self.accountant().effort()
     }
 
     pub(crate) fn accountant(&self) -> &Accountant {
-        &self.accountant
+        &self.made.accountant
     }
 
     pub(crate) fn demanded_tolerance(&self) -> Option<f64> {
@@ -242,7 +245,7 @@ impl Composition {
     }
 
     pub(crate) fn aim(&self) -> f64 {
-        self.tolerance.unwrap_or(if self.is_hasty() { HASTY_TOLERANCE } else { DEFAULT_TOLERANCE })
+        self.tolerance.unwrap_or(self.effort().tolerance())
     }
 
     pub(crate) fn demand(&self, quantity: &str, bounds: Bounds<Magnitude>) -> Result<Bounds<Magnitude>> {
@@ -252,58 +255,5 @@ impl Composition {
             }
             _ => Ok(bounds),
         }
-    }
-}
-
-/// An ε ≥ 0, exact.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Epsilon(Rational);
-
-impl Epsilon {
-    /// ε between 0 and 10¹².
-    pub fn new(epsilon: Rational) -> Result<Epsilon> {
-        let range = Rational::integer(0)..=Rational::power_of_ten(12);
-        epsilon.within("epsilon", &range, "a number between 0 and 1e12").map(Epsilon)
-    }
-
-    /// Reads ε from text.
-    pub fn parse(text: &str) -> Result<Epsilon> {
-        Epsilon::new(Rational::parse("epsilon", text)?).map_err(|e| e.quoting(text))
-    }
-
-    /// The exact value.
-    #[must_use]
-    pub fn value(&self) -> &Rational {
-        &self.0
-    }
-}
-
-/// A δ strictly between 0 and 1, exact.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Delta(Rational);
-
-impl Delta {
-    /// δ strictly between 0 and 1.
-    pub fn new(delta: Rational) -> Result<Delta> {
-        if delta.is_positive() && delta < Rational::integer(1) {
-            return Ok(Delta(delta));
-        }
-        let hint = if delta.is_zero() {
-            "no finite epsilon meets delta = 0: the noise is unbounded, and so is the privacy loss"
-        } else {
-            "delta is a probability, like 1e-10"
-        };
-        Err(Error::input("delta", delta, "a number strictly between 0 and 1", hint))
-    }
-
-    /// Reads δ from text.
-    pub fn parse(text: &str) -> Result<Delta> {
-        Delta::new(Rational::parse("delta", text)?).map_err(|e| e.quoting(text))
-    }
-
-    /// The exact value.
-    #[must_use]
-    pub fn value(&self) -> &Rational {
-        &self.0
     }
 }

@@ -2,16 +2,15 @@
 
 use serde::Serialize;
 
-use crate::bounds::Magnitude;
-use crate::composition::{Delta, Epsilon};
+use crate::envelope::Envelope;
 use crate::error::Result;
-use crate::exact::Rational;
+use crate::number::{Magnitude, Rational};
 use crate::parallel;
+use crate::quantity::{Alpha, Delta, Epsilon, Rho};
 use crate::release::{Release, Scope};
 use crate::report::{self, Figure, LogBounds};
-use crate::tradeoff::Alpha;
 use crate::worst::WorstCase;
-use crate::zcdp::{Conversion, Rho, Tradeoff};
+use crate::zcdp::Conversion;
 
 /// What a curve is about.
 #[derive(Clone, Debug, Serialize)]
@@ -135,8 +134,8 @@ impl TradeoffCurve {
     pub fn new(release: &Release, scope: &Scope, grid: &[Alpha]) -> Result<TradeoffCurve> {
         let (subject, cases, rho) = parts(release, scope)?;
         let refined = !cases.is_hasty();
-        let [cks, bun_steinke] = Conversion::ALL.map(|conversion| Tradeoff::new(&rho, conversion, refined));
-        let sketch = cases.is_hasty().then(|| Tradeoff::sketch(&cases)).transpose()?;
+        let [cks, bun_steinke] = Conversion::ALL.map(|conversion| conversion.envelope(&rho, refined));
+        let sketch = cases.is_hasty().then(|| sketch(&cases)).transpose()?;
         let points = parallel::map(grid, |alpha| {
             Ok(TradeoffPoint {
                 alpha: alpha.value().clone(),
@@ -154,6 +153,21 @@ impl TradeoffCurve {
         });
         Ok(TradeoffCurve { subject, points: points.into_iter().collect::<Result<_>>()? })
     }
+}
+
+/// The envelope of the worst case's own profile, on a grid alone: a little below its trade-off function, for rates
+/// that can be drawn.
+fn sketch(cases: &WorstCase) -> Result<Envelope<'_>> {
+    /// Points of a sketch times cases, and the fewest and the most points of one.
+    const SKETCHED: usize = 1 << 14;
+    const FEWEST: usize = 96;
+    const MOST: usize = 512;
+    let small = Delta::new(Rational::power_of_ten(-9)).expect("a probability");
+    let end = cases.epsilon(&small)?.upper();
+    // Any grid is valid. Each point is asked of every case: with many of them, fewer points. Between two of them,
+    // h apart, f is missed by at most (e^h − 1)·Q[a loss between them]/4, which is below what can be seen.
+    let points = (SKETCHED / cases.count()).clamp(FEWEST, MOST);
+    Ok(Envelope::new(points, end, false, cases.profile()?))
 }
 
 /// What is asked about, its mechanisms, and a ρ that is not below theirs.

@@ -10,18 +10,19 @@
 //! [`Bounds`] from the profile on. The exact value of everything this crate returns as bounds lies
 //! inside them, floating-point error included.
 
+mod effort;
+mod envelope;
 mod error;
-mod float;
+mod named;
+mod number;
 
 pub mod allocation;
-pub mod bounds;
 pub mod calibrate;
 pub mod certificate;
 pub mod comparison;
 pub mod composition;
 pub mod curve;
 pub mod dominating;
-pub mod exact;
 pub mod file;
 pub mod measure;
 pub mod mechanism;
@@ -29,12 +30,14 @@ pub mod parallel;
 pub mod population;
 mod profile;
 pub mod promise;
+pub mod quantity;
 pub mod reading;
 pub mod release;
 pub mod report;
 pub mod residual;
 pub mod sampler;
 pub mod series;
+mod spelling;
 pub mod stop;
 pub mod tradeoff;
 mod transform;
@@ -67,24 +70,25 @@ pub mod theory {
 }
 
 pub use allocation::{Allocation, Neighbours};
-pub use bounds::{Bounds, Magnitude, Round};
 pub use calibrate::{Calibration, Promise, Recalibration, Target};
 pub use certificate::Certificate;
 pub use comparison::Comparison;
-pub use composition::{Composition, Delta, Epsilon, Group};
+pub use composition::{Composition, Group};
 pub use curve::{Curve, TradeoffCurve};
 pub use dominating::DominatingLaw;
+pub use effort::Effort;
 pub use error::{Error, ErrorKind, Excerpt, Result};
-pub use exact::Rational;
 pub use file::Preset;
 pub use mechanism::{DiscreteGaussian, Gaussian, Mechanism};
+pub use number::{Bounds, Magnitude, Rational, Round};
 pub use profile::Method;
 pub use promise::PromiseCheck;
+pub use quantity::{Alpha, Delta, Epsilon, Rho};
 pub use release::{Release, Scope};
 pub use stop::Stop;
-pub use tradeoff::{Alpha, Knot};
+pub use tradeoff::Knot;
 pub use worst::WorstCase;
-pub use zcdp::{Conversion, Rho};
+pub use zcdp::Conversion;
 
 /// The README's code, compiled and run.
 #[cfg(doctest)]

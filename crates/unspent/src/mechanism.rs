@@ -4,8 +4,8 @@ use std::fmt;
 use std::ops::RangeInclusive;
 
 use crate::error::{Error, Result};
-use crate::exact::Rational;
-use crate::float;
+use crate::number::float;
+use crate::number::{Rational, Round};
 use crate::transform::{DiscreteGaussianTransform, GaussianTransform, Transform};
 
 /// Largest number of equal mechanisms in a group.
@@ -137,6 +137,26 @@ impl DiscreteGaussian {
         DiscreteGaussian::new(Stated::Sigma2.parse(sigma2)?, parse_shift(shift)?)
     }
 
+    /// The noise that spends ρ, if one record moves `moves` of the answers by `shift` each: σ² = mΔ²/2ρ
+    /// (`theory/neighbours.md`, N1).
+    ///
+    /// ```
+    /// # use unspent::DiscreteGaussian;
+    /// let noise = DiscreteGaussian::spending(&"0.1".parse()?, 1, 2)?;
+    /// assert_eq!((noise.sigma2().to_string(), noise.rho(2).to_string()), ("10".into(), "1/10".into()));
+    /// # Ok::<(), unspent::Error>(())
+    /// ```
+    pub fn spending(rho: &Rational, shift: u64, moves: u64) -> Result<DiscreteGaussian> {
+        let sigma2 = sigma2_spending(rho, &Rational::from(shift), moves)?;
+        DiscreteGaussian::new(sigma2, shift)
+    }
+
+    /// ρ that it spends if one record moves `moves` of the answers: mΔ²/2σ².
+    #[must_use]
+    pub fn rho(&self, moves: u64) -> Rational {
+        half_ratio(&Rational::from(self.shift), moves, &self.sigma2)
+    }
+
     /// σ².
     #[must_use]
     pub fn sigma2(&self) -> &Rational {
@@ -147,24 +167,6 @@ impl DiscreteGaussian {
     #[must_use]
     pub fn shift(&self) -> u64 {
         self.shift
-    }
-
-    /// The noise that spends ρ on an answer of which one record moves `moves` cells by `shift` each:
-    /// `σ² = mΔ²/2ρ` (N3). The error is that σ², if it is out of range.
-    pub fn spending(
-        rho: &Rational,
-        shift: u64,
-        moves: u64,
-    ) -> std::result::Result<DiscreteGaussian, Rational> {
-        let squared = &(&Rational::from(shift) * &Rational::from(shift)) * &Rational::from(moves);
-        let sigma2 = &squared / &(rho * &Rational::integer(2));
-        DiscreteGaussian::new(sigma2.clone(), shift).map_err(|_| sigma2)
-    }
-
-    /// What it spends if one record moves `moves` cells: `ρ = mΔ²/2σ²` (N3).
-    #[must_use]
-    pub fn rho(&self, moves: u64) -> Rational {
-        rho_of(&self.sigma2, self.shift, moves)
     }
 
     /// The variance of the noise, to the nearest double or one of its neighbours; not a bound.
@@ -186,10 +188,24 @@ impl DiscreteGaussian {
     }
 }
 
-/// `ρ = mΔ²/2σ²` (N3), also of a σ² that is out of range.
-pub(crate) fn rho_of(sigma2: &Rational, shift: u64, moves: u64) -> Rational {
-    let squared = &(&Rational::from(shift) * &Rational::from(shift)) * &Rational::from(moves);
-    &squared / &(sigma2 * &Rational::integer(2))
+/// σ² of the noise that spends ρ, if one record moves `moves` of the answers by `shift` each.
+fn sigma2_spending(rho: &Rational, shift: &Rational, moves: u64) -> Result<Rational> {
+    if !rho.is_positive() {
+        return Err(Error::input("rho", rho, "a positive number", "rho is a zCDP budget, like 2.63"));
+    }
+    let sigma2 = half_ratio(shift, moves, rho);
+    check_sigma2(sigma2.clone()).map_err(|_| {
+        let about = |x: &Rational| x.to_decimal(4, Round::Up);
+        let (rho, variance) = (about(rho), about(&sigma2));
+        let cause =
+            format!("a budget of rho = {rho} means noise of variance {variance}, outside 1e-3 to 1e12");
+        Error::stated(cause, "more budget means less noise: check rho")
+    })
+}
+
+/// mΔ²/2x: of σ² it is ρ, and of ρ it is σ².
+pub(crate) fn half_ratio(shift: &Rational, moves: u64, x: &Rational) -> Rational {
+    &(&(shift * shift) * &Rational::from(moves)) / &(x * &Rational::integer(2))
 }
 
 /// Reads how far one record moves an answer: a whole number between 1 and 10⁶.
@@ -238,6 +254,11 @@ impl Gaussian {
         let shift = shift.within("shift", &range, "a number between 1e-6 and 1e6")?;
         Ok(Gaussian { sigma2: check_sigma2(sigma2)?, shift })
     }
+
+    /// The noise that spends ρ, if one record moves `moves` of the answers by `shift` each: σ² = mΔ²/2ρ.
+    pub fn spending(rho: &Rational, shift: Rational, moves: u64) -> Result<Gaussian> {
+        Gaussian::new(sigma2_spending(rho, &shift, moves)?, shift)
+    }
 }
 
 /// A mechanism: the noise and how far one record moves the answer it protects.
@@ -278,6 +299,12 @@ impl Mechanism {
             Mechanism::DiscreteGaussian(m) => Rational::from(m.shift),
             Mechanism::Gaussian(m) => m.shift.clone(),
         }
+    }
+
+    /// ρ that it spends if one record moves `moves` of the answers: mΔ²/2σ².
+    #[must_use]
+    pub fn rho(&self, moves: u64) -> Rational {
+        half_ratio(&self.shift(), moves, self.sigma2())
     }
 
     /// μ² = Δ²/σ²; the mechanism satisfies ρ-zCDP with ρ = μ²/2.

@@ -3,14 +3,13 @@
 use serde::Serialize;
 
 use crate::allocation::Allocation;
-use crate::bounds::Round;
 use crate::calibrate::Target;
-use crate::composition::{Delta, Epsilon};
 use crate::error::{Error, Result};
-use crate::exact::Rational;
+use crate::number::{Rational, Round};
+use crate::quantity::{Delta, Epsilon, Rho};
 use crate::release::{Release, Scope};
 use crate::report::{self, Figure};
-use crate::zcdp::{Conversion, Rho};
+use crate::zcdp::Conversion;
 
 /// How an ε is stated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,9 +8,9 @@
 use serde::Serialize;
 
 use crate::error::{Error, Result};
-use crate::exact::Rational;
+use crate::number::Rational;
+use crate::quantity::Alpha;
 use crate::report::{self, Figure};
-use crate::tradeoff::Alpha;
 use crate::worst::WorstCase;
 
 /// What one attack reaches.
@@ -54,7 +54,7 @@ impl Attack {
 #[cfg(test)]
 mod tests {
     use super::Attack;
-    use crate::{Alpha, Composition, DiscreteGaussian, Rational, WorstCase};
+    use crate::{Alpha, Composition, DiscreteGaussian, Effort, Rational, WorstCase};
 
     fn believed(sigma2: &str, alpha: &str, prior: &str) -> crate::Result<(f64, f64)> {
         let composition = Composition::new([(DiscreteGaussian::parse(sigma2, "1")?, 1)])?;
@@ -78,7 +78,8 @@ mod tests {
     #[test]
     fn ends_go_with_ends() {
         let composition =
-            Composition::new([(DiscreteGaussian::parse("0.37", "1").unwrap(), 3)]).unwrap().in_haste();
+            Composition::with_effort([(DiscreteGaussian::parse("0.37", "1").unwrap(), 3)], Effort::Fast)
+                .unwrap();
         let (alpha, prior) = (Alpha::parse("0.05").unwrap(), "1/1000".parse::<Rational>().unwrap());
         let attack = Attack::best(&WorstCase::from(composition), &alpha, &prior).unwrap();
         let believed = |power: Rational| {

@@ -23,8 +23,10 @@ use std::fmt;
 pub(crate) use cases::Cases;
 
 use crate::allocation::{Allocation, Measurement, Neighbours, Query};
-use crate::composition::{Composition, Delta};
-use crate::error::{Error, Result, did_you_mean};
+use crate::composition::Composition;
+use crate::error::{Error, Result};
+use crate::quantity::Delta;
+use crate::spelling::did_you_mean;
 use crate::worst::WorstCase;
 
 /// Which part of a release is meant.
@@ -120,7 +122,7 @@ impl Release {
         Ok(Release { allocations, hasty: false })
     }
 
-    /// The same release, for answers while somebody waits: see [`Composition::in_haste`].
+    /// The same release, for answers while somebody waits: see [`Effort::Fast`](crate::Effort::Fast).
     #[must_use]
     pub fn in_haste(mut self) -> Release {
         self.hasty = true;

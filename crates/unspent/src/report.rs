@@ -7,9 +7,8 @@ use num_traits::{One, Zero};
 use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 
-use crate::bounds::{Bounds, Magnitude, Round};
 use crate::composition::Composition;
-use crate::exact::Rational;
+use crate::number::{Bounds, Magnitude, Rational, Round};
 
 /// Digits of numbers made to be read by people.
 pub const READABLE: u32 = 8;
@@ -96,8 +95,8 @@ pub fn sum(terms: &[Rational]) -> Figure {
             // Each term is cut below 2⁻²⁵⁶.
             let least = terms.iter().fold(BigInt::zero(), |sum, x| sum + x.floor_scaled(BITS));
             let most = &least + terms.len();
-            let unit = Rational::integer(BigInt::one() << BITS);
-            let end = |n: BigInt| (&Rational::integer(n) / &unit).to_bounds();
+            let unit = Rational::from_bigint(BigInt::one() << BITS);
+            let end = |n: BigInt| (&Rational::from_bigint(n) / &unit).to_bounds();
             Figure::Between { lower: end(least).lower(), upper: end(most).upper() }
         },
         Figure::Exact,

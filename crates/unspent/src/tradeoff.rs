@@ -14,37 +14,13 @@
 
 use num_bigint::BigInt;
 
-use crate::bounds::{Bounds, Magnitude, Round};
 use crate::composition::Composition;
 use crate::error::{Error, Result};
-use crate::exact::Rational;
-use crate::float::{self, Dd, UNIT};
+use crate::number::float::{self, Dd, UNIT};
+use crate::number::{Bounds, Magnitude, Rational, Round, golden_section};
 use crate::profile::Point;
+use crate::quantity::Alpha;
 use crate::stop;
-use crate::zcdp::golden;
-
-/// A rate of false alarms α between 0 and 1, exact.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Alpha(Rational);
-
-impl Alpha {
-    /// α between 0 and 1, ends included.
-    pub fn new(alpha: Rational) -> Result<Alpha> {
-        let range = Rational::integer(0)..=Rational::integer(1);
-        alpha.within("alpha", &range, "a rate between 0 and 1").map(Alpha)
-    }
-
-    /// Reads α from text.
-    pub fn parse(text: &str) -> Result<Alpha> {
-        Alpha::new(Rational::parse("alpha", text)?).map_err(|e| e.quoting(text))
-    }
-
-    /// The exact value.
-    #[must_use]
-    pub fn value(&self) -> &Rational {
-        &self.0
-    }
-}
 
 /// A vertex of the trade-off function on a lattice of losses: the test that raises an alarm when
 /// the loss is at least `loss`.
@@ -97,7 +73,7 @@ impl Composition {
     /// The trade-off function at α. Its **lower** bound is the guarantee.
     pub fn tradeoff(&self, alpha: &Alpha) -> Result<Bounds<Magnitude>> {
         // Guessing at random never misses more often than 1 − α.
-        let rest = &Rational::integer(1) - &alpha.0;
+        let rest = &Rational::integer(1) - alpha.value();
         let trivial = Bounds::new(Magnitude::ZERO, rest.to_magnitude_bounds().1);
         Ok(self.best_attack(alpha).0.f.intersect(&trivial))
     }
@@ -105,7 +81,7 @@ impl Composition {
     /// The best attacker's power at the false-alarm rate α: 1 − f(α). Its **upper** bound is the
     /// guarantee.
     pub fn power(&self, alpha: &Alpha) -> Result<Bounds<Magnitude>> {
-        let trivial = Bounds::new(alpha.0.to_magnitude_bounds().0, Magnitude::ONE);
+        let trivial = Bounds::new(alpha.value().to_magnitude_bounds().0, Magnitude::ONE);
         Ok(self.best_attack(alpha).0.power.intersect(&trivial))
     }
 
@@ -227,12 +203,12 @@ impl Composition {
     /// and of 1 − f(α), the upper end of the second.
     pub(crate) fn proved_at(&self, alpha: &Alpha, epsilon: f64) -> (Misses, Power) {
         let epsilon = Rational::from_f64("", epsilon).expect("finite");
-        let found = self.value_at(&alpha.0, &epsilon, self.aim());
+        let found = self.value_at(alpha.value(), &epsilon, self.aim());
         (found.f, found.power)
     }
 
     fn best_attack(&self, alpha: &Alpha) -> (Value, f64) {
-        let alpha = &alpha.0;
+        let alpha = alpha.value();
         let exactly = |f: Magnitude| {
             let f = Bounds::new(f, f);
             (Value { f, power: f.complement() }, 0.0)
@@ -257,7 +233,7 @@ impl Composition {
         // A wide bracket around the guess; H is unimodal in ε.
         let reach = 3.0 * mu + 1e-3 * guess.abs();
         // Where to look need not be known well.
-        let best = golden(|e| cost(&within(e, STEERING)), guess - reach, guess + reach, 30);
+        let best = golden_section(|e| cost(&within(e, STEERING)), guess - reach, guess + reach, 30);
         let found = self.at_losses(alpha, best, by_power).unwrap_or_else(|| {
             // Finer and finer steps, until the curvature no longer shows through the width of δ.
             let middle = at(best);

@@ -11,18 +11,18 @@
 use std::sync::{Arc, OnceLock};
 
 use crate::allocation::Path;
-use crate::bounds::{Bounds, Magnitude};
 use crate::calibrate::{Calibration, Shape, Target};
-use crate::composition::{Composition, Delta, Epsilon};
+use crate::composition::Composition;
+use crate::effort::Effort;
 use crate::error::{Error, Result};
-use crate::exact::Rational;
-use crate::float::Dd;
 use crate::mechanism::Mechanism;
+use crate::number::float::Dd;
+use crate::number::{Bounds, Magnitude, Rational};
 use crate::parallel;
 use crate::profile::Method;
+use crate::quantity::{Alpha, Delta, Epsilon, Rho};
 use crate::report::{self, Figure};
-use crate::tradeoff::Alpha;
-use crate::zcdp::{Conversion, Rho, Tradeoff, canonne_kamath_steinke_delta};
+use crate::zcdp::{Conversion, canonne_kamath_steinke_delta};
 
 /// The paths that a record of one product leaves and enters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,8 +67,8 @@ impl Case {
         (1e6 * self.groups.iter().map(term).sum::<f64>()).round()
     }
 
-    fn made(&self) -> Result<Composition> {
-        Composition::new(self.groups.iter().cloned())
+    fn made(&self, effort: Effort) -> Result<Composition> {
+        Composition::with_effort(self.groups.iter().cloned(), effort)
     }
 
     /// In fast mode, to be compared with others.
@@ -76,7 +76,7 @@ impl Case {
         // Few kinds have a sparse law, which smoothing is slow with, and a lattice that is soon sieved.
         const FEW: usize = 6;
         let make = || match self.groups.len() {
-            ..FEW => Ok(self.made()?.in_haste()),
+            ..FEW => self.made(Effort::Fast),
             _ => Composition::at_a_glance(self.groups.iter().cloned()),
         };
         self.glance.get_or_init(make).as_ref().map_err(Clone::clone)
@@ -84,11 +84,11 @@ impl Case {
 
     /// In fast mode, if it is all there is.
     fn quick(&self) -> Result<&Composition> {
-        self.quick.get_or_init(|| Ok(self.made()?.in_haste())).as_ref().map_err(Clone::clone)
+        self.quick.get_or_init(|| self.made(Effort::Fast)).as_ref().map_err(Clone::clone)
     }
 
     fn full(&self) -> Result<&Composition> {
-        self.full.get_or_init(|| self.made()).as_ref().map_err(Clone::clone)
+        self.full.get_or_init(|| self.made(Effort::Normal)).as_ref().map_err(Clone::clone)
     }
 
     /// ε in fast mode; `None` if the case certainly meets the target.
@@ -142,7 +142,7 @@ impl From<Composition> for WorstCase {
     fn from(composition: Composition) -> WorstCase {
         let groups = composition.groups().iter().map(|g| (g.mechanism.clone(), g.count));
         let case = Case::new(vec![], groups.collect());
-        let hasty = composition.is_hasty();
+        let hasty = composition.effort() == Effort::Fast;
         let made = if hasty { &case.quick } else { &case.full };
         let _ = made.set(Ok(composition));
         WorstCase::new(vec![Arc::new(case)], None, hasty)
@@ -163,8 +163,7 @@ impl WorstCase {
 
     /// The composition of the first case, which is that of the main path if that is among them.
     pub(crate) fn into_first(self) -> Result<Composition> {
-        let made = self.cases[0].made()?;
-        Ok(if self.hasty { made.in_haste() } else { made })
+        self.cases[0].made(if self.hasty { Effort::Fast } else { Effort::Normal })
     }
 
     /// How many compositions it is the worst of.
@@ -450,7 +449,7 @@ impl WorstCase {
             let (f, power) = (only.tradeoff(alpha)?, only.power(alpha)?);
             let Some(rho) = &self.unlisted else { return Ok((f, power)) };
             // What the (ε, δ) of the conversion, all of them together, guarantee.
-            let least = Tradeoff::new(rho, Conversion::CanonneKamathSteinke, !self.hasty).at(alpha);
+            let least = Conversion::CanonneKamathSteinke.envelope(rho, !self.hasty).at(alpha);
             let f = Bounds::new(if least < f.lower() { least } else { f.lower() }, f.upper());
             return Ok((f, f.complement()));
         }

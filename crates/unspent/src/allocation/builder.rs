@@ -7,11 +7,13 @@ use std::collections::{HashMap, HashSet};
 use super::{
     Allocation, Form, Level, Measurement, Neighbours, Production, Query, Schema, check_noise, check_text,
 };
-use crate::composition::{Delta, Epsilon};
-use crate::error::{Error, Result, did_you_mean};
-use crate::exact::Rational;
+use crate::error::{Error, Result};
 use crate::mechanism::{DiscreteGaussian, parse_shift};
-use crate::zcdp::{Conversion, Rho};
+use crate::number::Rational;
+use crate::quantity::Rho;
+use crate::quantity::{Delta, Epsilon};
+use crate::spelling::did_you_mean;
+use crate::zcdp::Conversion;
 
 /// What a measurement may spend, or the noise that it gets.
 #[derive(Clone, Debug, PartialEq, Eq)]

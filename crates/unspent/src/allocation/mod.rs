@@ -27,11 +27,11 @@ pub(crate) use production::Segment;
 pub use production::{Bypass, Path, Production, parse_touches};
 pub use schema::{Attribute, Cell, Code, Schema, UnitLevel};
 
-use crate::bounds::Round;
-use crate::composition::{Delta, Epsilon};
 use crate::error::{Error, Result};
-use crate::exact::Rational;
 use crate::mechanism::DiscreteGaussian;
+use crate::number::Rational;
+use crate::number::Round;
+use crate::quantity::{Delta, Epsilon};
 use crate::zcdp::Conversion;
 
 /// What two neighbouring data sets differ in. There is no default: figures for one are not figures
@@ -415,16 +415,8 @@ pub(crate) fn check_length(field: &str, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// The noise that spends ρ on a query of that shift; an error in words of budgets.
+/// The noise that spends ρ on a query of that shift.
 fn check_noise(rho: &Rational, shift: u64, neighbours: Neighbours) -> Result<DiscreteGaussian> {
-    let noise = DiscreteGaussian::spending(rho, shift, neighbours.moves());
-    noise.map_err(|sigma2| {
-        let about = |x: &Rational| x.to_decimal(4, Round::Up);
-        let cause = format!(
-            "a budget of rho = {} means noise of variance {}, outside 1e-3 to 1e12",
-            about(rho),
-            about(&sigma2)
-        );
-        Error::stated(cause, "check the share and the total")
-    })
+    DiscreteGaussian::spending(rho, shift, neighbours.moves())
+        .map_err(|e| Error::stated(e.to_string(), "check the share and the total"))
 }

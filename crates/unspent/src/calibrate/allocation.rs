@@ -4,15 +4,14 @@ use serde::Serialize;
 
 use super::Target;
 use crate::allocation::Allocation;
-use crate::bounds::Round;
 use crate::certificate::stated_delta;
-use crate::composition::{Delta, Epsilon};
 use crate::error::{Error, Result};
-use crate::exact::Rational;
+use crate::number::{Rational, Round};
+use crate::quantity::{Delta, Epsilon, Rho};
 use crate::release::{Release, Scope};
 use crate::report::{self, Figure};
 use crate::worst::WorstCase;
-use crate::zcdp::{Conversion, Rho};
+use crate::zcdp::Conversion;
 
 /// What a calibrated allocation must keep.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,10 +10,11 @@ use std::path::Path;
 
 use super::stated_sigma2;
 use crate::allocation::{Allocation, AllocationBuilder, Budget, Form, Neighbours, check_length};
-use crate::error::{Error, Result, did_you_mean};
-use crate::exact::Rational;
+use crate::error::{Error, Result};
 use crate::mechanism::{Stated, parse_shift};
-use crate::zcdp::Rho;
+use crate::number::Rational;
+use crate::quantity::Rho;
+use crate::spelling::did_you_mean;
 
 const COLUMNS: &[&str] = &["level", "query", "rho", "sigma2", "sigma", "scale", "shift", "attributes"];
 const FORMAT_HINT: &str = "the first line names the columns, like level,query,rho";

@@ -9,10 +9,10 @@ use crate::allocation::{
     Allocation, AllocationBuilder, Budget, Bypass, Form, Level, Measurement, Neighbours, Production, Query,
     Schema, check_length, check_text,
 };
-use crate::composition::{Delta, Epsilon};
 use crate::error::{Error, Result};
-use crate::exact::Rational;
-use crate::zcdp::{Conversion, Rho};
+use crate::number::Rational;
+use crate::quantity::{Delta, Epsilon, Rho};
+use crate::zcdp::Conversion;
 
 /// Most levels, and most queries.
 const MAX_PARTS: usize = 1_000;

@@ -3,7 +3,7 @@
 use super::{Draft, draft};
 use crate::allocation::{Allocation, Level, MAX_DIGITS};
 use crate::error::{Error, ErrorKind, Result};
-use crate::exact::Rational;
+use crate::number::Rational;
 
 /// Bits of the longest denominator of a budget: shares of one that is longer are too long to be edited anyway, and take
 /// long to find.

@@ -24,8 +24,8 @@ pub use preset::Preset;
 
 use crate::allocation::{Allocation, MAX_DIGITS, Neighbours};
 use crate::error::{Error, ErrorKind, Result};
-use crate::exact::Rational;
 use crate::mechanism::Stated;
+use crate::number::Rational;
 
 /// Largest file accepted. Ten thousand queries take about one megabyte.
 const MAX_BYTES: u64 = 16 << 20;

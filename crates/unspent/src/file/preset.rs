@@ -1,7 +1,8 @@
 //! Allocations that were published.
 
 use crate::allocation::Allocation;
-use crate::error::{Error, ErrorKind, Result, did_you_mean};
+use crate::error::{Error, ErrorKind, Result};
+use crate::spelling::did_you_mean;
 
 /// A published allocation that needs no file.
 #[derive(Clone, Copy, Debug)]

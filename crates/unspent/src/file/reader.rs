@@ -7,8 +7,9 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::allocation::{check_length, check_text};
-use crate::error::{Error, Result, did_you_mean};
-use crate::exact::Rational;
+use crate::error::{Error, Result};
+use crate::number::Rational;
+use crate::spelling::did_you_mean;
 
 pub(super) type Value<'t> = Spanned<DeValue<'t>>;
 

@@ -12,7 +12,8 @@ use super::read_text;
 use super::reader::{Reader, Table, Value, in_order};
 use super::write::{key, list, quoted};
 use crate::allocation::{Attribute, Cell, Code, Schema, UnitLevel};
-use crate::error::{Error, Result, did_you_mean};
+use crate::error::{Error, Result};
+use crate::spelling::did_you_mean;
 
 const KEYS: &[&str] = &["code", "levels", "attributes", "cells"];
 const HINT: &str = "examples/blocks.toml has a commented [table]";

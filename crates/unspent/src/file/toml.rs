@@ -15,12 +15,13 @@ use crate::allocation::{
     Allocation, AllocationBuilder, Budget, Bypass, Form, Neighbours, Production, parse_touches,
 };
 use crate::calibrate::Target;
-use crate::composition::{Delta, Epsilon};
 use crate::error::{Error, Result};
-use crate::exact::Rational;
 use crate::mechanism::{self, Stated, parse_shift};
+use crate::number::Rational;
+use crate::quantity::Rho;
+use crate::quantity::{Delta, Epsilon};
 use crate::release::{Release, Scope};
-use crate::zcdp::{Conversion, Rho};
+use crate::zcdp::Conversion;
 
 pub(super) const KEYS: &[&str] = &[
     "name",
@@ -204,7 +205,7 @@ impl<'t> Reader<'t> {
                     let sigma2 = &scale * &scale;
                     let range = Rational::power_of_ten(-6)..=Rational::power_of_ten(6);
                     scale.within("scale", &range, "a number between 1e-6 and 1e6")?;
-                    Ok(mechanism::rho_of(&sigma2, 1, neighbours.moves()))
+                    Ok(mechanism::half_ratio(&Rational::integer(1), neighbours.moves(), &sigma2))
                 })?;
                 Ok(Some(Spanned::new(value.span(), rho)))
             }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::allocation::{Allocation, Bypass, Form, Level};
 use crate::error::{Error, ErrorKind, Result};
-use crate::exact::Rational;
+use crate::number::Rational;
 
 impl Allocation {
     /// The text of an allocation file.

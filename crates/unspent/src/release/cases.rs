@@ -8,10 +8,10 @@ use std::sync::Arc;
 use super::{Release, Scope, touches_any};
 use crate::allocation::{Allocation, Neighbours, Path, Segment};
 use crate::error::{Error, Result};
-use crate::exact::Rational;
 use crate::mechanism::DiscreteGaussian;
+use crate::number::Rational;
+use crate::quantity::Rho;
 use crate::worst::{Case, Route, WorstCase};
-use crate::zcdp::Rho;
 
 /// Which queries of a level are moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

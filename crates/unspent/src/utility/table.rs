@@ -15,8 +15,8 @@ use serde::Serialize;
 use super::expected::{Expected, Law, Sum};
 use crate::allocation::{Allocation, Budget, Neighbours, Schema};
 use crate::error::{Error, Result};
-use crate::exact::Rational;
 use crate::measure::{Batch, Plan, PlannedLevel, Tabulation};
+use crate::number::Rational;
 use crate::sampler::{Key, Noise, Sampler};
 
 /// The noise of a level, before and after.

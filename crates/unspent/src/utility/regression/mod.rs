@@ -37,8 +37,8 @@ pub use survey::{Geography, LeftOut, Survey};
 
 use super::table::{Estimate, NORMAL_95};
 use crate::error::{Error, Result};
-use crate::exact::Rational;
 use crate::mechanism::DiscreteGaussian;
+use crate::number::Rational;
 use crate::report;
 use crate::sampler::{Key, Noise, Sampler};
 

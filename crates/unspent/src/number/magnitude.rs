@@ -1,8 +1,4 @@
-//! What an answer looks like: [`Bounds`], and [`Magnitude`] for probabilities that underflow.
-//!
-//! The contract of the whole crate: for every public [`Bounds`] the exact mathematical value lies
-//! between `lower` and `upper`, both included, with every truncation and every rounding error of
-//! the computation accounted for. Converting or printing one end rounds it outward.
+//! Non-negative numbers of any size, and the direction in which they are rounded.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -11,119 +7,8 @@ use num_bigint::BigUint;
 use num_integer::Integer;
 use num_traits::{One, ToPrimitive, Zero};
 
-use crate::exact::Rational;
-use crate::float::{self, Dd};
-
-/// A pair `lower ≤ truth ≤ upper`.
-///
-/// There is no midpoint: quote the end that is a guarantee for your purpose (for δ and ε that is
-/// [`upper`](Bounds::upper), for a trade-off function [`lower`](Bounds::lower)).
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[must_use]
-pub struct Bounds<T> {
-    lower: T,
-    upper: T,
-}
-
-impl<T: Copy + PartialOrd + fmt::Debug> Bounds<T> {
-    /// # Panics
-    /// If `lower ≤ upper` does not hold: that is a defect of this crate, and no answer is better
-    /// than a wrong one.
-    pub(crate) fn new(lower: T, upper: T) -> Bounds<T> {
-        assert!(lower <= upper, "bounds out of order: {lower:?} > {upper:?}");
-        Bounds { lower, upper }
-    }
-
-    /// The truth is at least this.
-    pub fn lower(&self) -> T {
-        self.lower
-    }
-
-    /// The truth is at most this.
-    pub fn upper(&self) -> T {
-        self.upper
-    }
-
-    /// Whether `value` lies inside, ends included.
-    pub fn contains(&self, value: T) -> bool {
-        self.lower <= value && value <= self.upper
-    }
-
-    /// Whether the two could describe the same truth.
-    pub fn overlaps(&self, other: &Bounds<T>) -> bool {
-        self.lower <= other.upper && other.lower <= self.upper
-    }
-}
-
-impl Bounds<f64> {
-    /// Both ends as decimal strings of 17 significant digits, rounded outward.
-    #[must_use]
-    pub fn to_decimal(&self) -> (String, String) {
-        let one = |x: f64, towards: Round| match (x < 0.0, towards) {
-            (false, _) => Magnitude::from_f64(x).to_decimal(17, towards),
-            (true, Round::Up) => {
-                format!("-{}", Magnitude::from_f64(-x).to_decimal(17, Round::Down))
-            }
-            (true, Round::Down) => {
-                format!("-{}", Magnitude::from_f64(-x).to_decimal(17, Round::Up))
-            }
-        };
-        (one(self.lower, Round::Down), one(self.upper, Round::Up))
-    }
-}
-
-impl Bounds<Magnitude> {
-    /// Both ends as decimal strings of 17 significant digits, rounded outward.
-    #[must_use]
-    pub fn to_decimal(&self) -> (String, String) {
-        (self.lower.to_decimal(17, Round::Down), self.upper.to_decimal(17, Round::Up))
-    }
-
-    /// Both ends as doubles, rounded outward: what underflows becomes 0 below and the smallest
-    /// positive double above.
-    pub fn to_f64(&self) -> Bounds<f64> {
-        Bounds::new(self.lower.to_f64(Round::Down), self.upper.to_f64(Round::Up))
-    }
-
-    /// Bounds of the natural logarithm (−∞ below if the lower end is 0).
-    pub fn ln(&self) -> Bounds<f64> {
-        Bounds::new(self.lower.ln(Round::Down), self.upper.ln(Round::Up))
-    }
-
-    /// Bounds of the decimal logarithm (−∞ below if the lower end is 0).
-    pub fn log10(&self) -> Bounds<f64> {
-        Bounds::new(self.lower.log10(Round::Down), self.upper.log10(Round::Up))
-    }
-
-    /// `(upper − lower) / lower`, rounded up; infinite if `lower` is 0 and `upper` is not.
-    #[must_use]
-    pub fn relative_width(&self) -> f64 {
-        if self.lower == self.upper {
-            return 0.0;
-        }
-        let width = self.upper.sub(self.lower, Round::Up);
-        if self.lower.is_zero() {
-            return f64::INFINITY;
-        }
-        width.div(self.lower, Round::Up).to_f64(Round::Up)
-    }
-
-    /// Bounds of `1 − truth`, for a probability.
-    pub(crate) fn complement(&self) -> Bounds<Magnitude> {
-        let upper = Magnitude::ONE.sub(self.lower, Round::Up);
-        Bounds::new(
-            Magnitude::ONE.sub(self.upper, Round::Down),
-            if upper < Magnitude::ONE { upper } else { Magnitude::ONE },
-        )
-    }
-
-    /// Both hold, so the truth lies in the intersection.
-    pub(crate) fn intersect(&self, other: &Bounds<Magnitude>) -> Bounds<Magnitude> {
-        let lower = if self.lower < other.lower { other.lower } else { self.lower };
-        let upper = if self.upper < other.upper { self.upper } else { other.upper };
-        Bounds::new(lower, upper)
-    }
-}
+use super::decimal;
+use super::float::{self, Dd};
 
 /// A direction of rounding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -236,23 +121,6 @@ impl Magnitude {
             (Some(Ordering::Greater), Round::Down) => nearest.next_down(),
             _ => nearest,
         }
-    }
-
-    /// The exact value.
-    ///
-    /// # Panics
-    /// Beyond `2^±67108864`, which would take megabytes to write out: compare magnitudes instead.
-    #[must_use]
-    pub fn to_rational(self) -> Rational {
-        assert!(
-            self.exponent.unsigned_abs() <= 1 << 26,
-            "too far from 1 to be written out: 2^{}",
-            self.exponent
-        );
-        let m = Rational::integer((self.mantissa * 2f64.powi(52)) as u64);
-        let e = self.exponent - 52;
-        let power = Rational::integer(num_bigint::BigInt::one() << e.unsigned_abs());
-        if e < 0 { m / power } else { m * power }
     }
 
     /// Natural logarithm, rounded outward; −∞ for 0.
@@ -399,12 +267,12 @@ impl Magnitude {
         if self.is_zero() {
             return "0".into();
         }
-        to_decimal(self.log10(Round::Down), digits, |power| self.scaled_integer(power, round))
+        decimal::write(self.log10(Round::Down), digits, |power| self.scaled_integer(power, round))
     }
 
     /// `⌊self·10^power⌋` or `⌈self·10^power⌉`, enclosed even when `10^power` is not exact.
     fn scaled_integer(self, power: i64, round: Round) -> u128 {
-        let (low, high, shift) = power_of_ten(power.unsigned_abs());
+        let (low, high, shift) = decimal::power_of_ten(power.unsigned_abs());
         let mut numerator = BigUint::from((self.mantissa * 2f64.powi(52)) as u64);
         let mut denominator = BigUint::one();
         let mut exponent = self.exponent - 52;
@@ -433,68 +301,6 @@ fn outward(x: f64, magnitude: f64, round: Round) -> f64 {
     }
 }
 
-/// `low·2^shift ≤ 10^power ≤ high·2^shift`, exact up to 256 bits; beyond, repeated squaring, cut
-/// to 256 bits outward after every step.
-fn power_of_ten(power: u64) -> (BigUint, BigUint, i64) {
-    const BITS: u64 = 256;
-    let cut = |low: BigUint, high: BigUint, shift: i64| {
-        let excess = high.bits().saturating_sub(BITS);
-        if excess == 0 {
-            return (low, high, shift);
-        }
-        let rounded = &high >> excess;
-        let high = if (&rounded << excess) == high { rounded } else { rounded + 1u8 };
-        (low >> excess, high, shift + excess as i64)
-    };
-    let (mut low, mut high, mut shift) = (BigUint::one(), BigUint::one(), 0i64);
-    for bit in (0..64 - power.leading_zeros()).rev() {
-        (low, high, shift) = cut(&low * &low, &high * &high, 2 * shift);
-        if power >> bit & 1 == 1 {
-            (low, high, shift) = cut(low * 10u8, high * 10u8, shift);
-        }
-    }
-    (low, high, shift)
-}
-
-/// The digits of a positive number, given about its decimal logarithm and `x·10^power` rounded to an
-/// integer in the direction wanted.
-pub(crate) fn to_decimal(log10: f64, digits: u32, scaled: impl Fn(i64) -> u128) -> String {
-    // The estimate of the leading digit's place is off by one near a power of ten, and by more
-    // where the logarithm itself has no digits after the point.
-    let digits = digits.clamp(1, 38);
-    let mut leading = log10.floor() as i64;
-    let (least, limit) = (10u128.pow(digits - 1), 10u128.pow(digits));
-    loop {
-        let n = scaled(i64::from(digits) - 1 - leading);
-        if n >= limit {
-            leading += (i64::from(n.ilog10()) + 1 - i64::from(digits)).max(1);
-        } else if n < least {
-            let found = if n == 0 { -1 } else { i64::from(n.ilog10()) };
-            leading -= i64::from(digits) - 1 - found;
-        } else {
-            return format_decimal(n, digits, leading);
-        }
-    }
-}
-
-/// Writes `n / 10^(digits−1) · 10^leading`, trailing zeros dropped.
-fn format_decimal(n: u128, digits: u32, leading: i64) -> String {
-    let text = format!("{n:0width$}", width = digits as usize);
-    if (0..i64::from(digits)).contains(&leading) {
-        let (whole, part) = text.split_at(leading as usize + 1);
-        let part = part.trim_end_matches('0');
-        return if part.is_empty() { whole.into() } else { format!("{whole}.{part}") };
-    }
-    let trimmed = text.trim_end_matches('0');
-    if (-4..0).contains(&leading) {
-        let zeros = "0".repeat((-leading - 1) as usize);
-        return format!("0.{zeros}{trimmed}");
-    }
-    let (first, rest) = trimmed.split_at(1);
-    let point = if rest.is_empty() { "" } else { "." };
-    format!("{first}{point}{rest}e{leading}")
-}
-
 impl PartialOrd for Magnitude {
     fn partial_cmp(&self, other: &Magnitude) -> Option<Ordering> {
         match (self.is_zero(), other.is_zero()) {
@@ -518,22 +324,6 @@ impl fmt::Debug for Magnitude {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn decimals_round_outward_at_every_scale() {
-        for x in [1.0, 0.1, 1.0 / 3.0, 9.999999999999999e-5, 5e-324, 1.7976931348623157e308, 1e22, 123456.75]
-        {
-            let m = Magnitude::from_f64(x);
-            let low: Rational = m.to_decimal(17, Round::Down).parse().unwrap();
-            let high: Rational = m.to_decimal(17, Round::Up).parse().unwrap();
-            assert!(low <= m.to_rational() && m.to_rational() <= high, "{x}: {low} {high}");
-            let narrow = &(&high - &low) * &Rational::power_of_ten(16);
-            assert!(narrow <= m.to_rational(), "{x}: {low} {high}");
-        }
-        assert_eq!(Magnitude::from_f64(0.5).to_decimal(17, Round::Up), "0.5");
-        assert_eq!(Magnitude::from_f64(100.0).to_decimal(17, Round::Up), "100");
-        assert_eq!(Magnitude::from_f64(9.995).to_decimal(3, Round::Up), "10");
-    }
 
     #[test]
     fn far_exponents_print_and_compare() {

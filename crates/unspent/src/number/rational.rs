@@ -1,4 +1,4 @@
-//! Exact rationals, read from text: the only door to the bignum crate.
+//! Exact rationals, read from text.
 //!
 //! Everything a user says about a release (σ², shifts, counts, ρ, shares, ε, δ) is a rational
 //! number written in decimal or as a fraction, and stays one until the transform. The double 2.3
@@ -9,20 +9,17 @@ use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
 
-use num_bigint::{BigInt, BigUint, Sign};
+use num_bigint::BigInt;
 use num_integer::Integer;
 use num_rational::BigRational;
-use num_traits::{One, Pow, Signed, ToPrimitive, Zero};
+use num_traits::{Signed, ToPrimitive, Zero};
 
-use crate::bounds::{self, Bounds, Magnitude, Round};
+use super::decimal::{self, DecimalError, MAX_EXPONENT, ten_to};
 use crate::error::{Error, Result};
-use crate::float::Dd;
 use crate::stop;
 
 /// Longest number accepted as text.
 const MAX_TEXT: usize = 4_096;
-/// Largest decimal exponent accepted, either way.
-const MAX_EXPONENT: u64 = 10_000;
 
 /// An exact rational number.
 ///
@@ -35,7 +32,23 @@ const MAX_EXPONENT: u64 = 10_000;
 /// # Ok::<(), unspent::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Rational(BigRational);
+pub struct Rational(pub(super) BigRational);
+
+/// An integer of the machine.
+pub trait Whole {
+    fn into_bigint(self) -> BigInt;
+}
+
+macro_rules! whole {
+    ($($integer:ty)*) => {$(
+        impl Whole for $integer {
+            fn into_bigint(self) -> BigInt {
+                self.into()
+            }
+        }
+    )*};
+}
+whole!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize);
 
 impl Rational {
     /// Reads `text` as a number; an error calls it `field`.
@@ -56,8 +69,8 @@ impl Rational {
             return refuse(&format!("a number of at most {MAX_TEXT} characters"));
         }
         let parsed = match trimmed.split_once('/') {
-            None => decimal(trimmed),
-            Some((numerator, denominator)) => match (decimal(numerator), decimal(denominator)) {
+            None => decimal::read(trimmed),
+            Some((numerator, denominator)) => match (decimal::read(numerator), decimal::read(denominator)) {
                 (Ok(_), Ok(d)) if d.is_zero() => {
                     return refuse("a fraction with a denominator other than zero");
                 }
@@ -96,8 +109,12 @@ impl Rational {
 
     /// The integer `n`.
     #[must_use]
-    pub fn integer(n: impl Into<BigInt>) -> Rational {
-        Rational(BigRational::from_integer(n.into()))
+    pub fn integer(n: impl Whole) -> Rational {
+        Rational::from_bigint(n.into_bigint())
+    }
+
+    pub(crate) fn from_bigint(n: BigInt) -> Rational {
+        Rational(BigRational::from_integer(n))
     }
 
     /// `10^exponent`.
@@ -190,189 +207,6 @@ impl Rational {
     pub(crate) fn denominator(&self) -> &BigInt {
         self.0.denom()
     }
-
-    /// The nearest double-double, within 2⁻¹⁰⁴ relative.
-    pub(crate) fn to_dd(&self) -> Dd {
-        ratio_to_dd(self.0.numer(), self.0.denom())
-    }
-
-    /// The nearest double, within one unit in the last place.
-    #[must_use]
-    pub fn to_f64(&self) -> f64 {
-        self.to_dd().to_f64()
-    }
-
-    /// Doubles `lower ≤ self ≤ upper`, equal if `self` is one.
-    pub(crate) fn to_f64_bounds(&self) -> (f64, f64) {
-        let x = self.to_f64();
-        match BigRational::from_float(x) {
-            Some(back) => match back.cmp(&self.0) {
-                Ordering::Equal => (x, x),
-                Ordering::Less => (x, x.next_up()),
-                Ordering::Greater => (x.next_down(), x),
-            },
-            None => (f64::MAX, f64::INFINITY),
-        }
-    }
-
-    /// Magnitudes `lower ≤ |self| ≤ upper`, equal if `|self|` has at most 53 bits.
-    pub(crate) fn to_magnitude_bounds(&self) -> (Magnitude, Magnitude) {
-        let (numerator, denominator) = (self.0.numer().magnitude(), self.0.denom().magnitude());
-        if numerator.is_zero() {
-            return (Magnitude::ZERO, Magnitude::ZERO);
-        }
-        let shift = 54 - (numerator.bits() as i64 - denominator.bits() as i64);
-        let (quotient, remainder) = if shift >= 0 {
-            (numerator << shift as u64).div_rem(denominator)
-        } else {
-            numerator.div_rem(&(denominator << (-shift) as u64))
-        };
-        let (mut low, dropped) = (quotient, !remainder.is_zero());
-        let mut exponent = -shift;
-        let mut inexact = dropped;
-        while low.bits() > 53 {
-            inexact |= low.is_odd();
-            low >>= 1;
-            exponent += 1;
-        }
-        let low = low.to_u64().expect("53 bits");
-        (
-            Magnitude::from_parts(low as f64, exponent),
-            Magnitude::from_parts((low + u64::from(inexact)) as f64, exponent),
-        )
-    }
-
-    /// Magnitudes around `|self|`, equal if it has at most 53 bits.
-    pub fn to_bounds(&self) -> Bounds<Magnitude> {
-        let (lower, upper) = self.to_magnitude_bounds();
-        Bounds::new(lower, upper)
-    }
-
-    /// Decimal digits, at most `digits` of them, rounded in the given direction.
-    ///
-    /// ```
-    /// use unspent::{Rational, Round};
-    /// let third: Rational = "1/3".parse()?;
-    /// assert_eq!(third.to_decimal(5, Round::Up), "0.33334");
-    /// # Ok::<(), unspent::Error>(())
-    /// ```
-    #[must_use]
-    pub fn to_decimal(&self, digits: u32, round: Round) -> String {
-        if self.is_zero() {
-            return "0".into();
-        }
-        if self.0.is_negative() {
-            let away = if round == Round::Up { Round::Down } else { Round::Up };
-            return format!("-{}", Rational(-self.0.clone()).to_decimal(digits, away));
-        }
-        let (numerator, denominator) = (self.0.numer().magnitude(), self.0.denom().magnitude());
-        let estimate = self.to_magnitude_bounds().0.log10(Round::Down);
-        bounds::to_decimal(estimate, digits, |power| {
-            let ten = BigUint::from(10u8).pow(power.unsigned_abs());
-            let (whole, rest) = if power >= 0 {
-                (numerator * ten).div_rem(denominator)
-            } else {
-                numerator.div_rem(&(denominator * ten))
-            };
-            let n = whole.to_u128().unwrap_or(u128::MAX);
-            if round == Round::Up && !rest.is_zero() { n.saturating_add(1) } else { n }
-        })
-    }
-
-    /// Exactly: in at most 17 digits, as in `1e-10`, or as a fraction.
-    #[must_use]
-    pub fn to_short(&self) -> String {
-        let text = self.to_decimal(17, Round::Down);
-        if text == self.to_decimal(17, Round::Up) { text } else { self.to_string() }
-    }
-
-    /// Writes `self` in decimal if that is finite and short, as a fraction otherwise.
-    #[must_use]
-    pub fn to_decimal_or_fraction(&self) -> String {
-        stop::check();
-        let mut denominator = self.0.denom().clone();
-        let mut places = 0usize;
-        for prime in [2u8, 5] {
-            let mut exponent = 0;
-            while (&denominator % prime).is_zero() {
-                denominator /= prime;
-                exponent += 1;
-            }
-            places = places.max(exponent);
-        }
-        if !denominator.is_one() || places > 40 {
-            return self.to_string();
-        }
-        let scaled = (self.0.clone() * ten_to(places as i64)).to_integer();
-        let digits = scaled.magnitude().to_string();
-        let digits = format!("{digits:0>width$}", width = places + 1);
-        let (whole, part) = digits.split_at(digits.len() - places);
-        let sign = if scaled.sign() == Sign::Minus { "-" } else { "" };
-        if part.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{part}") }
-    }
-}
-
-/// `numerator/denominator` within 2⁻¹⁰⁴ relative, whether or not it is in lowest terms.
-pub(crate) fn ratio_to_dd(numerator: &BigInt, denominator: &BigInt) -> Dd {
-    if numerator.is_zero() {
-        return Dd::ZERO;
-    }
-    // 118 or 119 significant bits, floored.
-    let shift = 118 - (numerator.bits() as i64 - denominator.bits() as i64);
-    let quotient = if shift >= 0 {
-        (numerator << shift as u64).div_floor(denominator)
-    } else {
-        numerator.div_floor(&(denominator << (-shift) as u64))
-    };
-    let quotient = quotient.to_i128().expect("at most 119 bits");
-    let hi = quotient as f64;
-    let lo = (quotient - hi as i128) as f64;
-    let scale = |x: f64| Magnitude::scale_by_power_of_two(x, -shift);
-    Dd { hi: scale(hi), lo: scale(lo) }
-}
-
-enum DecimalError {
-    Syntax,
-    Exponent,
-}
-
-fn ten_to(exponent: i64) -> BigRational {
-    let power = BigInt::from(BigUint::from(10u8).pow(exponent.unsigned_abs()));
-    if exponent >= 0 { BigRational::from_integer(power) } else { BigRational::new_raw(BigInt::one(), power) }
-}
-
-/// `[+-] digits [. digits] [e [+-] digits]`, at least one digit before the exponent.
-fn decimal(text: &str) -> std::result::Result<BigRational, DecimalError> {
-    let text = text.trim();
-    let (mantissa, exponent) = match text.find(['e', 'E']) {
-        Some(at) => (&text[..at], Some(&text[at + 1..])),
-        None => (text, None),
-    };
-    let exponent = match exponent {
-        None => 0,
-        Some(digits) => {
-            let unsigned = digits.strip_prefix(['+', '-']).unwrap_or(digits);
-            if unsigned.is_empty() || !unsigned.bytes().all(|b| b.is_ascii_digit()) {
-                return Err(DecimalError::Syntax);
-            }
-            // |i64::MIN| is no i64: `abs` would wrap, and a power of ten of 2⁶³ digits be begun.
-            let within = |e: &i64| e.unsigned_abs() <= MAX_EXPONENT;
-            i64::from_str(digits).ok().filter(within).ok_or(DecimalError::Exponent)?
-        }
-    };
-    let (negative, unsigned) = match mantissa.as_bytes().first() {
-        Some(b'-') => (true, &mantissa[1..]),
-        Some(b'+') => (false, &mantissa[1..]),
-        _ => (false, mantissa),
-    };
-    let (whole, part) = unsigned.split_once('.').unwrap_or((unsigned, ""));
-    let digits = format!("{whole}{part}");
-    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
-        return Err(DecimalError::Syntax);
-    }
-    let n = BigInt::from_str(&digits).map_err(|_| DecimalError::Syntax)?;
-    let n = if negative { -n } else { n };
-    Ok(BigRational::from_integer(n) * ten_to(exponent - part.len() as i64))
 }
 
 impl FromStr for Rational {
@@ -394,25 +228,8 @@ impl From<u64> for Rational {
     }
 }
 
-/// What wraps an exact number is written and read as that number.
-macro_rules! as_written {
-    ($($quantity:ty),*) => {$(
-        impl std::fmt::Display for $quantity {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(&self.value().to_short())
-            }
-        }
-        impl std::str::FromStr for $quantity {
-            type Err = $crate::Error;
-            fn from_str(text: &str) -> $crate::Result<$quantity> {
-                <$quantity>::parse(text)
-            }
-        }
-    )*};
-}
-as_written!(crate::Alpha, crate::Delta, crate::Epsilon, crate::Rho);
-
-/// Numerator and denominator, if both fit in 64 bits: most budgets do, and the bignum's gcd takes twenty times as long.
+/// Numerator and denominator, if both fit in 64 bits: most budgets do, and the bignum's gcd takes twenty times as
+/// long.
 fn small(x: &Rational) -> Option<(i128, u128)> {
     Some((x.0.numer().to_i64()?.into(), x.0.denom().to_u64()?.into()))
 }
@@ -496,6 +313,8 @@ impl PartialOrd for Rational {
 
 #[cfg(test)]
 mod tests {
+    use num_traits::One;
+
     use super::*;
 
     /// Small and large, near the edges of 64 bits, of either sign.
@@ -575,54 +394,10 @@ mod tests {
     }
 
     #[test]
-    fn quantities_are_written_as_they_are_read() {
-        use crate::{Alpha, Delta, Epsilon, Rho};
-        assert_eq!("1e-10".parse::<Delta>().unwrap().to_string(), "1e-10");
-        assert_eq!("104/7".parse::<Epsilon>().unwrap().to_string(), "104/7");
-        assert_eq!("0.050".parse::<Alpha>().unwrap().to_string(), "0.05");
-        assert_eq!("293764/114921".parse::<Rho>().unwrap().to_string(), "293764/114921");
-        assert!("2".parse::<Delta>().unwrap_err().to_string().starts_with("delta: `2` is not"));
-    }
-
-    #[test]
-    fn conversions_enclose() {
-        for text in ["1/3", "2/3", "1e-400", "123456789012345678901234567890/7", "5", "0.1"] {
-            let x = r(text);
-            let (low, high) = x.to_magnitude_bounds();
-            assert!(low.to_rational() <= x && x <= high.to_rational(), "{text}");
-            let gap = &high.to_rational() - &low.to_rational();
-            assert!(gap <= &x * &Rational::integer(2).pow_of_two(-53));
-            if !text.contains("400") {
-                let dd = x.to_dd();
-                let back = &Rational::from_f64("", dd.hi).unwrap() + &Rational::from_f64("", dd.lo).unwrap();
-                let off = if back > x { &back - &x } else { &x - &back };
-                assert!(off <= &x * &Rational::integer(1).pow_of_two(-104));
-            }
-        }
-    }
-
-    impl Rational {
-        fn pow_of_two(self, e: i32) -> Rational {
-            let two = Rational::integer(1u128 << e.unsigned_abs());
-            if e < 0 { self / two } else { self * two }
-        }
-    }
-
-    #[test]
     fn gcd_generates_both() {
         let g = r("1/6").gcd(&r("1/4"));
         assert_eq!(g, r("1/12"));
         assert_eq!(r("1/6").multiple_of(&g), Some(2));
         assert_eq!(r("1/7").multiple_of(&g), None);
-    }
-
-    #[test]
-    fn prints_short_decimals_as_decimals() {
-        assert_eq!(r("73/20").to_decimal_or_fraction(), "3.65");
-        assert_eq!(r("1/3").to_decimal_or_fraction(), "1/3");
-        assert_eq!(r("1e-10").to_decimal_or_fraction(), "0.0000000001");
-        assert_eq!(r("-12").to_decimal_or_fraction(), "-12");
-        assert_eq!(r("-12/7").to_decimal(3, Round::Up), "-1.71");
-        assert_eq!(r("-12/7").to_decimal(3, Round::Down), "-1.72");
     }
 }
