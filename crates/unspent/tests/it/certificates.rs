@@ -4,27 +4,17 @@ use std::io::Write;
 use std::path::Path;
 
 use proptest::prelude::*;
-use unspent::certificate::{Against, Line};
+use unspent::certificate::Against;
 use unspent::{
     Allocation, Alpha, Certificate, Comparison, Conversion, Curve, Delta, Epsilon, Neighbours, Preset,
     Promise, Rational, Release, Round, Scope, TradeoffCurve,
 };
 
-fn preset(name: &str) -> Release {
-    Release::from(Allocation::preset(name).unwrap())
-}
+use crate::support::{line, number, preset};
 
 fn certificate(name: &str, delta: Option<&str>) -> Certificate {
     let delta = delta.map(|d| Delta::parse(d).unwrap());
     Certificate::new(&preset(name), delta.as_ref(), None).unwrap()
-}
-
-fn line<'c>(certificate: &'c Certificate, label: &str) -> &'c Line {
-    certificate.lines.iter().find(|line| line.label == label).unwrap_or_else(|| panic!("no line {label}"))
-}
-
-fn number(text: &str) -> Rational {
-    text.parse().unwrap()
 }
 
 /// The lines of the two signed certificates of 2021-06-25.

@@ -1,26 +1,21 @@
 //! What is stated is checked wherever it is used.
 
-mod place;
-
 use std::fs;
 
-use place::Place;
-use serde_json::Value;
+use crate::support::{BLOCKS, EXAMPLE, Place, parse_json, read, stderr, stdout};
 
 /// `examples/blocks.toml` with an epsilon in place of the conversion.
 fn blocks(place: &Place, epsilon: &str) {
-    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/");
-    let text = fs::read_to_string(format!("{example}blocks.toml")).unwrap();
+    let text = read(EXAMPLE.as_ref());
     let stated = text.replace("conversion = \"canonne-kamath-steinke\"", &format!("epsilon = \"{epsilon}\""));
     assert_ne!(stated, text);
-    fs::write(place.0.join("budget.toml"), stated).unwrap();
-    fs::copy(format!("{example}blocks.csv"), place.0.join("blocks.csv")).unwrap();
+    place.write("budget.toml", stated);
+    fs::copy(BLOCKS, place.path("blocks.csv")).unwrap();
 }
 
 fn run(place: &Place, arguments: &str) -> (i32, String, String) {
-    let output = place.run(&arguments.split_whitespace().collect::<Vec<_>>());
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    let output = place.say(arguments);
+    (output.status.code().unwrap(), stdout(&output).into(), stderr(&output).into())
 }
 
 #[test]
@@ -41,7 +36,7 @@ fn a_broken_promise_is_said_and_nothing_is_measured() {
     let kept = head.iter().position(|name| *name == "kept").unwrap();
     assert_eq!(csv.lines().nth(1).unwrap().split(',').nth(kept), Some("false"));
     let (_, json, _) = run(&place, "certificate budget.toml --json");
-    let report: Value = serde_json::from_str(&json).unwrap();
+    let report = parse_json(&json);
     assert_eq!(report["kept"], false);
     assert_eq!(report["promises"][0]["epsilon"], "5");
     // Refused before anything is created.
@@ -54,12 +49,11 @@ fn a_broken_promise_is_said_and_nothing_is_measured() {
     // By name it goes, and the manifest says so.
     let (code, _, error) = run(&place, &format!("{measure} --break-promise"));
     assert_eq!(code, 0, "{error}");
-    let manifest: Value =
-        serde_json::from_str(&fs::read_to_string(place.0.join("noisy/manifest.json")).unwrap()).unwrap();
+    let manifest = place.json("noisy/manifest.json");
     assert_eq!((&manifest["kept"], &manifest["certificate"]["kept"]), (&false.into(), &false.into()));
-    let certificate = fs::read_to_string(place.0.join("noisy/certificate.md")).unwrap();
+    let certificate = place.read("noisy/certificate.md");
     assert!(certificate.starts_with(words), "{certificate}");
-    let allocation = fs::read_to_string(place.0.join("noisy/allocation.toml")).unwrap();
+    let allocation = place.read("noisy/allocation.toml");
     assert!(allocation.contains("epsilon = \"5\""), "the promise stays in the file: {allocation}");
 }
 
@@ -80,7 +74,7 @@ fn a_kept_promise_is_said_too() {
     assert_eq!(code, 3, "the main path keeps it, the worst pair does not");
     let (code, _, _) = run(&place, "measure blocks.csv --allocation budget.toml --out noisy");
     assert_eq!(code, 0);
-    let manifest = fs::read_to_string(place.0.join("noisy/manifest.json")).unwrap();
+    let manifest = place.read("noisy/manifest.json");
     assert!(manifest.contains("\"kept\": true"), "{manifest}");
 }
 
@@ -89,7 +83,7 @@ fn a_kept_promise_is_said_too() {
 fn a_budget_of_epsilon_is_measured() {
     let place = Place::new("shares");
     blocks(&place, "8");
-    let path = place.0.join("budget.toml");
+    let path = place.path("budget.toml");
     let text = fs::read_to_string(&path).unwrap().replace("rho = \"2.5\"\n", "");
     fs::write(&path, text).unwrap();
     let (code, table, error) = run(&place, "certificate budget.toml --check");
@@ -97,7 +91,7 @@ fn a_budget_of_epsilon_is_measured() {
     assert!(table.contains("  8          7.99999"), "{table}");
     let (code, _, error) = run(&place, "measure blocks.csv --allocation budget.toml --out noisy");
     assert_eq!(code, 0, "{error}");
-    let written = fs::read_to_string(place.0.join("noisy/allocation.toml")).unwrap();
+    let written = place.read("noisy/allocation.toml");
     assert!(written.contains("\nrho = \"0.") && written.contains("share = \"0.1\""), "{written}");
 }
 
@@ -110,7 +104,7 @@ fn each_level_by_itself_is_not_the_same_promise() {
     let warning =
         "WARNING: together the levels exceed the epsilon of 10 that was promised for the whole release.";
     assert!(table.contains(warning), "{table}");
-    let written = fs::read_to_string(place.0.join("less.toml")).unwrap();
+    let written = place.read("less.toml");
     assert!(written.contains("epsilon = \"10\""), "the promise of the whole stays: {written}");
     let (_, table, _) = run(&place, "utility blocks.csv --before budget.toml --query race --by race");
     assert!(table.contains("Only the noise after keeps the epsilon of 10 that was promised"), "{table}");
@@ -122,7 +116,7 @@ fn each_level_by_itself_is_not_the_same_promise() {
     );
     assert!(table.contains("Both keep the epsilon of 17 that was promised for the whole."), "{table}");
     let (_, json, _) = run(&place, "utility blocks.csv --before budget.toml --query race --by race --json");
-    let report: Value = serde_json::from_str(&json).unwrap();
+    let report = parse_json(&json);
     assert_eq!(report["change"]["exceeds"], false);
     let (_, table, _) = run(&place, "utility blocks.csv --schema budget.toml --sigma2 Block=20:10 --by race");
     assert!(table.starts_with("No epsilon is known of this noise"), "{table}");

@@ -271,8 +271,6 @@ fn fuzz(cases: u64, seed: u64) {
     let next = AtomicU64::new(0);
     let good = AtomicU64::new(0);
     let slowest: Mutex<(Duration, String)> = Mutex::default();
-    // A panic is reported with its case, below.
-    std::panic::set_hook(Box::new(|_| {}));
     let work = || {
         let mut failures = vec![];
         loop {
@@ -306,7 +304,6 @@ fn fuzz(cases: u64, seed: u64) {
         let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
         threads.into_iter().flat_map(|thread| thread.join().expect("panics are caught")).collect()
     });
-    drop(std::panic::take_hook());
     let (took, place) = slowest.into_inner().unwrap_or_else(PoisonError::into_inner);
     println!("{cases} cases, {} of them good; the slowest took {took:.2?}: {place}", good.into_inner());
     assert!(failures.is_empty(), "{} failures, the first:\n{}", failures.len(), failures[0]);

@@ -3,22 +3,20 @@
 
 use unspent::{Bounds, Composition, DiscreteGaussian, Epsilon, Magnitude, Rational, Round};
 
-fn exact(text: &str) -> Rational {
-    text.parse().unwrap()
-}
+use crate::support::number;
 
 fn release(groups: &[(&str, u64, u64)]) -> Composition {
-    let noise = |s: &str, shift| DiscreteGaussian::new(exact(s), shift).unwrap();
+    let noise = |s: &str, shift| DiscreteGaussian::new(number(s), shift).unwrap();
     Composition::new(groups.iter().map(|(s, n, shift)| (noise(s, *shift), *n))).unwrap()
 }
 
 /// The loss at which each of the mechanisms (shift 1) took the value `x`, less `gap`.
 fn below_loss(atoms: &[(&str, i64)], gap: &str) -> Epsilon {
-    let half = exact("1/2");
+    let half = number("1/2");
     let loss = atoms.iter().fold(Rational::integer(0), |sum, (sigma2, x)| {
-        sum + (Rational::integer(*x) - half.clone()) / exact(sigma2)
+        sum + (Rational::integer(*x) - half.clone()) / number(sigma2)
     });
-    Epsilon::new(loss - exact(gap)).unwrap()
+    Epsilon::new(loss - number(gap)).unwrap()
 }
 
 /// `truth` is right in all but its last digit.
@@ -26,8 +24,8 @@ fn below_loss(atoms: &[(&str, i64)], gap: &str) -> Epsilon {
 fn assert_holds(bounds: &Bounds<Magnitude>, truth: &str, width: f64) {
     let (mantissa, exponent) = truth.split_once('e').unwrap_or((truth, "0"));
     let places = mantissa.split_once('.').map_or(0, |(_, part)| part.len() as i64);
-    let unit = exact(&format!("1e{}", exponent.parse::<i64>().unwrap() - places));
-    let (low, high) = (exact(truth) - unit.clone(), exact(truth) + unit);
+    let unit = number(&format!("1e{}", exponent.parse::<i64>().unwrap() - places));
+    let (low, high) = (number(truth) - unit.clone(), number(truth) + unit);
     assert!(
         bounds.lower().to_rational() <= high && low <= bounds.upper().to_rational(),
         "{truth} is not in {:?}",
@@ -121,7 +119,7 @@ fn searches_on_flat_transforms_end() {
 /// Continuous noise: N(0, 1) moved by 1, P[L > 0] = 1 − Φ(1/2) and Q[L > 0] = Φ(1/2).
 #[test]
 fn continuous_tails_are_as_good_as_delta() {
-    let one = unspent::Gaussian::new(exact("1"), exact("1")).unwrap();
+    let one = unspent::Gaussian::new(number("1"), number("1")).unwrap();
     let release = Composition::new([(one, 1)]).unwrap();
     let at = Epsilon::parse("0").unwrap();
     assert_holds(&release.p_tail(&at).unwrap(), "0.30853753872598689", 1e-10);

@@ -1,22 +1,20 @@
 //! What runs leave on the disk: those that fail, panic, are interrupted or killed, and those beside them.
 
-mod blocks;
-mod place;
-
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Output, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use blocks::{EXAMPLE, json, left_behind, measure, parquet_table, succeeds, table, with_blocks};
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use place::Place;
+
+use crate::support::blocks::{left_behind, measure, parquet_table, table, with_blocks};
+use crate::support::{EXAMPLE, Place, interrupt, parse_json, program, read, stderr, succeeds};
 
 /// A whole run has a manifest whose files are all there, as long as it says.
 fn is_whole(directory: &Path) -> bool {
-    let manifest = json(&directory.join("manifest.json"));
+    let manifest = parse_json(&read(&directory.join("manifest.json")));
     let levels = manifest["levels"].as_array().unwrap().iter();
     let files = levels.flat_map(|level| {
         let queries = level["queries"].as_array().unwrap().len() as i64;
@@ -34,14 +32,14 @@ fn is_whole(directory: &Path) -> bool {
 #[test]
 fn what_is_there_already_stays() {
     let place = with_blocks("exists", 10);
-    fs::create_dir(place.0.join("noisy")).unwrap();
+    fs::create_dir(place.path("noisy")).unwrap();
     let output = place.run(&measure("noisy", &[]));
     assert_eq!(
-        String::from_utf8_lossy(&output.stderr),
+        stderr(&output),
         "error: --out: `noisy` exists already\n\
          hint: choose another name; what was released stays released, and measuring again spends the budget again\n"
     );
-    assert_eq!(fs::read_dir(place.0.join("noisy")).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(place.path("noisy")).unwrap().count(), 0);
 }
 
 /// The unfinished directories that are there.
@@ -49,13 +47,9 @@ fn unfinished(place: &Place) -> Vec<String> {
     left_behind(place).into_iter().filter(|name| name.starts_with('.') && name.ends_with(".tmp")).collect()
 }
 
-fn message(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).unwrap()
-}
-
 fn start(place: &Place, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_unspent"));
-    command.current_dir(&place.0).args(arguments).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut command = place.program();
+    command.args(arguments).stdout(Stdio::null()).stderr(Stdio::piped());
     command
 }
 
@@ -97,13 +91,13 @@ fn a_run_that_is_killed_or_panics_leaves_nothing_that_looks_finished() {
             let _ = child.kill();
         }
         let ended = child.wait_with_output().unwrap();
-        let directory = place.0.join(&out);
+        let directory = place.path(&out);
         if directory.exists() {
             assert!(is_whole(&directory), "{out}");
             finished += 1;
             fs::remove_dir_all(&directory).unwrap();
         } else if panics {
-            assert!(message(&ended).starts_with("error: a defect of unspent: panicked at"), "{ended:?}");
+            assert!(stderr(&ended).starts_with("error: a defect of unspent: panicked at"), "{ended:?}");
             assert_eq!(ended.status.code(), Some(1));
             panicked += 1;
         } else {
@@ -114,11 +108,11 @@ fn a_run_that_is_killed_or_panics_leaves_nothing_that_looks_finished() {
         if let [name] = &unfinished(&place)[..] {
             use std::os::unix::fs::PermissionsExt;
             assert!(!panics, "a panic leaves nothing: {name}");
-            let path = place.0.join(name);
+            let path = place.path(name);
             assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o700);
             let refused = place.run(&measure(&out, &[]));
             assert_eq!(refused.status.code(), Some(2));
-            assert!(message(&refused).contains(name.as_str()), "{refused:?}");
+            assert!(stderr(&refused).contains(name.as_str()), "{refused:?}");
             assert!(path.exists() && !directory.exists());
             left += 1;
             fs::remove_dir_all(path).unwrap();
@@ -143,7 +137,7 @@ fn a_panic_in_any_thread_leaves_nothing() {
         for level in ["block", "state"] {
             let mut run = start(&place, &measure("noisy", &["--threads", threads]));
             let output = run.env("UNSPENT_TEST_PANIC", level).output().unwrap();
-            assert!(message(&output).contains("injected\nhint: no answer is better"), "{output:?}");
+            assert!(stderr(&output).contains("injected\nhint: no answer is better"), "{output:?}");
             assert_eq!((output.status.code(), left_behind(&place)), (Some(1), vec![]));
         }
     }
@@ -152,7 +146,7 @@ fn a_panic_in_any_thread_leaves_nothing() {
 #[test]
 fn a_damaged_table_leaves_nothing() {
     let place = Place::new("damaged");
-    let path = place.0.join("blocks.parquet");
+    let path = place.path("blocks.parquet");
     // The first row group is enough for a file of measurements.
     parquet_table(&path, &table(90_000), 80_000, false);
     let good = fs::read(&path).unwrap();
@@ -168,12 +162,12 @@ fn a_damaged_table_leaves_nothing() {
             fs::write(&path, bytes).unwrap();
             let run = ["measure", "blocks.parquet", "--allocation", EXAMPLE, "--out", "noisy"];
             let output = place.run(&run);
-            panics += usize::from(message(&output).contains("defect"));
+            panics += usize::from(stderr(&output).contains("defect"));
             if output.status.success() {
                 // Another count, or a code that fits.
-                fs::remove_dir_all(place.0.join("noisy")).unwrap();
+                fs::remove_dir_all(place.path("noisy")).unwrap();
             } else {
-                assert!(message(&output).starts_with("error: blocks.parquet: "), "{output:?}");
+                assert!(stderr(&output).starts_with("error: blocks.parquet: "), "{output:?}");
                 assert_eq!(output.status.code(), Some(2));
                 refused += 1;
             }
@@ -231,7 +225,7 @@ fn what_a_killed_run_has_left_is_named_and_stays() {
     let (mut child, stdin, name) = waiting(&place, "noisy", 10);
     let refused = place.run(&measure("noisy", &[]));
     assert_eq!(
-        message(&refused),
+        stderr(&refused),
         format!(
             "error: --out: another run is at work in `{name}`\n\
              hint: wait for it, or choose another name; each run is a release of its own\n"
@@ -243,7 +237,7 @@ fn what_a_killed_run_has_left_is_named_and_stays() {
     for _ in 0..2 {
         let refused = place.run(&measure("noisy", &[]));
         assert_eq!(
-            message(&refused),
+            stderr(&refused),
             format!(
                 "error: --out: `{name}` was left by a run that was killed: any noisy measurements in it are a release \
                  that no certificate accounts for\n\
@@ -258,9 +252,9 @@ fn what_a_killed_run_has_left_is_named_and_stays() {
     succeeds(&place.run(&measure("noisy.2", &[])));
     succeeds(&place.run(&measure("other", &[])));
     // What earlier versions have left is told by its name as well.
-    fs::rename(place.0.join(&name), place.0.join(".noisy.4711-0.tmp")).unwrap();
-    assert!(message(&place.run(&measure("noisy", &[]))).contains("`.noisy.4711-0.tmp` was left"));
-    fs::remove_dir_all(place.0.join(".noisy.4711-0.tmp")).unwrap();
+    fs::rename(place.path(&name), place.path(".noisy.4711-0.tmp")).unwrap();
+    assert!(stderr(&place.run(&measure("noisy", &[]))).contains("`.noisy.4711-0.tmp` was left"));
+    fs::remove_dir_all(place.path(".noisy.4711-0.tmp")).unwrap();
     succeeds(&place.run(&measure("noisy", &[])));
 }
 
@@ -270,39 +264,39 @@ fn nothing_is_written_through_a_link() {
     use std::os::unix::fs::symlink;
     let files = ["allocation.toml", "certificate.md", "manifest.json", "NOT-PRIVATE.txt"];
     let place = Place::new("links");
-    let victim = place.0.join("victim.csv");
+    let victim = place.path("victim.csv");
     fs::write(&victim, "stays").unwrap();
     let plant = |directory: &Path, file: &str| symlink(&victim, directory.join(file)).unwrap();
     // Whoever may write in the directory itself.
     for file in files.into_iter().chain(["block/part-00000.parquet"]) {
         let (child, stdin, name) = waiting(&place, "noisy", 10);
-        while !place.0.join(&name).join("block").exists() {
+        while !place.path(&name).join("block").exists() {
             thread::sleep(Duration::from_millis(5));
         }
-        plant(&place.0.join(&name), file);
+        plant(&place.path(&name), file);
         drop(stdin);
         let output = child.wait_with_output().unwrap();
-        assert!(message(&output).contains("error: noisy: could not be written: "), "{output:?}");
+        assert!(stderr(&output).contains("error: noisy: could not be written: "), "{output:?}");
         assert_eq!(output.status.code(), Some(1));
         assert_eq!((fs::read_to_string(&victim).unwrap().as_str(), left_behind(&place)), ("stays", vec![]));
     }
     // Whoever may write in the directory around it, and puts another one in its place.
     let (child, stdin, name) = waiting(&place, "noisy", 10);
-    while !place.0.join(&name).join("block").exists() {
+    while !place.path(&name).join("block").exists() {
         thread::sleep(Duration::from_millis(5));
     }
-    fs::rename(place.0.join(&name), place.0.join("taken")).unwrap();
-    fs::create_dir(place.0.join(&name)).unwrap();
-    files.iter().for_each(|file| plant(&place.0.join(&name), file));
+    fs::rename(place.path(&name), place.path("taken")).unwrap();
+    fs::create_dir(place.path(&name)).unwrap();
+    files.iter().for_each(|file| plant(&place.path(&name), file));
     drop(stdin);
     let output = child.wait_with_output().unwrap();
-    assert!(message(&output).contains("is no longer the directory that was being written"), "{output:?}");
+    assert!(stderr(&output).contains("is no longer the directory that was being written"), "{output:?}");
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(fs::read_to_string(&victim).unwrap(), "stays");
     assert_eq!(left_behind(&place), [name.as_str(), "taken"]);
     // What was noisy is gone, wherever it was moved to; what was planted is not ours.
-    assert_eq!(fs::read_dir(place.0.join("taken")).unwrap().count(), 0);
-    assert_eq!(fs::read_dir(place.0.join(&name)).unwrap().count(), files.len());
+    assert_eq!(fs::read_dir(place.path("taken")).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(place.path(&name)).unwrap().count(), files.len());
 }
 
 /// How often the key of a seed is in the memory of another process; nothing if this may not be looked at.
@@ -331,7 +325,7 @@ fn a_key_is_in_memory_once_while_it_is_used_and_then_no_more() {
     let place = with_blocks("key", 100_000);
     let (mut child, stdin, _) = waiting(&place, "waits", 100_000);
     // Once the first file is there, its noise was drawn on another thread.
-    while !fs::read_dir(place.0.join(unfinished(&place)[0].as_str()).join("block"))
+    while !fs::read_dir(place.path(unfinished(&place)[0].as_str()).join("block"))
         .is_ok_and(|mut files| files.next().is_some())
     {
         thread::sleep(Duration::from_millis(5));
@@ -349,10 +343,10 @@ fn a_key_is_in_memory_once_while_it_is_used_and_then_no_more() {
     // Its output goes to a pipe that is full: it has written all else, and waits.
     let (reader, mut writer) = std::io::pipe().unwrap();
     writer.write_all(&[0; 1 << 16]).unwrap();
-    let mut run = Command::new(env!("CARGO_BIN_EXE_unspent"));
+    let mut run = program();
     run.current_dir(&place.0).args(measure("noisy", &["--not-private-seed", "7"])).stderr(Stdio::null());
     let mut child = run.stdout(writer).spawn().unwrap();
-    while !place.0.join("noisy").exists() {
+    while !place.path("noisy").exists() {
         thread::sleep(Duration::from_millis(5));
     }
     assert_eq!(keys_in_memory(child.id(), 7), Some(0));
@@ -366,7 +360,7 @@ fn a_crash_writes_no_memory_to_the_disk() {
     let place = Place::new("core");
     let (mut child, stdin, name) = waiting(&place, "noisy", 10);
     // The key is made before the folders are.
-    while !place.0.join(&name).join("block").exists() {
+    while !place.path(&name).join("block").exists() {
         thread::sleep(Duration::from_millis(5));
     }
     let limits = fs::read_to_string(format!("/proc/{}/limits", child.id())).unwrap();
@@ -385,18 +379,18 @@ fn a_process_of_the_same_number_keeps_its_files() {
     let run =
         format!("echo mine > .noise.txt.$$.tmp; exec {program} sample --sigma2 5 --count 3 --out noise.txt");
     let output = Command::new("sh").current_dir(&place.0).args(["-c", &run]).output().unwrap();
-    assert_eq!((message(&output).as_str(), output.status.code()), ("", Some(0)));
+    assert_eq!((stderr(&output), output.status.code()), ("", Some(0)));
     let left = left_behind(&place);
     assert_eq!((left.len(), left[1].as_str()), (2, "noise.txt"), "{left:?}");
-    assert_eq!(fs::read_to_string(place.0.join(&left[0])).unwrap(), "mine\n");
+    assert_eq!(fs::read_to_string(place.path(&left[0])).unwrap(), "mine\n");
 }
 
 #[test]
 #[cfg(unix)]
 fn an_interrupted_run_leaves_nothing() {
     let place = with_blocks("interrupted", 10);
-    let mut child = Command::new(env!("CARGO_BIN_EXE_unspent"))
-        .current_dir(&place.0)
+    let mut child = place
+        .program()
         .args(["measure", "-", "--allocation", EXAMPLE, "--out", "noisy"])
         .stdin(Stdio::piped())
         .spawn()
@@ -407,7 +401,7 @@ fn an_interrupted_run_leaves_nothing() {
     while left_behind(&place).is_empty() {
         thread::sleep(Duration::from_millis(5));
     }
-    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    interrupt(child.id());
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert_eq!(left_behind(&place), [""; 0]);
 }
@@ -418,8 +412,8 @@ fn of_two_runs_into_one_directory_one_wins() {
     for round in 0..5 {
         let out = format!("noisy-{round}");
         let start = || {
-            Command::new(env!("CARGO_BIN_EXE_unspent"))
-                .current_dir(&place.0)
+            place
+                .program()
                 .args(measure(&out, &[]))
                 .stdout(Stdio::null())
                 .stderr(Stdio::piped())
@@ -430,14 +424,14 @@ fn of_two_runs_into_one_directory_one_wins() {
         let won = runs.iter().filter(|run| run.status.success()).count();
         assert_eq!(won, 1);
         let lost = runs.iter().find(|run| !run.status.success()).unwrap();
-        let message = String::from_utf8_lossy(&lost.stderr);
+        let message = stderr(lost);
         assert!(
             ["exists already", "somebody else has made it", "another run is at work"]
                 .iter()
                 .any(|known| message.contains(known)),
             "{message}"
         );
-        assert!(is_whole(&place.0.join(&out)));
+        assert!(is_whole(&place.path(&out)));
     }
     assert_eq!(left_behind(&place).len(), 5, "nothing unfinished is left");
 }
@@ -454,7 +448,7 @@ fn a_disk_that_is_full_leaves_nothing() {
         );
         let output = Command::new("bash").current_dir(&place.0).args(["-c", &command]).output().unwrap();
         assert_eq!(
-            String::from_utf8_lossy(&output.stderr),
+            stderr(&output),
             "error: noisy: could not be written: File too large (os error 27)\n\
              hint: check that there is space and permission to write; nothing was changed\n"
         );
@@ -468,11 +462,11 @@ fn a_disk_that_is_full_leaves_nothing() {
 fn a_directory_that_cannot_be_written_is_refused_at_once() {
     let place = with_blocks("read-only", 10);
     let output = place.run(&measure("/proc/noisy", &[]));
-    let message = String::from_utf8_lossy(&output.stderr);
+    let message = stderr(&output);
     assert!(message.starts_with("error: /proc/noisy: could not be written:"), "{message}");
     let output = place.run(&measure("nowhere/noisy", &[]));
     assert_eq!(
-        String::from_utf8_lossy(&output.stderr),
+        stderr(&output),
         "error: --out: the directory of `nowhere/noisy` does not exist\nhint: make it first, or check the path\n"
     );
 }

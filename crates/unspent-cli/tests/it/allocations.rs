@@ -1,49 +1,37 @@
 //! The commands about allocations, as a user meets them.
 
-mod place;
-
 use std::fs;
-use std::process::Output;
 
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
-use place::Place;
 use serde_json::Value;
 use unspent::Rational;
 
+use crate::support::{Place, number, parse_json, refuses_with, stderr, succeeds};
+
 /// How the command is met: arguments are split at spaces.
 trait Session {
-    fn say(&self, arguments: &str) -> Output;
     fn data(&self, arguments: &str) -> String;
-    fn json(&self, arguments: &str) -> Value;
+    fn report(&self, arguments: &str) -> Value;
     fn refuses(&self, arguments: &str, cause: &str, hint: &str);
     fn files(&self) -> Vec<(String, u64)>;
 }
 
 impl Session for Place {
-    fn say(&self, arguments: &str) -> Output {
-        self.run(&arguments.split_whitespace().collect::<Vec<_>>())
+    #[track_caller]
+    fn data(&self, arguments: &str) -> String {
+        succeeds(&self.say(arguments))
     }
 
     #[track_caller]
-    fn data(&self, arguments: &str) -> String {
-        let output = self.say(arguments);
-        let stderr = String::from_utf8(output.stderr).unwrap();
-        assert_eq!((output.status.code(), stderr.as_str()), (Some(0), ""), "{arguments}");
-        String::from_utf8(output.stdout).unwrap()
-    }
-
-    fn json(&self, arguments: &str) -> Value {
-        serde_json::from_str(&self.data(&format!("{arguments} --json"))).unwrap()
+    fn report(&self, arguments: &str) -> Value {
+        parse_json(&self.data(&format!("{arguments} --json")))
     }
 
     #[track_caller]
     fn refuses(&self, arguments: &str, cause: &str, hint: &str) {
         let before = self.files();
-        let output = self.say(arguments);
-        let stderr = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(stderr, format!("error: {cause}\nhint: {hint}\n"), "{arguments}");
-        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
+        refuses_with(&self.say(arguments), cause, hint);
         assert_eq!(self.files(), before, "nothing is written");
     }
 
@@ -59,10 +47,6 @@ impl Session for Place {
     }
 }
 
-fn number(text: &str) -> Rational {
-    text.parse().unwrap()
-}
-
 /// Rows of a CSV without quoted fields, by column.
 fn column<'t>(csv: &'t str, name: &str) -> Vec<&'t str> {
     let mut lines = csv.lines();
@@ -76,12 +60,12 @@ fn presets_are_listed_and_printed() {
     let list = place.data("presets");
     let line = "  paper-2022-08-25           add-remove  3.65                       8       10       80\n";
     assert!(list.contains(line), "{list}");
-    for entry in place.json("presets").as_array().unwrap() {
+    for entry in place.report("presets").as_array().unwrap() {
         let name = entry["preset"].as_str().unwrap();
         let text = place.data(&format!("preset {name}"));
-        fs::write(place.0.join("file.toml"), &text).unwrap();
+        place.write("file.toml", &text);
         // The file is the preset.
-        let (a, b) = (place.json(&format!("certificate {name}")), place.json("certificate file.toml"));
+        let (a, b) = (place.report(&format!("certificate {name}")), place.report("certificate file.toml"));
         assert_eq!(a, b, "{name}");
         assert_eq!(a["products"][0]["rho"], entry["rho"]);
     }
@@ -96,8 +80,8 @@ fn presets_are_listed_and_printed() {
 fn the_commented_example_works() {
     let place = Place::new("example");
     let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../allocation.toml");
-    fs::copy(example, place.0.join("allocation.toml")).unwrap();
-    let report = place.json("certificate allocation.toml");
+    fs::copy(example, place.path("allocation.toml")).unwrap();
+    let report = place.report("certificate allocation.toml");
     assert_eq!(report["products"][0]["measurements"], 7);
     assert_eq!(report["lines"][0]["rho"]["upper"], "2.5");
 }
@@ -115,7 +99,7 @@ fn every_form_says_which_neighbours_and_which_delta() {
         let csv = place.data(&format!("certificate {preset} --csv"));
         assert!(column(&csv, "neighbours").iter().all(|n| *n == neighbours));
         assert!(column(&csv, "delta").iter().all(|d| *d == "1e-10"));
-        let json = place.json(&format!("certificate {preset}"));
+        let json = place.report(&format!("certificate {preset}"));
         assert_eq!((&json["neighbours"], &json["delta"]), (&neighbours.into(), &"1e-10".into()));
         let curve = place.data(&format!("curve {preset} --points 3"));
         assert!(column(&curve, "neighbours").iter().all(|n| *n == neighbours));
@@ -130,8 +114,8 @@ fn the_terminal_table_fits_100_columns() {
         "name = \"{long}\"\nneighbours = \"bounded\"\ndelta = 1e-10\n\
          [[levels]]\nname = \"{long}\"\n[levels.rho]\nq = 1\n[[levels]]\nname = \"b\"\n[levels.rho]\nq = 1\n"
     );
-    fs::write(place.0.join("long.toml"), text).unwrap();
-    let presets = place.json("presets");
+    place.write("long.toml", text);
+    let presets = place.report("presets");
     let names = presets.as_array().unwrap().iter().map(|p| p["preset"].as_str().unwrap());
     for name in names.clone().chain(["long.toml"]) {
         for command in ["certificate", "calibrate --published bun-steinke", "compare paper-2022-08-25"] {
@@ -147,7 +131,7 @@ fn the_terminal_table_fits_100_columns() {
 fn csv_and_json_are_the_same_certificate() {
     let place = Place::new("csv");
     let csv = place.data("certificate dhc-persons-us-2020 --csv");
-    let json = place.json("certificate dhc-persons-us-2020");
+    let json = place.report("certificate dhc-persons-us-2020");
     let lines = json["lines"].as_array().unwrap();
     for (name, field) in
         [("bun_steinke", "bun_steinke"), ("canonne_kamath_steinke", "canonne_kamath_steinke")]
@@ -173,7 +157,7 @@ fn calibrate_writes_a_file_that_passes_certificate() {
     let table = place.data(command);
     assert!(table.contains("  the whole release      21.970000  20.324690     21.970000  "), "{table}");
     assert!(table.contains("−12.179 %") && table.ends_with("\nWritten to less.toml.\n"), "{table}");
-    let after = place.json("certificate less.toml");
+    let after = place.report("certificate less.toml");
     let tight = &after["lines"][0]["tight"];
     assert!(number(tight["upper"].as_str().unwrap()) <= number("21.97"));
     assert!(number(tight["lower"].as_str().unwrap()) > number("21.9699999"));
@@ -184,14 +168,14 @@ fn calibrate_writes_a_file_that_passes_certificate() {
         "add --force to replace it, or choose another name",
     );
     // Calibrated once more it is the same: what is promised is stated in it.
-    let again = place.json("calibrate less.toml");
+    let again = place.report("calibrate less.toml");
     assert_eq!(again["rows"][0]["promised"]["upper"], "21.97");
     let factor = number(again["rows"][0]["factor"].as_str().unwrap());
     assert!(factor > number("0.999999"), "{factor}");
     let table = place.data("calibrate paper-2022-08-25 --delta 1e-11 --scope level --out less.toml --force");
     assert!(table.contains("WARNING: together the levels exceed the epsilon of 22.88"), "{table}");
     // What was promised for the whole stays in the file, and is not kept.
-    let after = place.json("certificate less.toml");
+    let after = place.report("certificate less.toml");
     assert_eq!((&after["delta"], &after["against"]), (&"1e-11".into(), &"stated".into()));
     assert_eq!(after["kept"], false);
     let state = after["lines"].as_array().unwrap().iter().find(|l| l["label"] == "State").unwrap();
@@ -200,7 +184,7 @@ fn calibrate_writes_a_file_that_passes_certificate() {
     assert_eq!(files, ["less.toml"], "no temporary file is left");
     // Without --out nothing is written, and it says so.
     assert!(place.data("calibrate pl94-units-us-2020").ends_with("--out FILE.toml writes the allocation.\n"));
-    let json = place.json("calibrate pl94-units-us-2020 --epsilon 2");
+    let json = place.report("calibrate pl94-units-us-2020 --epsilon 2");
     assert_eq!(json["rows"][0]["promised"]["upper"], "2");
     assert!(number(json["rows"][0]["factor"].as_str().unwrap()) > number("1"), "more noise for less epsilon");
     place.refuses(
@@ -215,7 +199,7 @@ fn an_unreachable_promise_is_no_answer() {
     let place = Place::new("unreachable");
     let output = place.say("calibrate pl94-units-us-2020 --epsilon 0 --out x.toml");
     let message = "error: no variance up to 1e12 meets the target\nhint: ask for a larger epsilon or delta\n";
-    assert_eq!(String::from_utf8(output.stderr).unwrap(), message);
+    assert_eq!(stderr(&output), message);
     assert_eq!((output.status.code(), place.files().len()), (Some(1), 0));
 }
 
@@ -224,13 +208,13 @@ fn curves_as_csv_json_and_parquet_are_the_same() {
     let place = Place::new("curves");
     let command = "curve dhc-persons-us-2020 --level State --from 0 --to 120 --points 61";
     let csv = place.data(command);
-    let json = place.json(command);
+    let json = place.report(command);
     place.data(&format!("{command} --out curve.parquet"));
     place.data(&format!("{command} --out curve.csv"));
-    assert_eq!(fs::read_to_string(place.0.join("curve.csv")).unwrap(), csv);
+    assert_eq!(place.read("curve.csv"), csv);
     let points = json["points"].as_array().unwrap();
     assert_eq!((points.len(), csv.lines().count()), (61, 62));
-    let file = fs::File::open(place.0.join("curve.parquet")).unwrap();
+    let file = fs::File::open(place.path("curve.parquet")).unwrap();
     let reader = SerializedFileReader::new(file).unwrap();
     let notes = reader.metadata().file_metadata().key_value_metadata().unwrap();
     assert!(notes.iter().any(|n| n.key == "unspent.neighbours" && n.value.as_deref() == Some("bounded")));
@@ -286,7 +270,7 @@ fn what_is_given_is_rounded_to_the_safe_side() {
     assert!(number(column(&csv, "epsilon")[0]) > number("1/3"));
     // Below the doubles δ is never written as 0.
     place.data("curve paper-2022-08-25 --over delta --from 1e-400 --to 1/7 --points 2 --out d.parquet");
-    let file = fs::File::open(place.0.join("d.parquet")).unwrap();
+    let file = fs::File::open(place.path("d.parquet")).unwrap();
     let rows: Vec<_> = SerializedFileReader::new(file).unwrap().into_iter().map(Result::unwrap).collect();
     let delta = |i: usize| Rational::from_f64("", rows[i].get_double(0).unwrap()).unwrap();
     assert!(delta(0) > number("1e-400") && delta(1) >= number("1/7"));
@@ -299,14 +283,14 @@ fn what_is_given_is_rounded_to_the_safe_side() {
 fn pictures_are_drawn() {
     let place = Place::new("pictures");
     place.data("curve pl94-persons-us-2020 --plot curve.svg --points 5");
-    let svg = fs::read_to_string(place.0.join("curve.svg")).unwrap();
+    let svg = place.read("curve.svg");
     for text in [">δ<", ">ε<", "Canonne–Kamath–Steinke, from ρ", "Bun–Steinke, from ρ", "Bounded neighbours"]
     {
         assert!(svg.contains(text), "{text}");
     }
     assert!(svg.matches("stroke-dasharray").count() >= 2, "told apart without colour");
     place.data("tradeoff pl94-units-us-2020 --plot t.png");
-    assert_eq!(&fs::read(place.0.join("t.png")).unwrap()[..8], b"\x89PNG\r\n\x1a\n");
+    assert_eq!(&fs::read(place.path("t.png")).unwrap()[..8], b"\x89PNG\r\n\x1a\n");
     place.refuses(
         "curve pl94-persons-us-2020 --plot curve.svg",
         "--plot: `curve.svg` exists already",
@@ -387,8 +371,8 @@ fn bad_selections_and_grids_are_refused_by_name() {
 #[test]
 fn products_add_up() {
     let place = Place::new("products");
-    let both = place.json("certificate --product pl94-persons-us-2020 --product dhc-persons-us-2020");
-    let also = place.json("certificate pl94-persons-us-2020 --product dhc-persons-us-2020");
+    let both = place.report("certificate --product pl94-persons-us-2020 --product dhc-persons-us-2020");
+    let also = place.report("certificate pl94-persons-us-2020 --product dhc-persons-us-2020");
     assert_eq!(both, also);
     assert_eq!(both["products"].as_array().unwrap().len(), 2);
     // More pairs of paths than can be listed: what zCDP says of all of them, and the main path from below.

@@ -1,45 +1,23 @@
 //! `unspent account`, as a user meets it: exit code, stdout and stderr of the real binary.
 
-use std::process::{Command, Output};
+use std::process::Output;
 
 use serde_json::Value;
 use unspent::Rational;
 
-fn unspent(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_unspent")).args(arguments).output().unwrap()
-}
+use crate::support::{number, parse_json, program, refuses_with, stderr, stdout, succeeds, unspent};
 
 /// `unspent account …`, split at spaces.
 fn account(arguments: &str) -> Output {
     unspent(&["account"].into_iter().chain(arguments.split_whitespace()).collect::<Vec<_>>())
 }
 
-fn stdout(output: &Output) -> &str {
-    std::str::from_utf8(&output.stdout).unwrap()
-}
-
-fn stderr(output: &Output) -> &str {
-    std::str::from_utf8(&output.stderr).unwrap()
-}
-
 fn data(arguments: &str) -> String {
-    let output = account(arguments);
-    assert_eq!((output.status.code(), stderr(&output)), (Some(0), ""), "{arguments}");
-    stdout(&output).into()
+    succeeds(&account(arguments))
 }
 
 fn json(arguments: &str) -> Value {
-    serde_json::from_str(&data(&format!("{arguments} --json"))).unwrap()
-}
-
-#[track_caller]
-fn refuses(output: &Output, code: i32, cause: &str, hint: &str) {
-    assert_eq!(stderr(output), format!("error: {cause}\nhint: {hint}\n"));
-    assert_eq!((output.status.code(), stdout(output)), (Some(code), ""));
-}
-
-fn number(text: &str) -> Rational {
-    text.parse().unwrap()
+    parse_json(&data(&format!("{arguments} --json")))
 }
 
 /// `bounds` holds a figure known to the digits in which it is written.
@@ -295,7 +273,7 @@ fn bad_mechanisms_are_refused_by_name() {
         ("sigma2=5,count=1e30", "count: `1e30` is not a whole number between 1 and 2^63", COUNT),
     ] {
         let output = account(&format!("--mechanism sigma2=5 --mechanism {mechanism} --epsilon 1"));
-        refuses(&output, 2, &format!("--mechanism #2: {cause}"), hint);
+        refuses_with(&output, &format!("--mechanism #2: {cause}"), hint);
     }
 }
 
@@ -322,7 +300,7 @@ fn bad_points_are_refused_by_name() {
         ("--delta 0.1 --tolerance 1", "tolerance: `1` is not a relative width between 1e-15 and 1", PLENTY),
         ("--delta 0.1 --tolerance x", "tolerance: `x` is not a number", NUMBER),
     ] {
-        refuses(&account(&format!("--mechanism sigma2=5 {arguments}")), 2, cause, hint);
+        refuses_with(&account(&format!("--mechanism sigma2=5 {arguments}")), cause, hint);
     }
 }
 
@@ -330,33 +308,33 @@ fn bad_points_are_refused_by_name() {
 fn bad_usage_is_refused_with_a_way_out() {
     const EXAMPLE: &str = "for example: unspent account --mechanism sigma2=5,count=10 --delta 1e-10";
     const HELP: &str = "`unspent --help` lists the commands, and `unspent COMMAND --help` has examples";
-    refuses(
+    refuses_with(
         &account("--mechanism sigma2=5"),
-        2,
         "nothing was asked: at least one --epsilon or --delta is needed",
         EXAMPLE,
     );
-    refuses(
+    refuses_with(
         &account("--delta 0.1"),
-        2,
         "no release was described: at least one --mechanism is needed",
         EXAMPLE,
     );
-    refuses(&unspent(&[]), 2, "no command was given", HELP);
-    refuses(
+    refuses_with(&unspent(&[]), "no command was given", HELP);
+    refuses_with(
         &unspent(&["acount"]),
-        2,
         "unrecognized subcommand 'acount'",
         &format!("did you mean `account`? {HELP}"),
     );
-    refuses(&unspent(&["xyz"]), 2, "unrecognized subcommand 'xyz'", HELP);
-    refuses(
+    refuses_with(&unspent(&["xyz"]), "unrecognized subcommand 'xyz'", HELP);
+    refuses_with(
         &account("--mechanisms x"),
-        2,
         "unexpected argument '--mechanisms' found",
         &format!("did you mean `--mechanism`? {HELP}"),
     );
-    refuses(&account("--epsilon"), 2, "a value is required for '--epsilon <E>' but none was supplied", HELP);
+    refuses_with(
+        &account("--epsilon"),
+        "a value is required for '--epsilon <E>' but none was supplied",
+        HELP,
+    );
 }
 
 #[test]
@@ -368,8 +346,7 @@ fn a_closed_pipe_ends_quietly() {
     ] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
-        let output =
-            Command::new(env!("CARGO_BIN_EXE_unspent")).args(arguments).stdout(writer).output().unwrap();
+        let output = program().args(arguments).stdout(writer).output().unwrap();
         assert_eq!((output.status.code(), stderr(&output)), (Some(0), ""));
     }
 }
@@ -414,7 +391,7 @@ fn an_exponent_at_the_end_of_64_bits_is_refused() {
         let refused = |arguments: &[&str]| {
             let output = unspent(arguments);
             assert_eq!(output.status.code(), Some(2), "{arguments:?}");
-            let error = String::from_utf8(output.stderr).unwrap();
+            let error = stderr(&output);
             assert!(error.contains("a number with a decimal exponent between ±10000"), "{error}");
         };
         refused(&["sample", "--sigma2", number, "--count", "1"]);

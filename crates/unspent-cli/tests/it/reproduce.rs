@@ -1,26 +1,11 @@
 //! `unspent reproduce`: the tables against golden ones, the data behind the figures, and the page in a browser.
 
-mod browser;
-mod place;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 use std::sync::LazyLock;
 
-use place::Place;
-
-fn run(place: &Place, arguments: &str) -> Output {
-    place.run(&arguments.split_whitespace().collect::<Vec<_>>())
-}
-
-fn names(place: &Place) -> Vec<String> {
-    let mut names: Vec<String> =
-        fs::read_dir(&place.0).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into()).collect();
-    names.sort();
-    names
-}
+use crate::support::{Place, browser, interrupt, program, read, refuses, repository, succeeds};
 
 /// δ of pairs of paths at some of the published ε, to as many digits as a double has.
 const ORACLE: [(&str, &str, &str, f64); 6] = [
@@ -36,31 +21,26 @@ const ORACLE: [(&str, &str, &str, f64); 6] = [
 static STUDY: LazyLock<PathBuf> = LazyLock::new(|| {
     let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("reproduce");
     let _ = fs::remove_dir_all(&place);
-    let output = Command::new(env!("CARGO_BIN_EXE_unspent"))
-        .args(["reproduce", "--paths", "--out"])
-        .arg(&place)
-        .output()
-        .unwrap();
-    let errors = String::from_utf8(output.stderr).unwrap();
-    assert_eq!((output.status.code(), errors.as_str()), (Some(0), ""), "quiet in a pipe");
+    let output = program().args(["reproduce", "--paths", "--out"]).arg(&place).output().unwrap();
+    succeeds(&output);
     place
 });
 
 #[test]
 fn an_earlier_report_is_replaced_whole() {
     let place = Place::new("replace");
-    let first = run(&place, "reproduce --no-png --out paper");
+    let first = place.say("reproduce --no-png --out paper");
     assert_eq!(first.status.code(), Some(0));
-    let page = fs::read(place.0.join("paper/report.html")).unwrap();
-    fs::write(place.0.join("paper/tables/comparison.csv"), "old").unwrap();
-    assert_eq!(run(&place, "reproduce --no-png --out paper --force").status.code(), Some(0));
-    assert_eq!(fs::read(place.0.join("paper/report.html")).unwrap(), page, "the same twice");
-    assert_ne!(fs::read_to_string(place.0.join("paper/tables/comparison.csv")).unwrap(), "old");
-    assert_eq!(names(&place), ["paper"]);
+    let page = fs::read(place.path("paper/report.html")).unwrap();
+    place.write("paper/tables/comparison.csv", "old");
+    assert_eq!(place.say("reproduce --no-png --out paper --force").status.code(), Some(0));
+    assert_eq!(fs::read(place.path("paper/report.html")).unwrap(), page, "the same twice");
+    assert_ne!(place.read("paper/tables/comparison.csv"), "old");
+    assert_eq!(place.names(), ["paper"]);
     // What was added to it is not removed.
-    fs::write(place.0.join("paper/notes.txt"), "mine").unwrap();
-    assert_eq!(run(&place, "reproduce --no-png --out paper --force").status.code(), Some(2));
-    assert!(place.0.join("paper/notes.txt").exists());
+    place.write("paper/notes.txt", "mine");
+    assert_eq!(place.say("reproduce --no-png --out paper --force").status.code(), Some(2));
+    assert!(place.path("paper/notes.txt").exists());
 }
 
 /// Fields of a CSV, in which quotation marks may stand around commas.
@@ -81,19 +61,18 @@ fn rows(text: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
-fn read(file: &str) -> String {
-    fs::read_to_string(STUDY.join(file)).unwrap_or_else(|e| panic!("{file}: {e}"))
+fn written(file: &str) -> String {
+    read(&STUDY.join(file))
 }
 
 #[test]
 fn tables_are_the_golden_ones() {
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let golden = repository("crates/unspent-cli/tests/it/golden");
     let mut seen = 0;
     for entry in fs::read_dir(golden).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        let (ours, golden) =
-            (rows(&read(&format!("tables/{name}"))), rows(&fs::read_to_string(&path).unwrap()));
+        let (ours, golden) = (rows(&written(&format!("tables/{name}"))), rows(&read(&path)));
         assert_eq!(ours.len(), golden.len(), "{name}");
         for (a, b) in ours.iter().flatten().zip(golden.iter().flatten()) {
             match (a.parse::<f64>(), b.parse::<f64>()) {
@@ -102,7 +81,7 @@ fn tables_are_the_golden_ones() {
                 _ => assert_eq!(a, b, "{name}"),
             }
         }
-        assert!(read(&format!("tables/{}", name.replace(".csv", ".md"))).contains("| --- |"));
+        assert!(written(&format!("tables/{}", name.replace(".csv", ".md"))).contains("| --- |"));
         seen += 1;
     }
     assert_eq!(seen, 9);
@@ -110,7 +89,7 @@ fn tables_are_the_golden_ones() {
 
 #[test]
 fn every_published_number_has_a_verdict_and_every_difference_a_reason() {
-    let table = rows(&read("tables/comparison.csv"));
+    let table = rows(&written("tables/comparison.csv"));
     assert_eq!(table[0], ["what", "where", "published", "computed", "verdict", "why"]);
     let mut verdicts: BTreeMap<&str, usize> = BTreeMap::new();
     for row in &table[1..] {
@@ -131,7 +110,7 @@ fn every_published_number_has_a_verdict_and_every_difference_a_reason() {
 
 #[test]
 fn every_point_of_the_second_paper_has_bounds_and_a_verdict() {
-    let table = rows(&read("tables/paths-points.csv"));
+    let table = rows(&written("tables/paths-points.csv"));
     assert_eq!(
         table[0],
         ["from", "to", "epsilon", "published", "delta_lower", "delta_upper", "ratio", "verdict"]
@@ -162,19 +141,21 @@ fn every_point_of_the_second_paper_has_bounds_and_a_verdict() {
         let inside = |lower: &String, upper: &String| number(lower) <= truth && truth <= number(upper);
         assert!(inside(&row[4], &row[5]), "{row:?}");
     }
-    let pairs = rows(&read("tables/paths-pairs.csv"));
+    let pairs = rows(&written("tables/paths-pairs.csv"));
     assert_eq!(pairs.len(), 947);
     // The pair that a certificate calls the worst.
     let worst = pairs[1..].iter().max_by(|a, b| number(&a[2]).total_cmp(&number(&b[2]))).unwrap();
     assert_eq!(worst[..2], ["6", "6"]);
     assert!(worst[2].starts_with("24.45651445") && worst[3].starts_with("24.45651445"), "{worst:?}");
-    assert!(read("report.html").contains("Every path through the geography"));
+    assert!(written("report.html").contains("Every path through the geography"));
 }
 
 /// `series → [(x, y)]` of one panel.
 fn series(file: &str, panel: &str) -> BTreeMap<String, Vec<(f64, f64)>> {
     let mut found: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
-    for row in rows(&read(&format!("figures/{file}.csv"))).into_iter().skip(1).filter(|row| row[0] == panel) {
+    for row in
+        rows(&written(&format!("figures/{file}.csv"))).into_iter().skip(1).filter(|row| row[0] == panel)
+    {
         let y = row[3].parse().unwrap_or(f64::NEG_INFINITY);
         found.entry(row[1].clone()).or_default().push((row[2].parse().unwrap(), y));
     }
@@ -225,8 +206,8 @@ fn what_the_curves_show_is_so() {
 #[test]
 fn the_gallery_shows_what_is_drawn() {
     for name in ["curves-by-level", "tradeoff-by-level", "overall-curve"] {
-        let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../docs/{name}.svg"));
-        let same = fs::read_to_string(kept).unwrap() == read(&format!("figures/{name}.svg"));
+        let kept = repository(&format!("docs/{name}.svg"));
+        let same = read(&kept) == written(&format!("figures/{name}.svg"));
         assert!(same, "{name}: run `make gallery`");
     }
 }
@@ -237,7 +218,7 @@ fn every_character_drawn_is_in_the_font() {
     for entry in fs::read_dir(STUDY.join("figures")).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|e| e == "svg") {
-            let text = fs::read_to_string(&path).unwrap();
+            let text = read(&path);
             let strange: String = text.chars().filter(|c| !c.is_ascii() && !known.contains(*c)).collect();
             // Raised digits are drawn as such; the description keeps them as they were written.
             let strange: String = strange.chars().filter(|c| !"⁰¹²³⁴⁵⁶⁷⁸⁹⁻\u{a0}".contains(*c)).collect();
@@ -249,12 +230,10 @@ fn every_character_drawn_is_in_the_font() {
 #[test]
 fn a_second_run_overwrites_only_with_force_and_only_its_own() {
     let place = Place::new("force");
-    fs::create_dir(place.0.join("mine")).unwrap();
-    fs::write(place.0.join("mine/thesis.txt"), "years of work").unwrap();
+    fs::create_dir(place.path("mine")).unwrap();
+    place.write("mine/thesis.txt", "years of work");
     let refused = |arguments: &str, message: &str| {
-        let output = run(&place, arguments);
-        assert_eq!(String::from_utf8(output.stderr).unwrap(), message);
-        assert_eq!(output.status.code(), Some(2));
+        refuses(&place.say(arguments), message);
     };
     refused(
         "reproduce --out mine",
@@ -266,20 +245,20 @@ fn a_second_run_overwrites_only_with_force_and_only_its_own() {
          hint: choose another name; --force replaces earlier reports only\n",
     );
     // Neither a page of the same name nor what was added to an earlier report is ours to remove.
-    fs::create_dir(place.0.join("theirs")).unwrap();
-    fs::write(place.0.join("theirs/report.html"), "<html>my own</html>").unwrap();
+    fs::create_dir(place.path("theirs")).unwrap();
+    place.write("theirs/report.html", "<html>my own</html>");
     refused(
         "reproduce --out theirs --force",
         "error: --out: `theirs/report.html` was not written by this command\n\
          hint: choose another name; --force replaces earlier reports only\n",
     );
-    fs::remove_dir_all(place.0.join("theirs")).unwrap();
+    fs::remove_dir_all(place.path("theirs")).unwrap();
     refused(
         "reproduce --out no/where",
         "error: --out: the directory of `no/where` does not exist\nhint: make it first, or check the path\n",
     );
-    assert_eq!(fs::read_to_string(place.0.join("mine/thesis.txt")).unwrap(), "years of work");
-    assert_eq!(names(&place), ["mine"]);
+    assert_eq!(place.read("mine/thesis.txt"), "years of work");
+    assert_eq!(place.names(), ["mine"]);
 }
 
 #[test]
@@ -287,21 +266,21 @@ fn a_second_run_overwrites_only_with_force_and_only_its_own() {
 fn an_interrupted_run_leaves_nothing() {
     let place = Place::new("interrupt");
     for wait in [50, 2500] {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_unspent"))
-            .current_dir(&place.0)
+        let mut child = place
+            .program()
             .args(["reproduce", "--out", "paper"])
             .stdout(std::process::Stdio::null())
             .spawn()
             .unwrap();
         std::thread::sleep(std::time::Duration::from_millis(wait));
-        let _ = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+        interrupt(child.id());
         let finished = child.wait().unwrap().success();
         // Either it was done before, and is whole, or there is nothing at all.
-        let names = names(&place);
+        let names = place.names();
         if finished {
             assert_eq!(names, ["paper"]);
-            assert!(place.0.join("paper/report.html").is_file());
-            fs::remove_dir_all(place.0.join("paper")).unwrap();
+            assert!(place.path("paper/report.html").is_file());
+            fs::remove_dir_all(place.path("paper")).unwrap();
         } else {
             assert_eq!(names, Vec::<String>::new());
         }

@@ -1,16 +1,12 @@
 //! `unspent utility`: errors of a table, exact and simulated, and what it refuses.
 
-mod place;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use place::Place;
 use serde_json::Value;
 
-const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/blocks.toml");
-const BLOCKS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/blocks.csv");
+use crate::support::{BLOCKS, EXAMPLE, Place, parse_json, stderr, stdout, succeeds, succeeds_seeded};
 
 fn shared(name: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(name);
@@ -18,10 +14,8 @@ fn shared(name: &str) -> Option<PathBuf> {
 }
 
 #[track_caller]
-fn json(output: &Output) -> Value {
-    let errors = String::from_utf8_lossy(&output.stderr).replace("warning: NOT PRIVATE", "");
-    assert_eq!(output.status.code(), Some(0), "{errors}");
-    serde_json::from_slice(&output.stdout).unwrap()
+fn simulated(output: &Output) -> Value {
+    parse_json(&succeeds_seeded(output))
 }
 
 /// All pairs of an estimate and what is expected, at every level and for every group that has enough draws for the normal
@@ -89,7 +83,7 @@ fn trials_agree_with_what_is_expected_at_every_level() {
         "1",
         "--json",
     ]);
-    let found = json(&output);
+    let found = simulated(&output);
     assert_eq!(found["levels"].as_array().unwrap().len(), 5);
     agree(&found);
 }
@@ -112,7 +106,7 @@ fn rhode_island_is_as_expected() {
     let mut arguments = vec!["utility", table, "--schema", EXAMPLE, "--by", "race", "--json"];
     noise.iter().for_each(|noise| arguments.extend(["--sigma2", noise]));
     arguments.extend(["--trials", "650", "--not-private-seed", "1"]);
-    let found = json(&place.run(&arguments));
+    let found = simulated(&place.run(&arguments));
     agree(&found);
     let variance = |level: usize| {
         let all = &found["levels"][level]["all"];
@@ -138,8 +132,9 @@ fn a_made_up_population_needs_no_more_than_its_own_schema() {
     assert_eq!(made.status.code(), Some(0));
     let all =
         ["utility", "people.csv", "--before", "paper-2022-08-25", "--scope", "level", "--delta", "1e-11"];
-    let found =
-        json(&place.run(&[&all[..], &["--json", "--trials", "600", "--not-private-seed", "2"]].concat()));
+    let found = simulated(
+        &place.run(&[&all[..], &["--json", "--trials", "600", "--not-private-seed", "2"]].concat()),
+    );
     let names: Vec<&str> =
         found["levels"].as_array().unwrap().iter().map(|level| level["level"].as_str().unwrap()).collect();
     let levels = [
@@ -160,12 +155,12 @@ fn a_made_up_population_needs_no_more_than_its_own_schema() {
     assert!((100.0 * less - 24.82).abs() < 0.005, "{less}");
     // Tables and pictures.
     let output = place.run(&[&all[..], &["--plot", "levels.svg", "--plot-cells", "cells.png"]].concat());
-    let text = String::from_utf8(output.stdout).unwrap();
+    let text = stdout(&output);
     assert!(text.contains("Cut at zero:") && text.contains("−24.82 %"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
-    assert!(fs::read_to_string(place.0.join("levels.svg")).unwrap().contains("Optimized Block Group"));
-    assert!(fs::read(place.0.join("cells.png")).unwrap().starts_with(b"\x89PNG"));
-    let csv = String::from_utf8(place.run(&[&all[..], &["--csv"]].concat()).stdout).unwrap();
+    assert!(place.read("levels.svg").contains("Optimized Block Group"));
+    assert!(fs::read(place.path("cells.png")).unwrap().starts_with(b"\x89PNG"));
+    let csv = succeeds(&place.run(&[&all[..], &["--csv"]].concat()));
     assert!(csv.starts_with("level,cell,band,counts,sigma2_before,") && csv.lines().count() > 100);
     assert!(csv.lines().skip(1).all(|line| line.contains("NOT PRIVATE")), "{csv}");
 }
@@ -175,7 +170,7 @@ fn bad_questions_are_refused_by_name() {
     let place = Place::new("bad");
     let refuses = |more: &[&str], message: &str| {
         let output = place.run(&[&["utility", BLOCKS], more].concat());
-        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        let errors = stderr(&output);
         assert_eq!(
             errors.lines().find(|l| l.starts_with("error")),
             Some(format!("error: {message}").as_str())
@@ -213,20 +208,17 @@ fn bad_questions_are_refused_by_name() {
         "--trials: `-1` is not a whole number up to 1000000",
     );
     refuses(&with(&["--sigma2", "Block=5:4", "--level", "State"]), "--level: `State` is not one of Block");
-    fs::write(place.0.join("alone.csv"), "code,pop\n1,2\n").unwrap();
+    place.write("alone.csv", "code,pop\n1,2\n");
     let output = place.run(&["utility", "alone.csv", "--before", "paper-2022-08-25"]);
-    assert!(
-        String::from_utf8_lossy(&output.stderr)
-            .starts_with("error: alone.csv: nothing says how the table is read\n")
-    );
+    assert!(stderr(&output).starts_with("error: alone.csv: nothing says how the table is read\n"));
 }
 
 #[test]
 fn an_interval_is_around_the_noisy_count_and_never_negative() {
     let place = Place::new("interval");
     let says = |arguments: &str| {
-        let output = place.run(&arguments.split(' ').collect::<Vec<_>>());
-        String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap()
+        let output = place.say(arguments);
+        stdout(&output).to_string() + stderr(&output)
     };
     // P[|X| ≤ 4] = 0.956 and P[|X| ≤ 3] = 0.883 for σ² = 5.
     assert_eq!(

@@ -1,13 +1,11 @@
 //! `unspent regress`: the slopes of real files, what noise does to them, and what is said of files that have none.
 
-mod place;
-
-use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use place::Place;
 use serde_json::Value;
+
+use crate::support::{Place, parse_json, refuses, stderr, stdout, succeeds, succeeds_seeded};
 
 const PLAIN: &str = "geo_id,name,pop25plus,lt_9th_grade,g9_12_no_diploma,hs_graduate,some_college_no_degree,associates,\
                      bachelors_or_higher,median_earnings\n";
@@ -57,7 +55,7 @@ fn bureau(rows: &[(u32, &str)]) -> String {
 
 fn with(name: &str, files: &[(&str, String)]) -> Place {
     let place = Place::new(name);
-    files.iter().for_each(|(name, text)| fs::write(place.0.join(name), text).unwrap());
+    files.iter().for_each(|(name, text)| place.write(name, text));
     place
 }
 
@@ -66,24 +64,8 @@ fn run(place: &Place, arguments: &[&str]) -> Output {
 }
 
 #[track_caller]
-fn written(output: &Output) -> String {
-    assert_eq!(
-        String::from_utf8_lossy(&output.stderr),
-        "warning: NOT PRIVATE: the noise was made from the fixed seed 1, and can be taken off again\n"
-    );
-    assert_eq!(output.status.code(), Some(0));
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
-
-#[track_caller]
 fn json(place: &Place, arguments: &[&str]) -> Value {
-    serde_json::from_str(&written(&run(place, &[arguments, &["--json"]].concat()))).unwrap()
-}
-
-#[track_caller]
-fn refused(output: &Output, message: &str) {
-    assert_eq!(String::from_utf8_lossy(&output.stderr), message);
-    assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
+    parse_json(&succeeds_seeded(&run(place, &[arguments, &["--json"]].concat())))
 }
 
 /// A file beside the project.
@@ -162,7 +144,7 @@ fn calibrated_noise_distorts_less_at_every_geography() {
         (mean - half, mean + half)
     };
     assert!(ends("aware").1 < ends("plain").0, "{vermont}");
-    let text = written(&run(&place, &files));
+    let text = succeeds_seeded(&run(&place, &files));
     for line in [
         "  states               52     10.38162  State         ≈ 4.9995001        ≈ 4.2453823\n",
         "  tracts               118    9.70275   Tract Subset  ≈ 5.755727         ≈ 4.8731799\n",
@@ -200,7 +182,7 @@ fn what_cannot_be_used_is_left_out_and_counted() {
         [&FOUR[..], &[(500, "250,000+"), (500, "2,500-"), (500, "-"), (500, "(X)"), (500, "null")]].concat();
     for (name, text) in [("plain.csv", plain(&rows)), ("S1501.csv", bureau(&rows))] {
         let place = with("left-out", &[(name, text)]);
-        let text = written(&run(&place, &[name, "--trials", "100"]));
+        let text = succeeds_seeded(&run(&place, &[name, "--trials", "100"]));
         let line = "states: 5 areas left out: earnings missing (3), earnings only bounded (2).\n";
         assert!(text.contains(line), "{text}");
         assert!(text.contains("  states     4      9.28571  State "), "{text}");
@@ -211,7 +193,7 @@ fn what_cannot_be_used_is_left_out_and_counted() {
         1,
     );
     let place = with("counts", &[("t.csv", text)]);
-    let text = written(&run(&place, &["t.csv", "--trials", "100", "--without", "State 7"]));
+    let text = succeeds_seeded(&run(&place, &["t.csv", "--trials", "100", "--without", "State 7"]));
     let lines = "states: 6 areas left out: as asked (1), education counts missing (1), nobody in it (1), earnings\n  \
                  missing (1), earnings only bounded (2).\n";
     assert!(text.contains(lines), "{text}");
@@ -220,7 +202,8 @@ fn what_cannot_be_used_is_left_out_and_counted() {
 #[test]
 fn without_noise_nothing_is_distorted() {
     let place = with("none", &[("t.csv", plain(&FOUR))]);
-    let text = written(&run(&place, &["t.csv", "--before", "1e-3", "--after", "1e-3", "--trials", "100"]));
+    let text =
+        succeeds_seeded(&run(&place, &["t.csv", "--before", "1e-3", "--after", "1e-3", "--trials", "100"]));
     assert!(text.contains("plain        0.0 ± 0.0  0.0 ± 0.0  –\n"), "{text}");
     assert!(text.contains("The interval does NOT exclude no improvement for states (plain)"), "{text}");
 }
@@ -233,7 +216,7 @@ fn trials_that_fail_are_told() {
     let before = &report["regressions"][0]["before"];
     let [emptied, failed] = [&before["emptied"], &before["aware"]["failed"]].map(|n| n.as_u64().unwrap());
     assert!(emptied > 0 && failed > 0 && failed <= 10_000, "{before}");
-    let text = written(&run(&place, &["t.csv", "--before", "1e7", "--after", "1e6"]));
+    let text = succeeds_seeded(&run(&place, &["t.csv", "--before", "1e7", "--after", "1e6"]));
     let line = format!(
         "states, before: {emptied} times in all trials an area was left out, with no noisy count above 0.\n"
     );
@@ -246,31 +229,31 @@ fn trials_that_fail_are_told() {
 fn the_result_does_not_depend_on_threads_but_on_the_seed() {
     let rows: Vec<(u32, &str)> = (0..200).map(|i| FOUR[i % 4]).collect();
     let place = with("threads", &[("t.csv", plain(&rows))]);
-    let on =
-        |threads: &str| written(&run(&place, &["t.csv", "--trials", "1000", "--json", "--threads", threads]));
+    let on = |threads: &str| {
+        succeeds_seeded(&run(&place, &["t.csv", "--trials", "1000", "--json", "--threads", threads]))
+    };
     assert_eq!(on("1"), on("3"));
     let other = place.run(&["regress", "t.csv", "--trials", "1000", "--json", "--not-private-seed", "2"]);
-    assert_ne!(String::from_utf8_lossy(&other.stdout), on("1"));
+    assert_ne!(stdout(&other), on("1"));
 }
 
 #[test]
 fn noise_from_the_system_needs_no_seed() {
     let place = with("private", &[("t.csv", plain(&FOUR))]);
     let output = place.run(&["regress", "t.csv", "--trials", "100", "--json"]);
-    assert_eq!((String::from_utf8_lossy(&output.stderr), output.status.code()), ("".into(), Some(0)));
-    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let report = parse_json(&succeeds(&output));
     assert_eq!((&report["private"], report.get("warning")), (&true.into(), None));
 }
 
 #[test]
 fn reports_come_in_every_form() {
     let place = with("forms", &[("t.csv", plain(&FOUR))]);
-    let markdown = written(&run(&place, &["t.csv", "--markdown"]));
+    let markdown = succeeds_seeded(&run(&place, &["t.csv", "--markdown"]));
     assert!(
         markdown
             .contains("| geography | areas | slope | noise of | sigma2, published | sigma2, calibrated |\n")
     );
-    let csv = written(&run(&place, &["t.csv", "--csv"]));
+    let csv = succeeds_seeded(&run(&place, &["t.csv", "--csv"]));
     let lines: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
     // A fixed seed is told by a column of its own.
     assert_eq!((lines.len(), lines[0].len(), lines[0][19]), (3, 20, "noise_NOT_PRIVATE"));
@@ -278,7 +261,7 @@ fn reports_come_in_every_form() {
         csv.lines().skip(1).all(|line| line.contains(",\"NOT PRIVATE: the noise was made from the fixed"))
     );
     let private = place.run(&["regress", "t.csv", "--csv", "--trials", "100"]);
-    let private = String::from_utf8(private.stdout).unwrap();
+    let private = succeeds(&private);
     assert!(private.lines().next().unwrap().ends_with(",improves"), "{private}");
     assert_eq!(lines[0][..4], ["file", "geography", "areas", "left_out"]);
     assert_eq!(lines[1][..4], ["t.csv", "states", "4", "0"]);
@@ -296,7 +279,7 @@ fn noise_is_that_of_the_level_and_query_that_were_asked_for() {
         with("noise", &[("t.csv", plain(&FOUR)), ("else.csv", plain(&FOUR).replace("0400000US", "tract-"))]);
     let dhc = ["--allocation", "dhc-persons-us-2020", "--trials", "100"];
     let output = run(&place, &[&["t.csv"][..], &dhc].concat());
-    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    let message = stderr(&output);
     assert!(
         message.starts_with(
             "error: level `State`: its queries have different noise\nhint: name one with --query: "
@@ -309,13 +292,13 @@ fn noise_is_that_of_the_level_and_query_that_were_asked_for() {
     let report = json(&place, &[&["else.csv", "--query", "detailed"][..], &dhc].concat());
     let row = &report["regressions"][0];
     assert_eq!((&row["level"], &row["geography"]), (&"Tract_Subset".into(), &"else".into()));
-    refused(
+    refuses(
         &run(&place, &["t.csv", "--level", "Tract"]),
         "error: --level: `Tract` is not one of US, State, County, PEPG, Tract Subset Group, Tract Subset, \
          Optimized Block Group, Block\nhint: names are written as in the allocation\n",
     );
     let output = run(&place, &["t.csv", "--query", "age"]);
-    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    let message = stderr(&output);
     assert!(
         message.starts_with("error: --query: `age` is not asked at level `State`\nhint: it asks age_18_64_116 * relgq_4_groups, "),
         "{message}"
@@ -355,7 +338,7 @@ fn files_without_a_slope_are_refused_by_name() {
         ),
     ] {
         let place = with("no-slope", &[("t.csv", text)]);
-        refused(&place.run(&["regress", "t.csv"]), &format!("error: t.csv: {message}"));
+        refuses(&place.run(&["regress", "t.csv"]), &format!("error: t.csv: {message}"));
     }
 }
 
@@ -402,7 +385,7 @@ fn files_that_make_no_sense_are_refused_with_their_line() {
         ),
     ] {
         let place = with("nonsense", &[("t.csv", text)]);
-        refused(&place.run(&["regress", "t.csv"]), &format!("error: {message}"));
+        refuses(&place.run(&["regress", "t.csv"]), &format!("error: {message}"));
     }
 }
 
@@ -430,12 +413,12 @@ fn arguments_are_checked_first() {
         ),
     ] {
         let output = place.run(&[&["regress", "t.csv"], arguments].concat());
-        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        let stderr = stderr(&output);
         assert!(stderr.starts_with(&format!("error: {message}")), "{stderr}");
         assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
     }
     let output = place.run(&["regress", "nowhere.csv"]);
-    refused(
+    refuses(
         &output,
         "error: nowhere.csv: cannot be read: No such file or directory (os error 2)\nhint: name a table of S1501 (.csv)\n",
     );

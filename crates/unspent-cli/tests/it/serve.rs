@@ -1,16 +1,15 @@
 //! `unspent serve`: what it answers, and what it refuses.
 
-mod browser;
-
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+
+use crate::support::{browser, parse_json, program, repository, stderr, stdout, unspent};
 
 /// A server of its own for every test; ends with it.
 struct Server {
@@ -20,7 +19,7 @@ struct Server {
 
 impl Server {
     fn start() -> Server {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_unspent"))
+        let mut child = program()
             .args(["serve", "--port", "0"])
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -97,22 +96,21 @@ impl Answer {
 
     fn json(&self) -> Value {
         assert_eq!(self.status, 200, "{}", self.body);
-        serde_json::from_str(&self.body).unwrap()
+        parse_json(&self.body)
     }
 
     /// What is wrong, of an answer that says so.
     #[track_caller]
     fn trouble(&self, status: u16) -> String {
         assert_eq!(self.status, status, "{}", self.body);
-        let error = serde_json::from_str::<Value>(&self.body).unwrap()["error"].clone();
+        let error = parse_json(&self.body)["error"].clone();
         assert!(!error["hint"].as_str().unwrap().is_empty());
         error["message"].as_str().unwrap().into()
     }
 }
 
 fn command(arguments: &[&str]) -> Value {
-    let output = Command::new(env!("CARGO_BIN_EXE_unspent")).args(arguments).output().unwrap();
-    serde_json::from_slice(&output.stdout).unwrap()
+    parse_json(stdout(&unspent(arguments)))
 }
 
 fn total() -> Value {
@@ -275,7 +273,7 @@ fn files_go_in_and_out() {
     let read = |name: &str, text: &str, neighbours: Value| {
         server.post("/api/read", &json!({ "name": name, "text": text, "neighbours": neighbours }))
     };
-    let example = include_str!("../../../examples/blocks.toml");
+    let example = include_str!("../../../../examples/blocks.toml");
     let draft = read("blocks.toml", example, Value::Null).json()["draft"].clone();
     let export = |format: &str| json!({ "format": format, "draft": draft, "figure": "curve", "scope": total(), "start": null });
     let exported = server.post("/api/export", &export("toml"));
@@ -694,9 +692,8 @@ fn half_open_connections_make_room() {
 #[test]
 fn addresses_are_checked() {
     let run = |arguments: &[&str]| {
-        let output =
-            Command::new(env!("CARGO_BIN_EXE_unspent")).arg("serve").args(arguments).output().unwrap();
-        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+        let output = program().arg("serve").args(arguments).output().unwrap();
+        (output.status.code(), stderr(&output).to_string())
     };
     assert_eq!(
         run(&["--port", "70000"]),
@@ -715,7 +712,7 @@ fn addresses_are_checked() {
 #[test]
 fn the_page_in_a_browser() {
     let server = Server::start();
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = repository("");
     let screenshots = root.join("target/explorer");
     std::fs::create_dir_all(&screenshots).unwrap();
     browser::run("explorer.mjs", |script| {

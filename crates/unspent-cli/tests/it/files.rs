@@ -1,10 +1,8 @@
 //! Bad allocation files, as a user meets them: the whole message, every time.
 
-mod place;
-
 use std::fs;
 
-use place::Place;
+use crate::support::{Place, refuses, succeeds};
 
 const GOOD: &str = r#"name = "x"
 neighbours = "bounded"
@@ -41,10 +39,8 @@ impl Refuses for Place {
     /// `file` with that content is refused with exactly that message.
     #[track_caller]
     fn refuses(&self, file: &str, content: &[u8], more: &[&str], message: &str) {
-        fs::write(self.0.join(file), content).unwrap();
-        let output = self.run(&[&["certificate", file], more].concat());
-        assert_eq!(String::from_utf8(output.stderr).unwrap(), message);
-        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
+        self.write(file, content);
+        refuses(&self.run(&[&["certificate", file], more].concat()), message);
     }
 
     /// The good file with one thing changed.
@@ -64,11 +60,11 @@ impl Refuses for Place {
 #[test]
 fn the_good_file_is_good() {
     let place = Place::new("good");
-    fs::write(place.0.join("budget.toml"), GOOD).unwrap();
+    place.write("budget.toml", GOOD);
     let output = place.run(&["certificate", "budget.toml"]);
     assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0));
     // Windows line ends and a comment in another script change nothing but the places.
-    fs::write(place.0.join("dos.toml"), format!("# бюджет\r\n{}", GOOD.replace('\n', "\r\n"))).unwrap();
+    place.write("dos.toml", format!("# бюджет\r\n{}", GOOD.replace('\n', "\r\n")));
     assert_eq!(place.run(&["certificate", "dos.toml"]).stdout, output.stdout);
 }
 
@@ -975,17 +971,15 @@ fn what_is_no_allocation_file_is_refused_politely() {
     let message = format!("error: huge.toml: has 104857600 bytes; at most 16777216 are read\n{hint}");
     place.refuses("huge.toml", &vec![b'#'; 100 << 20], &[], &message);
 
-    fs::create_dir(place.0.join("directory")).unwrap();
+    fs::create_dir(place.path("directory")).unwrap();
     let output = place.run(&["certificate", "directory"]);
     let message = format!("error: directory: is a directory, not a file\n{hint}");
-    assert_eq!(String::from_utf8(output.stderr).unwrap(), message);
-    assert_eq!(output.status.code(), Some(2));
+    refuses(&output, &message);
 
     let output = place.run(&["certificate", "missing.toml"]);
     let message = "error: missing.toml: cannot be read: no such file or directory\n\
                    hint: check the path; `unspent presets` lists what needs no file\n";
-    assert_eq!(String::from_utf8(output.stderr).unwrap(), message);
-    assert_eq!(output.status.code(), Some(2));
+    refuses(&output, message);
 }
 
 #[test]
@@ -994,7 +988,7 @@ fn a_file_that_may_not_be_read() {
     use std::io::Write;
     use std::os::unix::fs::PermissionsExt;
     let place = Place::new("forbidden");
-    let path = place.0.join("secret.toml");
+    let path = place.path("secret.toml");
     fs::write(&path, GOOD).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
     if fs::read(&path).is_ok() {
@@ -1003,8 +997,7 @@ fn a_file_that_may_not_be_read() {
     }
     let output = place.run(&["certificate", "secret.toml"]);
     let message = "error: secret.toml: cannot be read: permission denied\nhint: check that you may read it\n";
-    assert_eq!(String::from_utf8(output.stderr).unwrap(), message);
-    assert_eq!(output.status.code(), Some(2));
+    refuses(&output, message);
 }
 
 #[test]
@@ -1015,10 +1008,8 @@ fn ten_thousand_queries() {
     for i in 1..=10_000 {
         text += &format!("query-{i} = \"{i}/50005000\"\n");
     }
-    fs::write(place.0.join("large.toml"), text).unwrap();
-    let output = place.run(&["certificate", "large.toml", "--csv"]);
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    let csv = String::from_utf8(output.stdout).unwrap();
+    place.write("large.toml", text);
+    let csv = succeeds(&place.run(&["certificate", "large.toml", "--csv"]));
     // The same ρ in so many small parts is nearly one continuous Gaussian.
     assert!(csv.contains("\ntotal,,total,bounded,2,1e-10,2,15.57"), "{csv}");
     assert!(csv.contains(",14.2740"), "{csv}");

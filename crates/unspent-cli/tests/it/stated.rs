@@ -1,42 +1,41 @@
 //! Noise is stated as a standard deviation or as its square, everywhere by the same three names, and
 //! nothing offers one for the other without saying that it is the square.
 
-mod place;
-
 use std::fs;
 
-use place::Place;
 use unspent::Allocation;
+
+use crate::support::{Place, stderr, stdout};
 
 const MEANING: &str = "sigma and scale are the standard deviation, sigma2 is its square, the variance";
 
 /// What a command that succeeds prints.
 #[track_caller]
 fn says(place: &Place, command: &str) -> String {
-    let output = place.run(&command.split(' ').collect::<Vec<_>>());
-    let stderr = String::from_utf8(output.stderr).unwrap();
+    let output = place.say(command);
+    let stderr = stderr(&output);
     assert!(output.status.success(), "{command}: {stderr}");
-    String::from_utf8(output.stdout).unwrap()
+    stdout(&output).into()
 }
 
 /// What one that fails says.
 #[track_caller]
 fn refuses(place: &Place, command: &str) -> String {
-    let output = place.run(&command.split(' ').collect::<Vec<_>>());
+    let output = place.say(command);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{command}");
-    String::from_utf8(output.stderr).unwrap()
+    stderr(&output).into()
 }
 
 #[test]
 fn flags() {
     let place = Place::new("flags");
     fs::write(
-        place.0.join("table.toml"),
+        place.path("table.toml"),
         "[table]\ncode = \"block\"\ncells = [{ sex = \"m\", column = \"m\" }, { sex = \"f\", column = \"f\" }]\n\
          [table.levels]\nBlock = 2\n[table.attributes]\nsex = [\"m\", \"f\"]\n",
     )
     .unwrap();
-    fs::write(place.0.join("table.csv"), "block,m,f\n01,3,9\n02,1,0\n").unwrap();
+    place.write("table.csv", "block,m,f\n01,3,9\n02,1,0\n");
     let mut survey = String::from(
         "geo_id,name,pop25plus,lt_9th_grade,g9_12_no_diploma,hs_graduate,some_college_no_degree,associates,\
          bachelors_or_higher,median_earnings\n",
@@ -44,7 +43,7 @@ fn flags() {
     for (i, high) in [100, 200, 300, 600].iter().enumerate() {
         survey += &format!("0400000US{i:02},S{i},1000,50,50,{},100,100,{high},{i}0000\n", 700 - high);
     }
-    fs::write(place.0.join("survey.csv"), survey).unwrap();
+    place.write("survey.csv", survey);
     for (variance, deviation) in [
         (
             "account --mechanism sigma2=6.25,count=10 --delta 1e-10 --json",
@@ -99,15 +98,12 @@ fn files_and_tables() {
         )
     };
     let certificate = |key: &str, number: &str| {
-        fs::write(place.0.join("x.toml"), file(key, number)).unwrap();
+        place.write("x.toml", file(key, number));
         says(&place, "certificate x.toml --json")
     };
     let table = |key: &str, number: &str| {
-        fs::write(
-            place.0.join("x.csv"),
-            format!("level,query,{key},shift\nL,a,{number},1\nL,b,{number},3\n"),
-        )
-        .unwrap();
+        fs::write(place.path("x.csv"), format!("level,query,{key},shift\nL,a,{number},1\nL,b,{number},3\n"))
+            .unwrap();
         says(&place, "certificate x.csv --neighbours bounded --delta 1e-10 --json")
     };
     for read in [&certificate as &dyn Fn(&str, &str) -> String, &table] {
@@ -120,18 +116,18 @@ fn files_and_tables() {
         let read = Allocation::parse("x", &file("scale", number)).unwrap();
         assert_eq!(Allocation::parse("x", &read.to_file().unwrap()), Ok(read));
     }
-    fs::write(place.0.join("x.toml"), file("sigma", "2") + "[levels.sigma2]\na = 4\n").unwrap();
+    place.write("x.toml", file("sigma", "2") + "[levels.sigma2]\na = 4\n");
     assert!(
         refuses(&place, "certificate x.toml").contains("level `L`: its budget is incomplete or given twice")
     );
-    fs::write(place.0.join("x.csv"), "level,query,sigma,sigma2\nL,a,2,4\n").unwrap();
+    place.write("x.csv", "level,query,sigma,sigma2\nL,a,2,4\n");
     assert!(
         refuses(&place, "certificate x.csv --neighbours bounded")
             .contains("one of the columns rho, sigma2, sigma and scale must be there, and only one")
     );
     // Its square would be too long for the file that it is written to.
     let long = format!("1.{}", "1".repeat(200));
-    fs::write(place.0.join("x.toml"), file("scale", &long)).unwrap();
+    place.write("x.toml", file("scale", &long));
     assert!(
         refuses(&place, "certificate x.toml")
             .contains("scale: `1.1111111111111111111111111111111111111111111111111111111111…` is not a number whose square has")
@@ -141,9 +137,9 @@ fn files_and_tables() {
 #[test]
 fn hints() {
     let place = Place::new("hints");
-    fs::write(place.0.join("x.csv"), "level,query,sigm\nL,a,5\n").unwrap();
+    place.write("x.csv", "level,query,sigm\nL,a,5\n");
     fs::write(
-        place.0.join("x.toml"),
+        place.path("x.toml"),
         "name = \"x\"\nneighbours = \"bounded\"\n[[levels]]\nname = \"L\"\n[levels.sigma3]\na = 5\n",
     )
     .unwrap();

@@ -1,47 +1,35 @@
 //! `unspent synthesize`: the files it writes, what can be done with them, and what it refuses.
 
-mod place;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::Read;
-use std::process::{Command, Output, Stdio};
+use std::process::{Output, Stdio};
 
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, RowAccessor};
-use place::Place;
 use unspent::allocation::Schema;
 use unspent::population::{Population, schema};
+
+use crate::support::{Place, program, stderr, succeeds};
 
 const HEADS: &str =
     "geocode,pop_hispanic,pop_white,pop_black,pop_aian,pop_asian,pop_nhpi,pop_other,pop_two,pop_three";
 
-/// The standard output of a run that succeeds.
-fn succeeds(output: &Output) -> String {
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && said.is_empty(), "{said}");
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
-
 /// What a run says that the command line is at fault for.
 fn refused(output: &Output) -> String {
-    let said = String::from_utf8(output.stderr.clone()).unwrap();
+    let said = stderr(output);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(output.stdout.is_empty() && said.starts_with("error: ") && said.contains("\nhint: "), "{said}");
-    said
+    said.into()
 }
 
 fn files(place: &Place) -> BTreeSet<String> {
     fs::read_dir(&place.0).unwrap().map(|f| f.unwrap().file_name().into_string().unwrap()).collect()
 }
 
-fn read(place: &Place, name: &str) -> String {
-    fs::read_to_string(place.0.join(name)).unwrap()
-}
-
 /// A Parquet table as CSV, and the notes in it.
 fn parquet(place: &Place, name: &str) -> (String, BTreeMap<String, String>) {
-    let reader = SerializedFileReader::new(File::open(place.0.join(name)).unwrap()).unwrap();
+    let reader = SerializedFileReader::new(File::open(place.path(name)).unwrap()).unwrap();
     let metadata = reader.metadata().file_metadata();
     let columns = metadata.schema_descr().columns();
     let mut text = columns.iter().map(|column| column.name()).collect::<Vec<_>>().join(",") + "\n";
@@ -76,7 +64,7 @@ fn csv_parquet_and_stdout_are_the_same_table() {
     let csv = succeeds(&place.run(&[&common[..], &["--out", "people.csv"]].concat()));
     succeeds(&place.run(&[&common[..], &["--out", "again.parquet"]].concat()));
     let stdout = succeeds(&place.run(&common));
-    let text = read(&place, "people.csv");
+    let text = place.read("people.csv");
     assert_eq!(text, expected(20_000, 7));
     assert_eq!(stdout, text);
     let (again, notes) = parquet(&place, "again.parquet");
@@ -88,8 +76,8 @@ fn csv_parquet_and_stdout_are_the_same_table() {
     // A schema each, and nothing else.
     let names = ["again.parquet", "again.toml", "people.csv", "people.toml"];
     assert_eq!(files(&place), names.map(String::from).into());
-    assert_eq!(Schema::read(&place.0.join("people.toml")).unwrap(), schema());
-    assert_eq!(read(&place, "people.toml"), read(&place, "again.toml"));
+    assert_eq!(Schema::read(&place.path("people.toml")).unwrap(), schema());
+    assert_eq!(place.read("people.toml"), place.read("again.toml"));
 
     // The summary counts what is in the table.
     for (level, length) in [("State", 2), ("County", 5), ("Tract Subset", 11), ("Block", 15)] {
@@ -117,7 +105,7 @@ fn row_groups_are_put_together_again() {
     let place = Place::new("groups");
     let blocks = (1u64 << 20) + 1;
     succeeds(&place.run(&["synthesize", "--blocks", &blocks.to_string(), "--out", "people.parquet"]));
-    let reader = SerializedFileReader::new(File::open(place.0.join("people.parquet")).unwrap()).unwrap();
+    let reader = SerializedFileReader::new(File::open(place.path("people.parquet")).unwrap()).unwrap();
     let rows: Vec<i64> = reader.metadata().row_groups().iter().map(|group| group.num_rows()).collect();
     assert_eq!(rows, [1 << 20, 1]);
     let last = Population::new(blocks, 1).unwrap().last().unwrap();
@@ -151,7 +139,7 @@ name = "Block"
 [levels.sigma2]
 race = "0.001"
 "#;
-    fs::write(place.0.join("budget.toml"), allocation).unwrap();
+    place.write("budget.toml", allocation);
     for kind in ["csv", "parquet"] {
         let (table, noisy) = (format!("people.{kind}"), format!("noisy-{kind}"));
         succeeds(&place.run(&["synthesize", "--blocks", "3000", "--out", &table, "--force"]));
@@ -171,7 +159,7 @@ race = "0.001"
                 let unit = sums.entry(block.code()[..length].into()).or_insert_with(|| vec![0; 9]);
                 unit.iter_mut().zip(block.counts).for_each(|(sum, count)| *sum += i64::from(count));
             }
-            let file = File::open(place.0.join(&noisy).join(folder).join("part-00000.parquet")).unwrap();
+            let file = File::open(place.path(&noisy).join(folder).join("part-00000.parquet")).unwrap();
             let reader = SerializedFileReader::new(file).unwrap();
             let rows: BTreeMap<String, Vec<i64>> = reader
                 .get_row_iter(None)
@@ -203,14 +191,14 @@ fn nothing_is_overwritten_unasked() {
     let said = refused(&run(&["--out", "people.csv", "--seed", "2"]));
     assert!(said.contains("--out: `people.csv` exists already") && said.contains("--force"), "{said}");
     // A schema of that name is somebody's, whatever the table is.
-    fs::write(place.0.join("people.toml"), "mine").unwrap();
+    place.write("people.toml", "mine");
     let said = refused(&run(&["--out", "people.parquet"]));
     assert!(said.contains("the schema beside it: `people.toml` exists already"), "{said}");
-    assert_eq!((read(&place, "people.csv"), read(&place, "people.toml")), (expected(50, 1), "mine".into()));
+    assert_eq!((place.read("people.csv"), place.read("people.toml")), (expected(50, 1), "mine".into()));
     assert_eq!(files(&place), ["people.csv", "people.toml"].map(String::from).into());
     succeeds(&run(&["--out", "people.csv", "--seed", "2", "--force"]));
-    assert_eq!(read(&place, "people.csv"), expected(50, 2));
-    assert_eq!(Schema::read(&place.0.join("people.toml")).unwrap(), schema());
+    assert_eq!(place.read("people.csv"), expected(50, 2));
+    assert_eq!(Schema::read(&place.path("people.toml")).unwrap(), schema());
 }
 
 #[test]
@@ -234,7 +222,7 @@ fn bad_input_is_refused_by_name() {
 
 #[test]
 fn a_reader_may_leave_early() {
-    let mut run = Command::new(env!("CARGO_BIN_EXE_unspent"))
+    let mut run = program()
         .args(["synthesize", "--blocks", "1000000000"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -1,13 +1,10 @@
 //! A table of blocks to be measured, and what is left where it was.
-#![allow(dead_code, reason = "not every test needs all of it")]
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::Path;
-use std::process::Output;
 
-use crate::place::Place;
+use super::{EXAMPLE, Place};
 
-pub const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/blocks.toml");
 pub const RACES: [&str; 8] = ["white", "black", "hisp", "aian", "asian", "nhpi", "other", "two"];
 
 /// Blocks with some people in them: two counties, three tracts each, and so on.
@@ -28,24 +25,9 @@ pub fn table(blocks: usize) -> String {
     text
 }
 
-pub fn json(path: &Path) -> serde_json::Value {
-    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
-}
-
-#[track_caller]
-pub fn succeeds(output: &Output) -> String {
-    assert_eq!(String::from_utf8_lossy(&output.stderr), "", "quiet in a pipe");
-    assert_eq!(output.status.code(), Some(0));
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
-
 /// Everything in a directory but the tables that were put there.
 pub fn left_behind(place: &Place) -> Vec<String> {
-    let names =
-        fs::read_dir(&place.0).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned());
-    let mut names: Vec<String> = names.filter(|n| !n.ends_with(".csv") && !n.ends_with(".toml")).collect();
-    names.sort();
-    names
+    place.names().into_iter().filter(|n| !n.ends_with(".csv") && !n.ends_with(".toml")).collect()
 }
 
 pub fn measure<'a>(out: &'a str, more: &[&'a str]) -> Vec<&'a str> {
@@ -54,7 +36,7 @@ pub fn measure<'a>(out: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 
 pub fn with_blocks(name: &str, blocks: usize) -> Place {
     let place = Place::new(name);
-    fs::write(place.0.join("blocks.csv"), table(blocks)).unwrap();
+    place.write("blocks.csv", table(blocks));
     place
 }
 

@@ -1,24 +1,21 @@
 //! Every command in the README, run: it must print what the README says it prints.
 
-mod place;
-
 use std::fs;
-use std::path::Path;
 
-use place::Place;
+use crate::support::{Place, read, repository, stderr, stdout};
 
 const PROMPT: &str = "$ cargo run --release -- ";
 
 #[test]
 fn the_readme_tells_the_truth() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let readme = fs::read_to_string(root.join("README.md")).unwrap();
+    let root = repository("");
+    let readme = read(&root.join("README.md"));
     // What the commands read, in a place where they may write.
     let place = Place::new("commands");
-    fs::create_dir(place.0.join("examples")).unwrap();
+    fs::create_dir(place.path("examples")).unwrap();
     for file in fs::read_dir(root.join("examples")).unwrap() {
         let file = file.unwrap();
-        fs::copy(file.path(), place.0.join("examples").join(file.file_name())).unwrap();
+        fs::copy(file.path(), place.path("examples").join(file.file_name())).unwrap();
     }
     let mut ran = 0;
     for block in readme.split("```console\n").skip(1) {
@@ -32,12 +29,8 @@ fn the_readme_tells_the_truth() {
             expected = rest;
         }
         let Some(arguments) = command.strip_prefix(PROMPT) else { continue };
-        let output = place.run(&arguments.split_whitespace().collect::<Vec<_>>());
-        let printed = format!(
-            "{}{}",
-            String::from_utf8(output.stdout).unwrap(),
-            String::from_utf8(output.stderr).unwrap()
-        );
+        let output = place.say(arguments);
+        let printed = format!("{}{}", stdout(&output), stderr(&output));
         assert_eq!(printed.trim_end(), expected.trim_end(), "{command}");
         ran += 1;
     }

@@ -1,10 +1,6 @@
 //! Names that mean something to other programs: spreadsheets, readers of Markdown, terminals.
 
-mod place;
-
-use std::fs;
-
-use place::Place;
+use crate::support::{Place, stderr, succeeds};
 
 /// An allocation whose names are as hostile as names can be.
 fn hostile(name: &str) -> Place {
@@ -25,14 +21,12 @@ fn hostile(name: &str) -> Place {
     let text = format!(
         "name = \"[x](http://x.example)\"\nneighbours = \"bounded\"\ndelta = \"1e-9\"\n[queries]\ntotal = []\n{levels}"
     );
-    fs::write(place.0.join("x.toml"), text).unwrap();
+    place.write("x.toml", text);
     place
 }
 
 fn certificate(place: &Place, form: &str) -> String {
-    let output = place.run(&["certificate", "x.toml", form]);
-    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
-    String::from_utf8(output.stdout).unwrap()
+    succeeds(&place.run(&["certificate", "x.toml", form]))
 }
 
 #[test]
@@ -75,9 +69,9 @@ fn names_do_not_steer_a_terminal_from_a_message() {
     let place = hostile("terminal");
     let table = "name = \"x\"\nneighbours = \"bounded\"\ndelta = \"1e-9\"\n[[levels]]\nname = \"A\"\nsigma2 = { total = 5 }\n\
                  [table]\ncells = [{ column = \"p\" }]\n[table.levels]\nA = \"a\"\n";
-    fs::write(place.0.join("t.toml"), table).unwrap();
-    fs::write(place.0.join("t.csv"), "a,\u{1b}[31mred,\u{202e}back\n1,2,3\n").unwrap();
+    place.write("t.toml", table);
+    place.write("t.csv", "a,\u{1b}[31mred,\u{202e}back\n1,2,3\n");
     let output = place.run(&["measure", "t.csv", "--allocation", "t.toml", "--out", "noisy"]);
-    let message = String::from_utf8(output.stderr).unwrap();
+    let message = stderr(&output);
     assert!(message.contains("hint: the table has a, \\u{1b}[31mred, \\u{202e}back;"), "{message}");
 }

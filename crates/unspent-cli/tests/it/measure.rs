@@ -1,18 +1,16 @@
 //! `unspent measure` and `unspent sample`: what they write, and what they refuse.
 
-mod blocks;
-mod place;
-
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Stdio;
 
-use blocks::{EXAMPLE, RACES, json, left_behind, measure, parquet_table, succeeds, table, with_blocks};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row, RowAccessor};
-use place::Place;
+
+use crate::support::blocks::{RACES, left_behind, measure, parquet_table, table, with_blocks};
+use crate::support::{EXAMPLE, Place, parse_json, read, refuses, stderr, succeeds, succeeds_seeded};
 
 /// A row of a noisy measurement file.
 #[derive(Debug, PartialEq)]
@@ -150,24 +148,10 @@ fn check_measurements(directory: &Path, csv: &str) {
 #[test]
 fn a_table_becomes_noisy_measurements_at_every_level() {
     let place = with_blocks("levels", 3_000);
-    let text = succeeds(&place.run(&measure("noisy", &["--not-private-seed", "7"])).quiet());
+    let text = succeeds_seeded(&place.run(&measure("noisy", &["--not-private-seed", "7"])));
     assert!(text.contains("WARNING: NOT PRIVATE"), "{text}");
-    check_measurements(&place.0.join("noisy"), &table(3_000));
+    check_measurements(&place.path("noisy"), &table(3_000));
     assert_eq!(left_behind(&place), ["noisy"]);
-}
-
-/// Drops the warning that a fixed seed gives on stderr, after checking that it is there.
-trait Quiet {
-    fn quiet(self) -> Output;
-}
-
-impl Quiet for Output {
-    fn quiet(mut self) -> Output {
-        let warned = String::from_utf8_lossy(&self.stderr).into_owned();
-        assert!(warned.starts_with("warning: NOT PRIVATE") && warned.lines().count() == 1, "{warned}");
-        self.stderr.clear();
-        self
-    }
 }
 
 #[test]
@@ -175,8 +159,8 @@ fn the_manifest_says_what_was_released() {
     let place = with_blocks("manifest", 500);
     let text = succeeds(&place.run(&measure("noisy/.", &[])));
     assert!(!text.contains("NOT PRIVATE"));
-    let noisy = place.0.join("noisy");
-    let manifest = json(&noisy.join("manifest.json"));
+    let noisy = place.path("noisy");
+    let manifest = place.json("noisy/manifest.json");
     assert_eq!(manifest["private"], true);
     assert_eq!((&manifest["rows"], &manifest["table"]), (&500.into(), &"blocks.csv".into()));
     assert_eq!(manifest["version"], env!("CARGO_PKG_VERSION"));
@@ -211,24 +195,24 @@ fn the_manifest_says_what_was_released() {
     // The certificate is that of the allocation that was used, and of the one that was written.
     for allocation in [EXAMPLE, "noisy/allocation.toml"] {
         let certificate = succeeds(&place.run(&["certificate", allocation, "--json"]));
-        let certificate: serde_json::Value = serde_json::from_str(&certificate).unwrap();
+        let certificate: serde_json::Value = parse_json(&certificate);
         assert_eq!(manifest["certificate"], certificate);
     }
     let markdown = succeeds(&place.run(&["certificate", EXAMPLE, "--markdown"]));
-    let written = fs::read_to_string(noisy.join("certificate.md")).unwrap();
+    let written = place.read("noisy/certificate.md");
     assert!(written.starts_with(markdown.trim_end()) && written.contains("exactly one cell of one row"));
 }
 
 #[test]
 fn a_fixed_seed_is_marked_wherever_its_noise_goes() {
     let place = with_blocks("seed", 100);
-    place.run(&measure("noisy", &["--not-private-seed", "7"])).quiet();
-    let noisy = place.0.join("noisy");
-    let manifest = json(&noisy.join("manifest.json"));
+    succeeds_seeded(&place.run(&measure("noisy", &["--not-private-seed", "7"])));
+    let noisy = place.path("noisy");
+    let manifest = place.json("noisy/manifest.json");
     assert_eq!(manifest["private"], false);
     assert!(manifest["warning"].as_str().unwrap().starts_with("NOT PRIVATE"));
-    assert!(fs::read_to_string(noisy.join("NOT-PRIVATE.txt")).unwrap().starts_with("NOT PRIVATE"));
-    assert!(fs::read_to_string(noisy.join("certificate.md")).unwrap().starts_with("**NOT PRIVATE"));
+    assert!(place.read("noisy/NOT-PRIVATE.txt").starts_with("NOT PRIVATE"));
+    assert!(place.read("noisy/certificate.md").starts_with("**NOT PRIVATE"));
     for (folder, _) in LEVELS {
         let (_, notes) = level(&noisy, folder);
         assert_eq!(notes["unspent.private"], "false");
@@ -236,12 +220,12 @@ fn a_fixed_seed_is_marked_wherever_its_noise_goes() {
     }
     let sample = |more: &[&str]| {
         let all = [&["sample", "--sigma2", "5", "--count", "3", "--not-private-seed", "7"], more].concat();
-        String::from_utf8(place.run(&all).quiet().stdout).unwrap()
+        succeeds_seeded(&place.run(&all))
     };
     assert!(sample(&[]).starts_with("# NOT PRIVATE"));
     assert!(sample(&["--csv"]).starts_with("noise_NOT_PRIVATE\n"));
     sample(&["--out", "noise.parquet"]);
-    let reader = SerializedFileReader::new(File::open(place.0.join("noise.parquet")).unwrap()).unwrap();
+    let reader = SerializedFileReader::new(File::open(place.path("noise.parquet")).unwrap()).unwrap();
     assert_eq!(reader.metadata().file_metadata().schema().get_fields()[0].name(), "noise_NOT_PRIVATE");
 }
 
@@ -250,14 +234,14 @@ fn threads_do_not_change_what_is_written() {
     // More than one file at the lowest level: a file has some two million values.
     let place = with_blocks("threads", 100_000);
     for threads in ["1", "2", "5"] {
-        place.run(&measure(threads, &["--not-private-seed", "7", "--threads", threads])).quiet();
+        succeeds_seeded(&place.run(&measure(threads, &["--not-private-seed", "7", "--threads", threads])));
     }
     for (folder, _) in LEVELS {
         let files: Vec<_> =
-            fs::read_dir(place.0.join("1").join(folder)).unwrap().map(|e| e.unwrap().file_name()).collect();
+            fs::read_dir(place.path("1").join(folder)).unwrap().map(|e| e.unwrap().file_name()).collect();
         assert_eq!(files.len(), if folder == "block" { 2 } else { 1 });
         for file in files {
-            let read = |run: &str| fs::read(place.0.join(run).join(folder).join(&file)).unwrap();
+            let read = |run: &str| fs::read(place.path(run).join(folder).join(&file)).unwrap();
             assert_eq!(read("1"), read("2"), "{folder}");
             assert_eq!(read("1"), read("5"), "{folder}");
         }
@@ -269,7 +253,7 @@ fn a_second_run_has_other_noise() {
     let place = with_blocks("again", 200);
     succeeds(&place.run(&measure("first", &[])));
     succeeds(&place.run(&measure("second", &[])));
-    let values = |run: &str| level(&place.0.join(run), "block").0.into_iter().flat_map(|row| row.value);
+    let values = |run: &str| level(&place.path(run), "block").0.into_iter().flat_map(|row| row.value);
     let same = values("first").zip(values("second")).filter(|(a, b)| a == b).count();
     // 5,400 values: two with the same noise key would all agree.
     assert!(same < 2_700, "{same}");
@@ -278,9 +262,9 @@ fn a_second_run_has_other_noise() {
 #[test]
 fn a_table_may_come_from_a_pipe_or_as_parquet() {
     let place = with_blocks("kinds", 300);
-    place.run(&measure("csv", &["--not-private-seed", "7"])).quiet();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_unspent"))
-        .current_dir(&place.0)
+    succeeds_seeded(&place.run(&measure("csv", &["--not-private-seed", "7"])));
+    let mut child = place
+        .program()
         .args(["measure", "-", "--allocation", EXAMPLE, "--out", "pipe", "--not-private-seed", "7"])
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
@@ -289,21 +273,21 @@ fn a_table_may_come_from_a_pipe_or_as_parquet() {
         .unwrap();
     child.stdin.take().unwrap().write_all(table(300).as_bytes()).unwrap();
     assert!(child.wait().unwrap().success());
-    parquet_table(&place.0.join("blocks.parquet"), &table(300), 200, false);
+    parquet_table(&place.path("blocks.parquet"), &table(300), 200, false);
     let all =
         ["measure", "blocks.parquet", "--allocation", EXAMPLE, "--out", "parquet", "--not-private-seed", "7"];
-    place.run(&all).quiet();
+    succeeds_seeded(&place.run(&all));
     for (folder, _) in LEVELS {
-        let rows = |run: &str| level(&place.0.join(run), folder).0;
+        let rows = |run: &str| level(&place.path(run), folder).0;
         assert_eq!(rows("csv"), rows("pipe"));
         assert_eq!(rows("csv"), rows("parquet"));
     }
-    assert_eq!(json(&place.0.join("pipe/manifest.json"))["table"], "stdin");
+    assert_eq!(place.json("pipe/manifest.json")["table"], "stdin");
     // A count that is missing.
-    parquet_table(&place.0.join("missing.parquet"), &table(300), 200, true);
+    parquet_table(&place.path("missing.parquet"), &table(300), 200, true);
     let output = place.run(&["measure", "missing.parquet", "--allocation", EXAMPLE, "--out", "x"]);
     assert_eq!(
-        String::from_utf8_lossy(&output.stderr),
+        stderr(&output),
         "error: missing.parquet: row 1: vap_white: is missing\nhint: every row has all codes and counts; write 0 if there is nobody\n"
     );
 }
@@ -316,11 +300,11 @@ fn integers_that_mean_something_else_are_no_counts() {
     let place = Place::new("decimal");
     let allocation = "name = \"x\"\nneighbours = \"bounded\"\ndelta = \"1e-9\"\n[[levels]]\nname = \"A\"\nsigma2 = { total = 5 }\n\
                       [table]\ncells = [{ column = \"p\" }]\n[table.levels]\nA = \"a\"\n";
-    fs::write(place.0.join("x.toml"), allocation).unwrap();
+    place.write("x.toml", allocation);
     for (kind, code) in [("decimal(9, 2)", 2), ("date", 2), ("uint_32", 2), ("int_32", 0)] {
         let schema = format!("message t {{ required binary a (utf8); required int32 p ({kind}); }}");
         let schema = parse_message_type(&schema).unwrap().into();
-        let path = place.0.join("t.parquet");
+        let path = place.path("t.parquet");
         let mut writer =
             SerializedFileWriter::new(File::create(&path).unwrap(), schema, Default::default()).unwrap();
         let mut group = writer.next_row_group().unwrap();
@@ -333,7 +317,7 @@ fn integers_that_mean_something_else_are_no_counts() {
         group.close().unwrap();
         writer.close().unwrap();
         let output = place.run(&["measure", "t.parquet", "--allocation", "x.toml", "--out", "noisy"]);
-        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        let errors = stderr(&output);
         assert_eq!(output.status.code(), Some(code), "{kind}: {errors}");
         assert!(code == 0 || errors.contains("column `p` is of "), "{errors}");
     }
@@ -344,10 +328,9 @@ fn bad_tables_are_refused_by_name_and_nothing_is_written() {
     let place = Place::new("bad");
     let good = table(3);
     let refuses = |table: &str, message: &str| {
-        fs::write(place.0.join("blocks.csv"), table).unwrap();
+        place.write("blocks.csv", table);
         let output = place.run(&measure("noisy", &[]));
-        assert_eq!(String::from_utf8_lossy(&output.stderr), message);
-        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
+        refuses(&output, message);
         assert_eq!(left_behind(&place), [""; 0]);
     };
     // The second block of the table, and its count of whites.
@@ -370,7 +353,7 @@ fn bad_tables_are_refused_by_name_and_nothing_is_written() {
         refuses(table, &format!("error: blocks.csv:{hidden}\nhint: {hint}\n"));
         let output = place.run(&measure("noisy", &["--show-values"]));
         let message = format!("error: blocks.csv:{shown}\nhint: {hint}\n");
-        assert_eq!(String::from_utf8_lossy(&output.stderr), message);
+        assert_eq!(stderr(&output), message);
     };
     for (count, hint) in [
         ("-7", "counts are never negative"),
@@ -432,33 +415,30 @@ fn bad_tables_are_refused_by_name_and_nothing_is_written() {
         "error: blocks.csv: there are two columns `vap_white`\nhint: give every column a name of its own\n",
     );
     let output = place.run(&["measure", "nowhere.csv", "--allocation", EXAMPLE, "--out", "noisy"]);
-    assert!(
-        String::from_utf8_lossy(&output.stderr)
-            .starts_with("error: nowhere.csv: cannot be read: No such file")
-    );
+    assert!(stderr(&output).starts_with("error: nowhere.csv: cannot be read: No such file"));
     let output =
         place.run(&["measure", "blocks.csv", "--allocation", "pl94-persons-us-2020", "--out", "noisy"]);
     assert_eq!(
-        String::from_utf8_lossy(&output.stderr),
+        stderr(&output),
         "error: `P.L. 94-171 redistricting data, persons, United States, 2020 production` does not say how a table is read\n\
          hint: add a [table] to the allocation file, or name a file that has one with --schema; examples/blocks.toml is an example\n"
     );
-    fs::write(place.0.join("damaged.parquet"), &good).unwrap();
+    place.write("damaged.parquet", &good);
     let output = place.run(&["measure", "damaged.parquet", "--allocation", EXAMPLE, "--out", "noisy"]);
-    assert!(String::from_utf8_lossy(&output.stderr).starts_with("error: damaged.parquet: cannot be read:"));
-    assert!(!place.0.join("noisy").exists());
+    assert!(stderr(&output).starts_with("error: damaged.parquet: cannot be read:"));
+    assert!(!place.path("noisy").exists());
 }
 
 #[test]
 fn bad_schemas_are_refused_where_they_are_bad() {
     let place = with_blocks("schema", 3);
-    let good = fs::read_to_string(EXAMPLE).unwrap();
+    let good = read(EXAMPLE.as_ref());
     let refuses = |what: &str, by: &str, message: &str| {
         let text = good.replacen(what, by, 1);
         assert_ne!(text, good, "{what}");
-        fs::write(place.0.join("budget.toml"), text).unwrap();
+        place.write("budget.toml", text);
         let output = place.run(&["measure", "blocks.csv", "--allocation", "budget.toml", "--out", "noisy"]);
-        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        let errors = stderr(&output);
         let first = errors.lines().next().unwrap();
         let (line, cause) = first.trim_start_matches("error: budget.toml:").split_once(": ").unwrap();
         assert!(line.split(':').all(|n| n.parse::<usize>().is_ok()), "{first}");
@@ -508,17 +488,24 @@ fn rhode_island_is_measured() {
     };
     let place = Place::new("rhode-island");
     let path = path.to_str().unwrap();
-    place
-        .run(&["measure", path, "--allocation", EXAMPLE, "--out", "noisy", "--not-private-seed", "1"])
-        .quiet();
-    let units: Vec<u64> = json(&place.0.join("noisy/manifest.json"))["levels"]
+    succeeds_seeded(&place.run(&[
+        "measure",
+        path,
+        "--allocation",
+        EXAMPLE,
+        "--out",
+        "noisy",
+        "--not-private-seed",
+        "1",
+    ]));
+    let units: Vec<u64> = place.json("noisy/manifest.json")["levels"]
         .as_array()
         .unwrap()
         .iter()
         .map(|level| level["units"].as_u64().unwrap())
         .collect();
     assert_eq!(units, [1, 5, 244, 815, 25_181]);
-    check_measurements(&place.0.join("noisy"), &csv);
+    check_measurements(&place.path("noisy"), &csv);
     assert_eq!(cells(&csv, 2)["44"].iter().sum::<i64>(), 1_052_567);
 }
 
@@ -528,7 +515,7 @@ fn noise_comes_as_text_csv_or_parquet() {
     let sample = |more: &[&str]| {
         let all = [&["sample", "--sigma2", "68.49", "--count", "3000000", "--not-private-seed", "5"], more]
             .concat();
-        String::from_utf8(place.run(&all).quiet().stdout).unwrap()
+        succeeds_seeded(&place.run(&all))
     };
     let numbers = |text: &str| text.lines().skip(1).map(|l| l.parse().unwrap()).collect::<Vec<i64>>();
     let text = numbers(&sample(&[]));
@@ -538,18 +525,17 @@ fn noise_comes_as_text_csv_or_parquet() {
     assert!((squares / 3e6 - 68.49).abs() < 6.0 * (2.0f64 / 3e6).sqrt() * 68.49);
     assert_eq!(numbers(&sample(&["--csv", "--threads", "1"])), text);
     sample(&["--out", "noise.txt"]);
-    assert_eq!(numbers(&fs::read_to_string(place.0.join("noise.txt")).unwrap()), text);
+    assert_eq!(numbers(&place.read("noise.txt")), text);
     assert_eq!(
         sample(&["--out", "noise.parquet"]),
         "3000000 draws of N_Z(0, 68.49) written to noise.parquet.\n"
     );
-    let reader = SerializedFileReader::new(File::open(place.0.join("noise.parquet")).unwrap()).unwrap();
+    let reader = SerializedFileReader::new(File::open(place.path("noise.parquet")).unwrap()).unwrap();
     let read: Vec<i64> =
         reader.get_row_iter(None).unwrap().map(|row| row.unwrap().get_long(0).unwrap()).collect();
     assert_eq!(read, text);
     // Without a seed it is other noise every time.
-    let private =
-        || String::from_utf8(place.run(&["sample", "--sigma2", "5", "--count", "100"]).stdout).unwrap();
+    let private = || succeeds(&place.run(&["sample", "--sigma2", "5", "--count", "100"]));
     assert_ne!(private(), private());
 }
 
@@ -570,7 +556,7 @@ fn bad_samples_are_refused_by_name() {
         ("--sigma2 5 --count 3 --out noise.json", "--out: `noise.json` does not end in .txt, .csv, .parquet"),
     ] {
         let output = place.run(&[&["sample"], &arguments.split(' ').collect::<Vec<_>>()[..]].concat());
-        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        let errors = stderr(&output);
         assert_eq!(errors.lines().next(), Some(format!("error: {message}").as_str()));
         assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
     }

@@ -7,13 +7,7 @@ use unspent::{
     PromiseCheck, Rational, Release, Scope, TradeoffCurve, WorstCase,
 };
 
-fn number(text: &str) -> Rational {
-    text.parse().unwrap()
-}
-
-fn preset(name: &str) -> Release {
-    Release::from(Allocation::preset(name).unwrap())
-}
+use crate::support::{line, number, preset};
 
 fn delta() -> Delta {
     Delta::parse("1e-10").unwrap()
@@ -21,10 +15,6 @@ fn delta() -> Delta {
 
 fn certificate(release: &Release) -> Certificate {
     Certificate::without_reductions(release, None, None).unwrap()
-}
-
-fn line<'c>(certificate: &'c Certificate, label: &str) -> &'c Line {
-    certificate.lines.iter().find(|line| line.label == label).unwrap_or_else(|| panic!("no line {label}"))
 }
 
 /// The ends of a line, as doubles.

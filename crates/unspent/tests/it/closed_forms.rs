@@ -1,9 +1,11 @@
 //! The paper's closed forms for one and two mechanisms: sums in the loss domain, written out
 //! without any transform, against the accountant.
 
-#![allow(clippy::disallowed_methods)] // an independent path: the platform's exp, to 1e-11
+#![allow(clippy::disallowed_methods, reason = "an independent path: the platform's exp, to 1e-11")]
 
-use unspent::{Composition, DiscreteGaussian, Epsilon, Rational};
+use unspent::{Composition, DiscreteGaussian, Epsilon};
+
+use crate::support::number;
 
 /// `P[X > t]` for N_ℤ(0, σ²).
 fn upper_tail(sigma2: f64, t: f64) -> f64 {
@@ -54,7 +56,7 @@ fn one_mechanism() {
     for sigma2 in ["0.2", "0.5", "1", "2.5", "7", "68.49"] {
         for shift in [1, 2, 5] {
             for epsilon in ["0", "0.31", "1", "2.7"] {
-                let exact = |t: &str| t.parse::<Rational>().unwrap().to_f64();
+                let exact = |t: &str| number(t).to_f64();
                 let closed = one(exact(sigma2), shift as f64, exact(epsilon));
                 assert_agrees(sigma2, 1, shift, epsilon, closed);
             }
@@ -66,7 +68,7 @@ fn one_mechanism() {
 fn two_mechanisms() {
     for sigma2 in ["0.3", "1", "5", "25"] {
         for epsilon in ["0", "0.7", "2.1"] {
-            let exact = |t: &str| t.parse::<Rational>().unwrap().to_f64();
+            let exact = |t: &str| number(t).to_f64();
             assert_agrees(sigma2, 2, 1, epsilon, two(exact(sigma2), 1, exact(epsilon)));
         }
     }
