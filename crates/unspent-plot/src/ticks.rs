@@ -1,7 +1,7 @@
 //! Where an axis is marked, and how the marks are called.
 
-use super::Scale;
-use super::text::superscript;
+use crate::Scale;
+use crate::text::superscript;
 
 /// log₁₀ of 1 to 9.
 const LOG10: [f64; 9] = [

@@ -2,10 +2,10 @@
 //!
 //! Sizes are for print: at a journal column's 8.7 cm for 560 units, text of 14 units is set in 6 points.
 
-use super::clip::{Area, Point};
-use super::text::{width, words, wrap};
-use super::ticks::{self, Tick, Ticks, ticks};
-use super::{Axis, Data, Figure, Panel, Scale, Series};
+use crate::clip::{Area, Point};
+use crate::text::{width, words, wrap};
+use crate::ticks::{self, Tick, Ticks, ticks};
+use crate::{Axis, Data, Figure, Panel, Scale, Series};
 
 /// Width of the page, and of each column where that is more.
 pub const PAGE: f64 = 560.0;

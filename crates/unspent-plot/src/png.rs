@@ -6,18 +6,24 @@ use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::fontdb::Source;
 use resvg::usvg::{Options, Tree};
 
+use crate::Error;
+
 /// The PNG of an SVG, `scale` pixels to its unit.
 ///
 /// The font comes with the program: the same pixels on every machine, and no text lost where no font
 /// is installed.
-pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, String> {
-    let tree = Tree::from_str(svg, &options()).map_err(|e| format!("not an SVG: {e}"))?;
+///
+/// # Errors
+///
+/// If `svg` is no SVG, or `scale` gives it no size that a picture can have.
+pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, Error> {
+    let tree = Tree::from_str(svg, &options()).map_err(|e| Error::new(format!("not an SVG: {e}")))?;
     let side = |length: f32| (length * scale).ceil() as u32;
     let (width, height) = (side(tree.size().width()), side(tree.size().height()));
-    let mut pixels =
-        Pixmap::new(width, height).ok_or_else(|| format!("no picture of {width} by {height} pixels"))?;
+    let mut pixels = Pixmap::new(width, height)
+        .ok_or_else(|| Error::new(format!("no picture of {width} by {height} pixels")))?;
     resvg::render(&tree, Transform::from_scale(scale, scale), &mut pixels.as_mut());
-    pixels.encode_png().map_err(|e| e.to_string())
+    pixels.encode_png().map_err(|e| Error::new(e.to_string()))
 }
 
 fn options() -> Options<'static> {
@@ -35,7 +41,7 @@ mod tests {
     use resvg::usvg::Node;
 
     use super::*;
-    use crate::plot::{Axis, Figure, Panel, svg, text};
+    use crate::{Axis, Figure, Panel, svg, text};
 
     fn pixels(svg: &str) -> Pixmap {
         Pixmap::decode_png(&png(svg, 1.0).expect("an SVG")).expect("a PNG")

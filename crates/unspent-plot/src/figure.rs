@@ -1,34 +1,6 @@
-//! Figures ready to print, described as plain data; [`svg()`] and [`png()`] draw them.
-//!
-//! Two things are asked for here that plotting crates do not offer. A log axis may span hundreds of
-//! decades, of values too small for a double, so on such an axis the logarithms are what is given. And
-//! a series says what it is rather than how it looks, so that a guarantee looks the same in every figure
-//! and is told from the baselines by width, dashes and markers where colour is lost.
-
-mod clip;
-mod data;
-mod layout;
-mod png;
-mod style;
-mod svg;
-mod text;
-mod ticks;
+//! A figure as data: panels, axes, series and what each series is.
 
 use serde::Serialize;
-
-use crate::Failure;
-
-pub use png::png;
-pub use svg::svg;
-
-/// A figure as a file with this extension, `svg` or `png`.
-pub fn bytes(figure: &Figure, extension: &str) -> Result<Vec<u8>, Failure> {
-    let svg = svg(figure);
-    if extension == "png" {
-        return png(&svg, 2.0).map_err(|cause| Failure::other(cause, "please report the command line"));
-    }
-    Ok(svg.into_bytes())
-}
 
 /// A grid of panels that share one legend.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

@@ -3,7 +3,7 @@
 //! The colours are Okabe and Ito's, told apart by colour-blind readers, without those too pale for a
 //! thin line on white. No two roles share dashes or marker, so a grayscale print will do.
 
-use super::Role;
+use crate::Role;
 
 /// A marker on a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

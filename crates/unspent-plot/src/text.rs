@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-/// Tried in turn. The first is the one [`super::png()`] brings along.
+/// Tried in turn. The first is the one [`crate::png()`] brings along.
 pub const FAMILY: &str = "'Noto Sans', Arial, Helvetica, sans-serif";
 
 /// Size of a raised exponent, and how far it is raised, in the size of its text.
