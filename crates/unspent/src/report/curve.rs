@@ -2,43 +2,43 @@
 
 use serde::Serialize;
 
+use crate::allocation::Neighbours;
+use crate::effort::Effort;
 use crate::envelope::Envelope;
 use crate::error::Result;
-use crate::number::{Magnitude, Rational};
+use crate::number::{Bounds, LogBounds, Magnitude, Number, Rational, rounded_down, rounded_up};
 use crate::parallel;
 use crate::quantity::{Alpha, Delta, Epsilon, Rho};
-use crate::release::{Release, Scope};
-use crate::report::{self, Figure, LogBounds};
+use crate::release::Release;
+use crate::scope::Scope;
 use crate::worst::WorstCase;
 use crate::zcdp::Conversion;
 
 /// What a curve is about.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Subject {
     /// The release.
     pub name: String,
-    /// `total`, `level`, `keeping`, `attribute` or `within`.
-    pub scope: &'static str,
-    /// The name of the level or attribute.
-    pub part: Option<String>,
+    /// The part of it.
+    pub part: Scope,
     /// How a certificate calls it.
     pub label: String,
     /// The neighbours of the total.
-    pub neighbours: &'static str,
+    pub neighbours: Neighbours,
     /// How many cells of each measurement the secret moves.
     pub moves: u64,
     /// The zCDP budget.
-    pub rho: Figure,
+    pub rho: Number,
 }
 
 impl Subject {
-    fn new(release: &Release, scope: &Scope, rho: Figure) -> Subject {
+    fn new(release: &Release, scope: &Scope, rho: Number) -> Subject {
         Subject {
             name: release.name(),
-            scope: scope.kind(),
-            part: scope.name().map(Into::into),
+            part: scope.clone(),
             label: release.label(scope),
-            neighbours: release.neighbours().name(),
+            neighbours: release.neighbours(),
             moves: release.moves(scope),
             rho,
         }
@@ -47,6 +47,7 @@ impl Subject {
 
 /// δ against ε.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Curve {
     /// What it is about.
     pub subject: Subject,
@@ -56,29 +57,35 @@ pub struct Curve {
 
 /// A point of a curve: ε or δ is given, the other is bounded, and so is what zCDP says of it.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Point {
     /// ε.
-    pub epsilon: Figure,
+    pub epsilon: Number,
     /// δ.
-    pub delta: Figure,
+    pub delta: Number,
     /// log₁₀ δ.
     pub log10_delta: LogBounds,
     /// Of δ (of ε, where δ is given), by Bun and Steinke's conversion, rounded up.
-    #[serde(serialize_with = "report::rounded_up")]
+    #[serde(serialize_with = "rounded_up")]
     pub bun_steinke: Magnitude,
     /// By Canonne, Kamath and Steinke's.
-    #[serde(serialize_with = "report::rounded_up")]
+    #[serde(serialize_with = "rounded_up")]
     pub canonne_kamath_steinke: Magnitude,
 }
 
 impl Curve {
     /// δ at each ε.
-    pub fn over_epsilon(release: &Release, scope: &Scope, grid: &[Epsilon]) -> Result<Curve> {
-        let (subject, cases, rho) = parts(release, scope)?;
+    pub(crate) fn over_epsilon(
+        release: &Release,
+        scope: &Scope,
+        grid: &[Epsilon],
+        effort: Effort,
+    ) -> Result<Curve> {
+        let (subject, cases, rho) = parts(release, scope, effort)?;
         let points = parallel::map(grid, |epsilon| {
             let delta = cases.delta(epsilon)?;
             Ok(Point {
-                epsilon: Figure::Exact(epsilon.value().clone()),
+                epsilon: Number::Exact(epsilon.value().clone()),
                 delta: delta.into(),
                 log10_delta: delta.into(),
                 bun_steinke: rho.delta_bun_steinke(epsilon),
@@ -89,12 +96,17 @@ impl Curve {
     }
 
     /// ε at each δ.
-    pub fn over_delta(release: &Release, scope: &Scope, grid: &[Delta]) -> Result<Curve> {
-        let (subject, cases, rho) = parts(release, scope)?;
+    pub(crate) fn over_delta(
+        release: &Release,
+        scope: &Scope,
+        grid: &[Delta],
+        effort: Effort,
+    ) -> Result<Curve> {
+        let (subject, cases, rho) = parts(release, scope, effort)?;
         let points = parallel::map(grid, |delta| {
             Ok(Point {
                 epsilon: cases.epsilon(delta)?.into(),
-                delta: Figure::Exact(delta.value().clone()),
+                delta: Number::Exact(delta.value().clone()),
                 log10_delta: delta.value().to_bounds().into(),
                 bun_steinke: Magnitude::from_f64(rho.epsilon_bun_steinke(delta)),
                 canonne_kamath_steinke: Magnitude::from_f64(rho.epsilon_canonne_kamath_steinke(delta)),
@@ -106,6 +118,7 @@ impl Curve {
 
 /// Misses against false alarms.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct TradeoffCurve {
     /// What it is about.
     pub subject: Subject,
@@ -115,36 +128,41 @@ pub struct TradeoffCurve {
 
 /// A point of a trade-off function. Its guarantee is the lower end: so often at least the best attacker errs.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct TradeoffPoint {
     /// The rate of false alarms, as given.
-    #[serde(serialize_with = "report::exactly")]
     pub alpha: Rational,
     /// The least rate of misses.
-    pub misses: Figure,
+    pub misses: Number,
     /// What the (ε, δ) of Bun and Steinke's conversion, all of them together, guarantee; rounded down.
-    #[serde(serialize_with = "report::rounded_down")]
+    #[serde(serialize_with = "rounded_down")]
     pub bun_steinke: Magnitude,
     /// Of Canonne, Kamath and Steinke's.
-    #[serde(serialize_with = "report::rounded_down")]
+    #[serde(serialize_with = "rounded_down")]
     pub canonne_kamath_steinke: Magnitude,
 }
 
 impl TradeoffCurve {
     /// f(α) at each α.
-    pub fn new(release: &Release, scope: &Scope, grid: &[Alpha]) -> Result<TradeoffCurve> {
-        let (subject, cases, rho) = parts(release, scope)?;
-        let refined = !cases.is_hasty();
-        let [cks, bun_steinke] = Conversion::ALL.map(|conversion| conversion.envelope(&rho, refined));
-        let sketch = cases.is_hasty().then(|| sketch(&cases)).transpose()?;
+    pub(crate) fn new(
+        release: &Release,
+        scope: &Scope,
+        grid: &[Alpha],
+        effort: Effort,
+    ) -> Result<TradeoffCurve> {
+        let (subject, cases, rho) = parts(release, scope, effort)?;
+        let is_fast = effort == Effort::Fast;
+        let [cks, bun_steinke] = Conversion::ALL.map(|conversion| conversion.envelope(&rho, !is_fast));
+        let sketch = is_fast.then(|| sketch(&cases)).transpose()?;
         let points = parallel::map(grid, |alpha| {
             Ok(TradeoffPoint {
                 alpha: alpha.value().clone(),
                 misses: match &sketch {
                     // Guessing misses 1 − α of the times.
-                    Some(sketch) => Figure::Between {
-                        lower: sketch.at(alpha),
-                        upper: (&Rational::integer(1) - alpha.value()).to_bounds().upper(),
-                    },
+                    Some(sketch) => {
+                        let guessing = (&Rational::integer(1) - alpha.value()).to_bounds();
+                        Bounds::new(sketch.at(alpha), guessing.upper()).into()
+                    }
                     None => cases.tradeoff(alpha)?.into(),
                 },
                 bun_steinke: bun_steinke.at(alpha),
@@ -171,8 +189,8 @@ fn sketch(cases: &WorstCase) -> Result<Envelope<'_>> {
 }
 
 /// What is asked about, its mechanisms, and a ρ that is not below theirs.
-fn parts(release: &Release, scope: &Scope) -> Result<(Subject, WorstCase, Rho)> {
-    let cases = release.worst_case(scope)?;
+fn parts(release: &Release, scope: &Scope, effort: Effort) -> Result<(Subject, WorstCase, Rho)> {
+    let cases = release.worst_case_with(scope, effort)?;
     let rho = cases.rho()?;
     let upper = Rho::new(rho.upper())?;
     Ok((Subject::new(release, scope, rho), cases, upper))
@@ -181,7 +199,7 @@ fn parts(release: &Release, scope: &Scope) -> Result<(Subject, WorstCase, Rho)> 
 #[cfg(test)]
 mod tests {
     use super::TradeoffCurve;
-    use crate::{Allocation, Alpha, Rational, Release, Scope};
+    use crate::{Allocation, Alpha, Effort, Rational, Release, Scope};
 
     /// The same over many pairs of paths, of which none may be forgotten.
     #[test]
@@ -189,10 +207,10 @@ mod tests {
         let release = Release::from(Allocation::preset("pl94-persons-us-2020").unwrap());
         let rates = [1, 50, 500, 950].map(|k| Alpha::new(&Rational::integer(k) / &Rational::integer(1000)));
         let rates = rates.map(Result::unwrap);
-        let exact = TradeoffCurve::new(&release, &Scope::Total, &rates).unwrap();
-        let hasty = TradeoffCurve::new(&release.in_haste(), &Scope::Total, &rates).unwrap();
-        for (hasty, exact) in hasty.points.iter().zip(&exact.points) {
-            let (sketch, truth) = (hasty.misses.bounds().lower(), exact.misses.bounds());
+        let exact = TradeoffCurve::new(&release, &Scope::Total, &rates, Effort::Normal).unwrap();
+        let fast = TradeoffCurve::new(&release, &Scope::Total, &rates, Effort::Fast).unwrap();
+        for (fast, exact) in fast.points.iter().zip(&exact.points) {
+            let (sketch, truth) = (fast.misses.bounds().lower(), exact.misses.bounds());
             assert!(sketch <= truth.lower(), "{sketch:?} is above {truth:?}");
             let (sketch, truth) = (sketch.to_f64(crate::Round::Down), truth.to_f64().lower());
             // Points are at most 0.17 apart, and the density of the loss is about that of a Gaussian, 0.4/√(2ρ) at most.
@@ -200,7 +218,7 @@ mod tests {
         }
     }
 
-    /// In haste: never above the trade-off function, and hardly below it.
+    /// In fast mode: never above the trade-off function, and hardly below it.
     #[test]
     fn sketches_lie_below() {
         for (preset, level) in [
@@ -213,10 +231,10 @@ mod tests {
                 [1, 10, 50, 200, 500, 900, 990, 999].map(|k| Rational::integer(k) / Rational::integer(1000));
             let rates = rates.map(|rate| Alpha::new(rate).unwrap());
             let scope = Scope::Level(level.into());
-            let exact = TradeoffCurve::new(&release, &scope, &rates).unwrap();
-            let hasty = TradeoffCurve::new(&release.in_haste(), &scope, &rates).unwrap();
-            for (hasty, exact) in hasty.points.iter().zip(&exact.points) {
-                let (sketch, truth) = (hasty.misses.bounds().lower(), exact.misses.bounds());
+            let exact = TradeoffCurve::new(&release, &scope, &rates, Effort::Normal).unwrap();
+            let fast = TradeoffCurve::new(&release, &scope, &rates, Effort::Fast).unwrap();
+            for (fast, exact) in fast.points.iter().zip(&exact.points) {
+                let (sketch, truth) = (fast.misses.bounds().lower(), exact.misses.bounds());
                 assert!(sketch <= truth.upper(), "{preset}: {sketch:?} is above {truth:?}");
                 let (sketch, truth) = (sketch.to_f64(crate::Round::Down), truth.to_f64().lower());
                 assert!(truth - sketch < 1e-4, "{preset}: {sketch} is far below {truth}");

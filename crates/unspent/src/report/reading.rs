@@ -1,28 +1,30 @@
-//! What an attacker gains, in the plainest terms there are: how often a test finds the truth, and what is believed after it.
+//! What an attacker gains: how often a test finds the truth, and what is believed after it.
 //!
-//! The attacker knows everything but one secret, has the release, and raises a false alarm in a fraction α of all cases with
-//! nothing to find. Its power β is at most `1 − f(α)`, and a test with that power exists. Who
-//! believed the secret true with probability π before believes it with `πβ/(πβ + (1 − π)α)` after an alarm. (That is for
-//! tests of just that α: rarer alarms weigh more.)
+//! The attacker knows everything but one secret, has the release, and raises a false alarm in a fraction α of all cases
+//! with nothing to find. Its power β is at most `1 − f(α)`, and a test with that power exists. Who
+//! believed the secret true with probability π before believes it with `πβ/(πβ + (1 − π)α)` after an alarm. (That is
+//! for tests of just that α: rarer alarms weigh more.)
 
 use serde::Serialize;
 
+use crate::allocation::Neighbours;
+use crate::effort::Effort;
 use crate::error::{Error, Result};
-use crate::number::Rational;
+use crate::number::{Bounds, Number, Rational};
 use crate::quantity::Alpha;
-use crate::report::{self, Figure};
+use crate::release::Release;
+use crate::scope::Scope;
 use crate::worst::WorstCase;
 
 /// What one attack reaches.
 #[derive(Clone, Debug, Serialize)]
 pub struct Attack {
     /// How often it raises an alarm about nothing.
-    #[serde(serialize_with = "report::exactly")]
     pub alpha: Rational,
     /// How often it finds what is there: never more than the upper end; the best attack reaches the lower.
-    pub power: Figure,
+    pub power: Number,
     /// What is believed after the alarm of an attack with that α: at most, and for the best one.
-    pub posterior: Figure,
+    pub posterior: Number,
 }
 
 impl Attack {
@@ -43,11 +45,41 @@ impl Attack {
             let bounds = posterior.to_bounds();
             if round_up { bounds.upper() } else { bounds.lower() }
         };
-        let posterior = Figure::Between {
-            lower: believed(power.lower().to_rational(), false),
-            upper: believed(power.upper().to_rational(), true),
-        };
+        let posterior = Number::from(Bounds::new(
+            believed(power.lower().to_rational(), false),
+            believed(power.upper().to_rational(), true),
+        ));
         Ok(Attack { alpha: alpha.value().clone(), power: power.into(), posterior })
+    }
+}
+
+/// What the best attacker reaches at the rates of false alarms that people think in.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Reading {
+    /// What is believed before.
+    pub prior: Rational,
+    /// What one record is.
+    pub record: String,
+    /// What the total protects.
+    pub neighbours: Neighbours,
+    /// One for each rate.
+    pub attacks: Vec<Attack>,
+}
+
+/// The rates of false alarms that people think in.
+const RATES: [&str; 2] = ["0.01", "0.05"];
+
+impl Reading {
+    pub(crate) fn new(release: &Release, scope: &Scope, prior: &Rational, effort: Effort) -> Result<Reading> {
+        let cases = release.worst_case_with(scope, effort)?;
+        let attacks = RATES.iter().map(|rate| Attack::best(&cases, &Alpha::parse(rate)?, prior));
+        Ok(Reading {
+            prior: prior.clone(),
+            record: release.record().into(),
+            neighbours: release.neighbours(),
+            attacks: attacks.collect::<Result<_>>()?,
+        })
     }
 }
 
