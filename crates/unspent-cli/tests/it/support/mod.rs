@@ -17,6 +17,9 @@ pub use place::Place;
 pub const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/blocks.toml");
 pub const BLOCKS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/blocks.csv");
 
+/// The blocks of Rhode Island in 2010; how they are read stands beside them.
+pub const RHODE_ISLAND: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/ri-2010-blocks.csv");
+
 /// A file of the repository.
 pub fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
