@@ -2,6 +2,8 @@
 
 pub mod blocks;
 pub mod browser;
+#[path = "../../../../unspent/tests/it/support/expect.rs"]
+mod expect;
 mod place;
 
 use std::fs;
@@ -11,6 +13,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 use unspent::Rational;
 
+pub use expect::expect;
 pub use place::Place;
 
 /// The example allocation with the description of its table, and that table.

@@ -1,9 +1,13 @@
 //! What the tests share.
 
+mod expect;
+
 use std::path::Path;
 
 use unspent::certificate::Line;
 use unspent::{Allocation, Certificate, Rational, Release};
+
+pub use expect::expect;
 
 pub fn number(text: &str) -> Rational {
     text.parse().unwrap()
