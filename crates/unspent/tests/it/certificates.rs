@@ -1,8 +1,5 @@
 //! Published allocations: certificates as signed, tight figures, the paper's table.
 
-use std::io::Write;
-use std::path::Path;
-
 use proptest::prelude::*;
 use unspent::certificate::Against;
 use unspent::{
@@ -10,7 +7,7 @@ use unspent::{
     Promise, Rational, Release, Round, Scope, TradeoffCurve,
 };
 
-use crate::support::{line, number, preset};
+use crate::support::{facts, line, number, preset};
 
 fn certificate(name: &str, delta: Option<&str>) -> Certificate {
     let delta = delta.map(|d| Delta::parse(d).unwrap());
@@ -18,99 +15,51 @@ fn certificate(name: &str, delta: Option<&str>) -> Certificate {
 }
 
 /// The lines of the two signed certificates of 2021-06-25.
-const PERSONS: [(&str, &str); 10] = [
-    ("total", "17.14"),
-    ("hhgq", "7.24"),
-    ("votingage", "7.57"),
-    ("hispanic", "10.04"),
-    ("cenrace", "10.08"),
-    ("Block-within-Block_Group", "2.93"),
-    ("Block-within-Tract", "9.38"),
-    ("Block-within-County", "11.70"),
-    ("Block-within-State", "13.05"),
-    ("Block-within-US", "16.89"),
-];
-const UNITS: [(&str, &str); 7] = [
-    ("total", "2.47"),
-    ("h1", "2.47"),
-    ("Block-within-Block_Group", "0.82"),
-    ("Block-within-Tract", "1.81"),
-    ("Block-within-County", "2.35"),
-    ("Block-within-State", "2.46"),
-    ("Block-within-US", "2.47"),
-];
-
 #[test]
 fn every_line_of_the_signed_certificates_is_reproduced() {
-    let cases =
-        [("pl94-persons-us-2020", &PERSONS[..], "persons"), ("pl94-units-us-2020", &UNITS[..], "units")];
-    for (name, printed, file) in cases {
+    let signed = facts("pl94-2021-certificates.csv");
+    assert_eq!(signed.len(), 17);
+    for name in ["pl94-persons-us-2020", "pl94-units-us-2020"] {
         // The signed certificates know one path, and places also of units whose number in every block is exact.
         let text = Preset::find(name).unwrap().text.replace("exact_totals = [\"Block\"]", "");
-        let signed = Release::from(Allocation::parse(name, &text).unwrap().without_bypass());
-        let certificate = Certificate::new(&signed, None, None).unwrap();
-        for (label, epsilon) in printed {
+        let release = Release::from(Allocation::parse(name, &text).unwrap().without_bypass());
+        let certificate = Certificate::new(&release, None, None).unwrap();
+        let mut lines = 0;
+        for row in signed.iter().filter(|row| row[0] == name) {
+            let [_, label, delta, epsilon] = &row[..] else { panic!("{row:?}") };
+            assert_eq!(certificate.delta.value(), &number(delta));
             let ours = line(&certificate, label).canonne_kamath_steinke.to_f64(Round::Up);
             assert_eq!(format!("{ours:.2}"), *epsilon, "{name} {label}");
+            lines += 1;
         }
+        assert_eq!(lines, if name.contains("persons") { 10 } else { 7 });
         assert_eq!(certificate.published, Some(Conversion::CanonneKamathSteinke));
-        // The constants above are what the signed text says.
-        let path = format!("certificates/pl94_us_{file}_2021-06-25.txt");
-        let Some(text) = shared_data(&path) else { continue };
-        let words: Vec<&str> = text.split_whitespace().collect();
-        for (label, epsilon) in &printed[1..] {
-            assert!(words.windows(2).any(|pair| pair == [*label, *epsilon]), "{path}: {label} {epsilon}");
-        }
     }
-}
-
-/// A file beside the project, or a word that it is not there. Written past the capture of the test runner.
-fn shared_data(path: &str) -> Option<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(path);
-    let text = std::fs::read_to_string(&path).ok();
-    if text.is_none() {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let _ = writeln!(std::io::stderr(), "SKIPPED: {name} is not there to compare with");
-    }
-    text
 }
 
 #[test]
 fn presets_are_the_published_allocations() {
-    let names = [
-        ("PL94_persons_US_production", "pl94-persons-us-2020"),
-        ("PL94_persons_PR_production", "pl94-persons-pr-2020"),
-        ("PL94_units_US_production", "pl94-units-us-2020"),
-        ("PL94_units_PR_production", "pl94-units-pr-2020"),
-        ("DHCP_US_production", "dhc-persons-us-2020"),
-        ("DHCP_PR_production", "dhc-persons-pr-2020"),
-        ("DHCH_US_production", "dhc-units-us-2020"),
-        ("DHCH_PR_production", "dhc-units-pr-2020"),
-        ("DHCP_US_demo_20220825", "dhc-persons-us-2022-08-25"),
-        ("DHCP_PR_demo_20220825", "dhc-persons-pr-2022-08-25"),
-        ("DHCH_US_demo_20220825", "dhc-units-us-2022-08-25"),
-        ("DHCH_PR_demo_20220825", "dhc-units-pr-2022-08-25"),
-    ];
+    let rows = facts("das-2020-budgets.csv");
+    assert_eq!(rows.len(), 688);
+    let mut names: Vec<&str> = rows.iter().map(|row| row[0].as_str()).collect();
+    names.dedup();
+    // All but the paper's, which is not an agency's.
     assert_eq!(names.len() + 1, Preset::ALL.len());
-    let Some(text) = shared_data("allocations/das2020_allocations.csv") else { return };
-    for (product, name) in names {
+    for name in names {
         let allocation = Allocation::preset(name).unwrap();
-        let mut published: Vec<(String, String, Rational)> = text
-            .lines()
-            .map(|line| line.split(',').collect::<Vec<_>>())
-            .filter(|row| row[0] == product)
-            .map(|row| (row[1].into(), row[2].into(), number(&format!("{}/{}", row[4], row[5]))))
-            .collect();
-        let mut ours: Vec<(String, String, Rational)> = allocation
+        let published = rows.iter().filter(|row| row[0] == name);
+        let mut published: Vec<(&str, &str, Rational)> =
+            published.map(|row| (row[1].as_str(), row[2].as_str(), number(&row[3]))).collect();
+        let mut ours: Vec<(&str, &str, Rational)> = allocation
             .measurements()
             .map(|(level, query, m)| {
                 // Bounded neighbours: σ² = 1/ρ.
                 assert_eq!(&m.rho * m.noise.sigma2(), Rational::from(1));
-                (level.name.clone(), query.name.clone(), m.rho.clone())
+                (level.name.as_str(), query.name.as_str(), m.rho.clone())
             })
             .collect();
         let order: Vec<&str> = allocation.levels().iter().map(|l| l.name.as_str()).collect();
-        let mut seen: Vec<&str> = published.iter().map(|p| p.0.as_str()).collect();
+        let mut seen: Vec<&str> = published.iter().map(|p| p.0).collect();
         seen.dedup();
         assert_eq!(order, seen, "{name}: levels in the published order");
         published.sort();
