@@ -23,7 +23,6 @@ mod measure;
 mod measurements;
 mod noise;
 mod output;
-mod plot;
 mod presets;
 mod progress;
 mod regress;
@@ -43,6 +42,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use unspent_plot as plot;
 
 /// Certified privacy accounting for discrete Gaussian noise.
 #[derive(Parser)]
@@ -128,6 +128,12 @@ impl From<unspent::Error> for Failure {
         let hint = error.hint().into();
         let revealed = Some(error.revealed().to_string()).filter(|revealed| *revealed != cause);
         Failure { cause, revealed, excerpt, hint, code }
+    }
+}
+
+impl From<plot::Error> for Failure {
+    fn from(error: plot::Error) -> Failure {
+        Failure::other(error.to_string(), "please report the command line")
     }
 }
 

@@ -269,7 +269,7 @@ impl Search<'_> {
                 Verdict::Undecided => {
                     undecided += 1;
                     if undecided > 30 {
-                        return Err(Error::unreachable(
+                        return Err(Error::not_certified(
                             "the certified bounds of delta are too wide to tell whether the target is met",
                             "ask for a less extreme target, or for a tolerance",
                         ));
@@ -281,7 +281,7 @@ impl Search<'_> {
                 return Ok((Some(low), high));
             }
             if high.is_none() && value >= self.most {
-                return Err(Error::unreachable(
+                return Err(Error::not_certified(
                     "no variance up to 1e12 meets the target",
                     "ask for a larger epsilon or delta",
                 ));
@@ -378,7 +378,7 @@ impl Search<'_> {
             let mut value = last_failure;
             while self.at(value)?.0 != Verdict::Meets {
                 if value >= top {
-                    return Err(Error::unreachable(
+                    return Err(Error::not_certified(
                         "no value above the last failure is certified to meet the target",
                         "ask for a less extreme target",
                     ));

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use serde::Serialize;
 use serde::ser::Serializer;
 
-use crate::allocation::{Allocation, Missing, Neighbours, Path};
+use crate::allocation::{Allocation, Neighbours, Path};
 use crate::calibrate::{Calibration, Target};
 use crate::error::{Error, Result};
 use crate::number::{Magnitude, Rational};
@@ -19,6 +19,7 @@ use crate::promise::PromiseCheck;
 use crate::quantity::{Delta, Epsilon, Rho};
 use crate::release::{Cases, Release, Scope};
 use crate::report::{self, Figure};
+use crate::series::Missing;
 use crate::worst::{Route, WorstCase};
 use crate::zcdp::Conversion;
 

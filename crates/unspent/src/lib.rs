@@ -23,6 +23,7 @@ pub mod comparison;
 pub mod composition;
 pub mod curve;
 pub mod dominating;
+pub mod file;
 pub mod measure;
 pub mod mechanism;
 pub mod parallel;
@@ -35,6 +36,7 @@ pub mod release;
 pub mod report;
 pub mod residual;
 pub mod sampler;
+pub mod series;
 mod spelling;
 pub mod stop;
 pub mod tradeoff;
@@ -67,7 +69,7 @@ pub mod theory {
     pub mod sampler {}
 }
 
-pub use allocation::{Allocation, Neighbours, Preset};
+pub use allocation::{Allocation, Neighbours};
 pub use calibrate::{Calibration, Promise, Recalibration, Target};
 pub use certificate::Certificate;
 pub use comparison::Comparison;
@@ -75,7 +77,8 @@ pub use composition::{Composition, Group};
 pub use curve::{Curve, TradeoffCurve};
 pub use dominating::DominatingLaw;
 pub use effort::Effort;
-pub use error::{Error, Excerpt, Result};
+pub use error::{Error, ErrorKind, Excerpt, Result};
+pub use file::Preset;
 pub use mechanism::{DiscreteGaussian, Gaussian, Mechanism};
 pub use number::{Bounds, Magnitude, Rational, Round};
 pub use profile::Method;

@@ -207,7 +207,7 @@ fn sigma2_spending(rho: &Rational, shift: &Rational, moves: u64) -> Result<Ratio
 }
 
 /// mΔ²/2x: of σ² it is ρ, and of ρ it is σ².
-fn half_ratio(shift: &Rational, moves: u64, x: &Rational) -> Rational {
+pub(crate) fn half_ratio(shift: &Rational, moves: u64, x: &Rational) -> Rational {
     &(&(shift * shift) * &Rational::from(moves)) / &(x * &Rational::integer(2))
 }
 

@@ -376,7 +376,7 @@ impl WorstCase {
             if self.meets(target)? {
                 return Ok(Calibration { satisfying: one, failing: None, shape: Shape::NotScanned });
             }
-            return Err(Error::unreachable(
+            return Err(Error::not_certified(
                 "there are too many pairs of paths to look for less noise",
                 "calibrate the products one by one",
             ));
@@ -409,7 +409,7 @@ impl WorstCase {
             }
             next = worst;
         }
-        Err(Error::unreachable(
+        Err(Error::not_certified(
             "no factor could be certified to keep the promise on every path",
             "ask for a less extreme target",
         ))

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use hyper::body::Bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use unspent::allocation::{Draft, Measurement, Neighbours};
+use unspent::allocation::{Measurement, Neighbours};
+use unspent::file::Draft;
 use unspent::reading::Attack;
 use unspent::report::{self, Figure};
 use unspent::{

@@ -283,7 +283,7 @@ fn certify(cases: &WorstCase, target: &Target) -> Result<()> {
     if cases.meets(target)? {
         return Ok(());
     }
-    Err(Error::unreachable(
+    Err(Error::not_certified(
         "the calibrated noise could not be certified to keep the promise",
         "ask for a slightly larger epsilon",
     ))
