@@ -158,7 +158,7 @@ impl Composition {
                 Ok((mechanism.with_sigma2(sigma2(i, mechanism.sigma2()))?, *count))
             })
             .collect();
-        let made = Composition::new(groups?)?;
+        let made = Composition::with_effort(groups?, self.effort())?;
         Ok(match self.demanded_tolerance() {
             Some(tolerance) => made.with_tolerance(tolerance)?,
             None => made,

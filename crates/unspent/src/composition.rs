@@ -11,6 +11,9 @@ use crate::number::{Bounds, Magnitude, Number, Rational};
 use crate::profile::{Accountant, Method, Point};
 use crate::quantity::{Delta, Epsilon};
 
+/// The finest relative width of δ that it makes sense to aim at.
+const FINEST_AIM: f64 = 1e-15;
+
 /// Largest ρ of a composition: beyond it not even ε fits in a double with a digit to spare.
 const MAX_RHO: f64 = 1e18;
 
@@ -115,10 +118,12 @@ impl Composition {
         Ok(Composition { made, tolerance: None })
     }
 
-    /// Demands that δ be known to this relative width: answers that are not become errors.
+    /// Demands that answers be known to this relative width: δ, ε, tails, the trade-off function, the power and
+    /// knots. An answer that is not becomes an [error](Error::is_tolerance) that says how wide its bounds are.
     ///
-    /// Without it the aim is that of the [effort](Effort::tolerance) where smoothing is needed, and the bounds are
-    /// returned as they are.
+    /// Where smoothing is needed, this is also what is aimed at; without it that is the
+    /// [effort's](Effort::tolerance), and bounds are returned as they are. Calibration and dominating laws aim at
+    /// the tolerance too and do not demand it: their results are valid however wide the bounds behind them are.
     pub fn with_tolerance(mut self, tolerance: f64) -> Result<Composition> {
         if !(1e-15..1.0).contains(&tolerance) {
             return Err(Error::input(
@@ -192,13 +197,13 @@ impl Composition {
 
     /// The least δ for which the release is (ε, δ)-differentially private.
     pub fn delta(&self, epsilon: &Epsilon) -> Result<Bounds<Magnitude>> {
-        let delta = self.accountant().delta(&Point::new(epsilon.value().clone()), self.aim()).delta;
-        self.demand("delta", delta)
+        let at = Point::new(epsilon.value().clone());
+        self.demand("delta", |aim| self.accountant().delta(&at, aim).delta)
     }
 
     /// The least ε for which the release is (ε, δ)-differentially private.
     pub fn epsilon(&self, delta: &Delta) -> Result<Bounds<f64>> {
-        Ok(self.accountant().epsilon(delta, self.aim(), None))
+        self.demand("epsilon", |aim| self.accountant().epsilon(delta, aim, None))
     }
 
     /// The same, found faster if `guess` is near it.
@@ -218,12 +223,14 @@ impl Composition {
 
     /// `P[L > ε]`: how often the privacy loss exceeds ε when the record is absent.
     pub fn p_tail(&self, epsilon: &Epsilon) -> Result<Bounds<Magnitude>> {
-        Ok(self.accountant().p_tail(&Point::new(epsilon.value().clone()), self.aim()))
+        let at = Point::new(epsilon.value().clone());
+        self.demand("p_tail", |aim| self.accountant().p_tail(&at, aim))
     }
 
     /// `Q[L > ε]`: how often the privacy loss exceeds ε when the record is present.
     pub fn q_tail(&self, epsilon: &Epsilon) -> Result<Bounds<Magnitude>> {
-        Ok(self.accountant().q_tail(&Point::new(epsilon.value().clone()), self.aim()))
+        let at = Point::new(epsilon.value().clone());
+        self.demand("q_tail", |aim| self.accountant().q_tail(&at, aim))
     }
 
     /// The total variation distance between the releases with and without the record: δ(0).
@@ -254,12 +261,127 @@ impl Composition {
         self.tolerance.unwrap_or(self.effort().tolerance())
     }
 
-    pub(crate) fn demand(&self, quantity: &str, bounds: Bounds<Magnitude>) -> Result<Bounds<Magnitude>> {
-        match self.tolerance {
-            Some(tolerance) if bounds.relative_width() > tolerance => {
-                Err(Error::tolerance(quantity, tolerance, bounds.relative_width()))
+    /// What is found with δ known to about a relative width; an error if it is wider than the tolerance.
+    pub(crate) fn demand<T: RelativeWidth>(&self, quantity: &str, find: impl Fn(f64) -> T) -> Result<T> {
+        let first = find(self.aim());
+        let Some(tolerance) = self.tolerance.filter(|tolerance| first.relative_width() > *tolerance) else {
+            return Ok(first);
+        };
+        // A chord knows half the digits of its ends, and ε near 0 fewer than δ: once more with a finer δ.
+        let missing = tolerance / first.relative_width();
+        let second = find((0.25 * tolerance * missing * missing).max(FINEST_AIM));
+        let found = if second.relative_width() < first.relative_width() { second } else { first };
+        let width = found.relative_width();
+        if width > tolerance { Err(Error::tolerance(quantity, tolerance, width)) } else { Ok(found) }
+    }
+}
+
+/// Bounds whose width has a size.
+pub(crate) trait RelativeWidth {
+    fn relative_width(&self) -> f64;
+}
+
+impl RelativeWidth for Bounds<Magnitude> {
+    fn relative_width(&self) -> f64 {
+        Bounds::<Magnitude>::relative_width(self)
+    }
+}
+
+impl RelativeWidth for Bounds<f64> {
+    fn relative_width(&self) -> f64 {
+        Bounds::<f64>::relative_width(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::number::Round;
+    use crate::{Alpha, DiscreteGaussian};
+
+    /// Losses on no usable lattice: everything comes from smoothing.
+    fn smoothed() -> Composition {
+        let groups = ["5.41421356237", "6.82842712475", "8.24264068712", "9.65685424949", "11.0710678119"];
+        let made = Composition::new(groups.map(|s| (DiscreteGaussian::parse(s, "1").unwrap(), 10))).unwrap();
+        assert_eq!(made.method(), Method::Smoothing);
+        made
+    }
+
+    /// What is known to the tolerance is returned, narrower than without one; what is not is an error with its width.
+    fn is_demanded<T: RelativeWidth>(quantity: &str, ask: impl Fn(&Composition) -> Result<T>) {
+        let with = |tolerance: f64| ask(&smoothed().with_tolerance(tolerance).unwrap());
+        let free = ask(&smoothed()).unwrap().relative_width();
+        let fine = 0.1 * free;
+        assert!(free > 0.0 && with(fine).unwrap().relative_width() <= fine, "{quantity}: {free:e}");
+        let error = with(1e-15).err().unwrap_or_else(|| panic!("{quantity} is known to 1e-15"));
+        assert!(error.is_tolerance(), "{error}");
+        let text = error.to_string();
+        assert!(text.starts_with(&format!("{quantity}: the certified bounds are ")), "{text}");
+        assert!(text.ends_with("wide relative to the value, wider than the tolerance 1.0e-15"), "{text}");
+    }
+
+    #[test]
+    fn a_tolerance_is_demanded_of_delta() {
+        is_demanded("delta", |release| release.delta(&Epsilon::parse("7").unwrap()));
+    }
+
+    #[test]
+    fn a_tolerance_is_demanded_of_epsilon() {
+        is_demanded("epsilon", |release| release.epsilon(&Delta::parse("1e-10").unwrap()));
+    }
+
+    #[test]
+    fn a_tolerance_is_demanded_of_tails() {
+        is_demanded("p_tail", |release| release.p_tail(&Epsilon::parse("7").unwrap()));
+        is_demanded("q_tail", |release| release.q_tail(&Epsilon::parse("7").unwrap()));
+    }
+
+    #[test]
+    fn a_tolerance_is_demanded_of_the_trade_off_function() {
+        is_demanded("tradeoff", |release| release.tradeoff(&Alpha::parse("0.05").unwrap()));
+    }
+
+    #[test]
+    fn a_tolerance_is_demanded_of_the_power() {
+        is_demanded("power", |release| release.power(&Alpha::parse("0.05").unwrap()));
+    }
+
+    #[test]
+    fn knots_are_known_to_the_tolerance_or_not_listed() {
+        let release = Composition::new([(DiscreteGaussian::parse("3", "1").unwrap(), 1)]).unwrap();
+        let ask = |tolerance: f64| {
+            release.clone().with_tolerance(tolerance).unwrap().knots(&"-1".parse()?, &"1".parse()?)
+        };
+        assert_eq!(ask(1e-9).unwrap().len(), 6);
+        let error = ask(1e-15).unwrap_err();
+        assert!(error.is_tolerance() && error.to_string().starts_with("knot at "), "{error}");
+    }
+
+    /// More effort, narrower bounds, and inside those of less but for the rounding.
+    #[test]
+    fn bounds_narrow_with_effort() {
+        let groups =
+            || smoothed().groups().iter().map(|g| (g.mechanism.clone(), g.count)).collect::<Vec<_>>();
+        let [fast, normal, thorough] =
+            Effort::ALL.map(|effort| Composition::with_effort(groups(), effort).unwrap());
+        assert!(!fast.is_same(&normal) && normal.is_same(&normal.clone()));
+        for epsilon in ["0.5", "3", "7", "15"] {
+            let at = Epsilon::parse(epsilon).unwrap();
+            let [fast, normal, thorough] = [&fast, &normal, &thorough].map(|c| c.delta(&at).unwrap());
+            let widths = [fast, normal, thorough].map(|bounds| bounds.relative_width());
+            assert!(widths[0] <= 1e-5 && widths[1] <= 1e-6 && widths[2] <= 1e-9, "{epsilon}: {widths:?}");
+            for (wide, narrow) in [(fast, normal), (normal, thorough)] {
+                let slack = |x: Magnitude| x.mul(Magnitude::from_f64(1e-11), Round::Up);
+                let (lower, upper) = (wide.lower(), wide.upper());
+                assert!(
+                    lower <= narrow.lower().add(slack(lower), Round::Up),
+                    "{epsilon}: {wide:?} {narrow:?}"
+                );
+                assert!(
+                    narrow.upper() <= upper.add(slack(upper), Round::Up),
+                    "{epsilon}: {wide:?} {narrow:?}"
+                );
             }
-            _ => Ok(bounds),
         }
     }
 }

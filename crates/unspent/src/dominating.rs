@@ -70,7 +70,7 @@ impl Composition {
             let allowed = format!("a mass of at least {LEAST_TAIL:e}");
             return Err(Error::input("tail", tail.value(), allowed, "1e-20 is plenty for most uses"));
         }
-        let top = (self.epsilon(tail)?.upper() / interval).ceil().max(1.0) + 1.0;
+        let top = (self.epsilon_near(tail, None).upper() / interval).ceil().max(1.0) + 1.0;
         let points = 2.0 * top + 1.0;
         if points > MAX_POINTS {
             return Err(Error::input(

@@ -75,14 +75,14 @@ impl Composition {
         // Guessing at random never misses more often than 1 − α.
         let rest = &Rational::integer(1) - alpha.value();
         let trivial = Bounds::new(Magnitude::ZERO, rest.to_magnitude_bounds().1);
-        Ok(self.best_attack(alpha).0.f.intersect(&trivial))
+        self.demand("tradeoff", |aim| self.best_attack(alpha, aim).0.f.intersect(&trivial))
     }
 
     /// The best attacker's power at the false-alarm rate α: 1 − f(α). Its **upper** bound is the
     /// guarantee.
     pub fn power(&self, alpha: &Alpha) -> Result<Bounds<Magnitude>> {
         let trivial = Bounds::new(alpha.value().to_magnitude_bounds().0, Magnitude::ONE);
-        Ok(self.best_attack(alpha).0.power.intersect(&trivial))
+        self.demand("power", |aim| self.best_attack(alpha, aim).0.power.intersect(&trivial))
     }
 
     /// All knots with a threshold between `from` and `to`.
@@ -115,9 +115,13 @@ impl Composition {
                 return Ok(knots);
             }
             // P[L ≥ l] = P[L > l − g], and Q[L < l] = P[L > −l] by symmetry.
+            let above = |threshold: &Rational| {
+                let found = self.demand("P[L > l]", |aim| self.p_above(threshold, aim));
+                found.map_err(|e| e.at(format!("knot at {}", loss.to_short())))
+            };
             knots.push(Knot {
-                false_alarms: self.p_above(&(&loss - &lattice.step)),
-                misses: self.p_above(&(&Rational::integer(0) - &loss)),
+                false_alarms: above(&(&loss - &lattice.step))?,
+                misses: above(&(&Rational::integer(0) - &loss))?,
                 loss,
             });
             index += 1;
@@ -125,18 +129,18 @@ impl Composition {
     }
 
     /// `P[L > l]` at any loss of the lattice; for l < 0, 1 − `Q[L ≥ −l]` by symmetry.
-    fn p_above(&self, loss: &Rational) -> Bounds<Magnitude> {
+    fn p_above(&self, loss: &Rational, aim: f64) -> Bounds<Magnitude> {
         match self.reflect(loss) {
-            Ok(point) => self.accountant().p_tail(&point, self.aim()),
-            Err(mirrored) => self.q_above(&mirrored).complement(),
+            Ok(point) => self.accountant().p_tail(&point, aim),
+            Err(mirrored) => self.q_above(&mirrored, aim).complement(),
         }
     }
 
     /// `Q[L > l]`; for l < 0, 1 − `P[L ≥ −l]`.
-    fn q_above(&self, loss: &Rational) -> Bounds<Magnitude> {
+    fn q_above(&self, loss: &Rational, aim: f64) -> Bounds<Magnitude> {
         match self.reflect(loss) {
-            Ok(point) => self.accountant().q_tail(&point, self.aim()),
-            Err(mirrored) => self.p_above(&mirrored).complement(),
+            Ok(point) => self.accountant().q_tail(&point, aim),
+            Err(mirrored) => self.p_above(&mirrored, aim).complement(),
         }
     }
 
@@ -195,7 +199,7 @@ impl Composition {
 
     /// f(α) and 1 − f(α), and the ε of about the best test.
     pub(crate) fn best_test(&self, alpha: &Alpha) -> (Misses, Power, f64) {
-        let (found, epsilon) = self.best_attack(alpha);
+        let (found, epsilon) = self.best_attack(alpha, self.aim());
         (found.f, found.power, epsilon)
     }
 
@@ -207,7 +211,7 @@ impl Composition {
         (found.f, found.power)
     }
 
-    fn best_attack(&self, alpha: &Alpha) -> (Value, f64) {
+    fn best_attack(&self, alpha: &Alpha, aim: f64) -> (Value, f64) {
         let alpha = alpha.value();
         let exactly = |f: Magnitude| {
             let f = Bounds::new(f, f);
@@ -228,13 +232,13 @@ impl Composition {
         let within = |epsilon: f64, tolerance| {
             self.value_at(alpha, &Rational::from_f64("", epsilon).expect("finite"), tolerance)
         };
-        let at = |epsilon: f64| within(epsilon, self.aim());
+        let at = |epsilon: f64| within(epsilon, aim);
         let mu = self.accountant().mu2().sqrt();
         // A wide bracket around the guess; H is unimodal in ε.
         let reach = 3.0 * mu + 1e-3 * guess.abs();
         // Where to look need not be known well.
         let best = golden_section(|e| cost(&within(e, STEERING)), guess - reach, guess + reach, 30);
-        let found = self.at_losses(alpha, best, by_power).unwrap_or_else(|| {
+        let found = self.at_losses(alpha, best, by_power, aim).unwrap_or_else(|| {
             // Finer and finer steps, until the curvature no longer shows through the width of δ.
             let middle = at(best);
             let mut found = middle;
@@ -258,11 +262,11 @@ impl Composition {
 
     /// On a lattice `max H` is attained at a loss: the best one near ε and its rivals, that is
     /// those that are not certainly worse. `None` if the losses are too near to be told apart.
-    fn at_losses(&self, alpha: &Rational, epsilon: f64, by_power: bool) -> Option<Value> {
+    fn at_losses(&self, alpha: &Rational, epsilon: f64, by_power: bool, aim: f64) -> Option<Value> {
         const RIVALS: usize = 20;
         let lattice = self.accountant().losses()?;
         let index = lattice.strike(&Rational::from_f64("", epsilon).ok()?).above;
-        let value = |k: &BigInt| self.value_at(alpha, &lattice.loss(k), self.aim());
+        let value = |k: &BigInt| self.value_at(alpha, &lattice.loss(k), aim);
         let worse = |a: &Value, b: &Value| {
             if by_power { a.power.lower() >= b.power.upper() } else { a.f.upper() <= b.f.lower() }
         };

@@ -163,7 +163,11 @@ fn refine(pairs: &mut [Pair], k: usize, delta: &Delta) -> Result<()> {
         Composition::new(groups.iter().cloned())?.with_tolerance(TOLERANCE)?.epsilon(delta)
     };
     for (pair, narrower) in rivals.into_iter().zip(parallel::map(&made, narrow)) {
-        pair.epsilons[k] = narrower?;
+        match narrower {
+            // What cannot be known so well stays as it is.
+            Err(error) if error.is_tolerance() => {}
+            narrower => pair.epsilons[k] = narrower?,
+        }
     }
     Ok(())
 }

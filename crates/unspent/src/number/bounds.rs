@@ -60,6 +60,15 @@ impl Bounds<Magnitude> {
 }
 
 impl Bounds<f64> {
+    /// `(upper − lower) / |lower|`, rounded up; infinite if `lower` is 0 and `upper` is not.
+    #[must_use]
+    pub fn relative_width(&self) -> f64 {
+        if self.lower == self.upper {
+            return 0.0;
+        }
+        ((self.upper - self.lower).next_up() / self.lower.abs()).next_up()
+    }
+
     /// Both ends as decimal strings of 17 significant digits, rounded outward.
     #[must_use]
     pub fn to_decimal(&self) -> (String, String) {
