@@ -1,19 +1,67 @@
 //! One error type: it names the place, the value, what is allowed, and offers a hint.
+//!
+//! The library does not know who asks. A hint never names a flag of the command or an argument of Python: where a front
+//! end has its own way to give what is missing, it looks at the [`ErrorKind`] and says so.
+
+mod excerpt;
 
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
-use crate::mechanism::Stated;
+pub use excerpt::Excerpt;
+
+/// What went wrong, for programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// A value that cannot be read, is out of range, or makes no sense.
+    Input,
+    /// No δ was given and the allocation states none.
+    NoDelta,
+    /// No ε was given to keep and the allocation states none.
+    NoPromise,
+    /// Nothing says how a table of counts is read.
+    NoTable,
+    /// A preset of that name does not exist.
+    NoPreset,
+    /// There is no allocation file at that path, or what is there is none.
+    NoAllocation,
+    /// Two releases have different neighbours and cannot be composed.
+    OtherNeighbours,
+    /// The allocation is too large or its fractions are too long for an editor.
+    TooLarge,
+    /// Certified bounds exist but are wider than the tolerance that was asked for.
+    Tolerance,
+    /// No answer could be certified.
+    NotCertified,
+    /// The operating system gave no random bytes, or the noise was already drawn.
+    NoNoise,
+    /// Reading or writing failed.
+    Io,
+    /// The computation was [stopped](crate::stop), told to or because its time was up.
+    Stopped,
+}
 
 /// Anything that can go wrong in this crate.
 ///
 /// [`fmt::Display`] prints one line of cause; [`Error::hint`] is one line of advice. What was found
 /// in a file is preceded by `file:line:column`, and [`Error::excerpt`] shows the line.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Error {
+    kind: ErrorKind,
     cause: Cause,
     hint: String,
     excerpt: Option<Box<Excerpt>>,
+    source: Option<Arc<dyn std::error::Error + Send + Sync>>,
+}
+
+/// Two errors are equal if they say the same.
+impl PartialEq for Error {
+    fn eq(&self, other: &Error) -> bool {
+        (self.kind, &self.cause, &self.hint, &self.excerpt)
+            == (other.kind, &other.cause, &other.hint, &other.excerpt)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -29,23 +77,27 @@ enum Cause {
         asked: f64,
         achieved: f64,
     },
-    Unreachable(String),
-    Stopped(String),
     /// An input that quotes confidential data, and what is said instead.
     Concealed(String, Box<Cause>),
 }
 
 impl Cause {
     fn at(&mut self, place: &dyn fmt::Display) {
+        self.prefixed(&format!("{place}: "));
+    }
+
+    fn inside(&mut self, field: &dyn fmt::Display) {
+        self.prefixed(&format!("{field}."));
+    }
+
+    fn prefixed(&mut self, prefix: &str) {
         match self {
             Cause::Input { field: text, .. }
             | Cause::Tolerance { quantity: text, .. }
-            | Cause::Stated(text)
-            | Cause::Unreachable(text)
-            | Cause::Stopped(text) => *text = format!("{place}: {text}"),
+            | Cause::Stated(text) => text.insert_str(0, prefix),
             Cause::Concealed(text, cause) => {
-                *text = format!("{place}: {text}");
-                cause.at(place);
+                text.insert_str(0, prefix);
+                cause.prefixed(prefix);
             }
         }
     }
@@ -67,6 +119,15 @@ fn quoted(value: &str) -> String {
 }
 
 impl Error {
+    fn new(kind: ErrorKind, cause: Cause, hint: impl Into<String>) -> Error {
+        Error { kind, cause, hint: hint.into(), excerpt: None, source: None }
+    }
+
+    /// An error of that kind; `cause` says what is wrong.
+    pub fn of_kind(kind: ErrorKind, cause: impl Into<String>, hint: impl Into<String>) -> Error {
+        Error::new(kind, Cause::Stated(cause.into()), hint)
+    }
+
     /// The input `field` was given as `value`; `allowed` says what it takes.
     pub fn input(
         field: impl Into<String>,
@@ -75,16 +136,25 @@ impl Error {
         hint: impl Into<String>,
     ) -> Error {
         let value = quoted(&value.to_string());
-        Error {
-            cause: Cause::Input { field: field.into(), value, allowed: allowed.into() },
-            hint: hint.into(),
-            excerpt: None,
-        }
+        Error::new(
+            ErrorKind::Input,
+            Cause::Input { field: field.into(), value, allowed: allowed.into() },
+            hint,
+        )
     }
 
     /// Something about the input as a whole is wrong: `cause` says what.
     pub fn stated(cause: impl Into<String>, hint: impl Into<String>) -> Error {
-        Error { cause: Cause::Stated(cause.into()), hint: hint.into(), excerpt: None }
+        Error::of_kind(ErrorKind::Input, cause, hint)
+    }
+
+    /// Reading or writing failed; `cause` says what of, and `source` why.
+    pub fn io(
+        cause: impl Into<String>,
+        source: impl std::error::Error + Send + Sync + 'static,
+        hint: impl Into<String>,
+    ) -> Error {
+        Error { source: Some(Arc::new(source)), ..Error::of_kind(ErrorKind::Io, cause, hint) }
     }
 
     pub(crate) fn tolerance(quantity: impl Into<String>, asked: f64, achieved: f64) -> Error {
@@ -95,16 +165,23 @@ impl Error {
         } else {
             "ask for no tolerance to get the bounds as they are".into()
         };
-        Error { cause: Cause::Tolerance { quantity: quantity.into(), asked, achieved }, hint, excerpt: None }
+        let cause = Cause::Tolerance { quantity: quantity.into(), asked, achieved };
+        Error::new(ErrorKind::Tolerance, cause, hint)
     }
 
-    pub(crate) fn unreachable(cause: impl Into<String>, hint: impl Into<String>) -> Error {
-        Error { cause: Cause::Unreachable(cause.into()), hint: hint.into(), excerpt: None }
+    /// No answer could be certified.
+    pub(crate) fn not_certified(cause: impl Into<String>, hint: impl Into<String>) -> Error {
+        Error::of_kind(ErrorKind::NotCertified, cause, hint)
+    }
+
+    pub(crate) fn stopped(cause: impl Into<String>, hint: impl Into<String>) -> Error {
+        Error::of_kind(ErrorKind::Stopped, cause, hint)
     }
 
     /// The same error of something in a table of counts, which may be confidential: its value is not shown
     /// unless it is [`Error::revealed`].
-    pub(crate) fn concealed(self) -> Error {
+    #[must_use]
+    pub fn concealed(self) -> Error {
         match &self.cause {
             Cause::Input { field, allowed, .. } => {
                 let cause = format!("{field}: is not {allowed}");
@@ -115,7 +192,8 @@ impl Error {
     }
 
     /// The same, said in other words.
-    pub(crate) fn concealed_as(mut self, cause: impl Into<String>) -> Error {
+    #[must_use]
+    pub fn concealed_as(mut self, cause: impl Into<String>) -> Error {
         self.cause = Cause::Concealed(cause.into(), Box::new(self.cause));
         self
     }
@@ -129,16 +207,32 @@ impl Error {
         self
     }
 
-    pub(crate) fn stopped(cause: impl Into<String>, hint: impl Into<String>) -> Error {
-        Error { cause: Cause::Stopped(cause.into()), hint: hint.into(), excerpt: None }
-    }
-
     /// The same error, quoting the value as it was written.
     pub(crate) fn quoting(mut self, text: &str) -> Error {
         if let Cause::Input { value, .. } = &mut self.cause {
             *value = quoted(text.trim());
         }
         self
+    }
+
+    /// The same error as one of another kind.
+    #[must_use]
+    pub fn with_kind(mut self, kind: ErrorKind) -> Error {
+        self.kind = kind;
+        self
+    }
+
+    /// The same error with another hint.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Error {
+        self.hint = hint.into();
+        self
+    }
+
+    /// What went wrong, for programs.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
     }
 
     /// The input at fault, if it is one: a field like `levels[2].share`.
@@ -156,28 +250,42 @@ impl Error {
         &self.hint
     }
 
-    /// The input is at fault: a value that cannot be read, is out of range, or makes no sense.
+    /// Whether the input is at fault, and not what was done with it.
     #[must_use]
     pub fn is_input(&self) -> bool {
-        matches!(self.cause, Cause::Input { .. } | Cause::Stated(_) | Cause::Concealed(..))
+        !matches!(
+            self.kind,
+            ErrorKind::Tolerance
+                | ErrorKind::NotCertified
+                | ErrorKind::NoNoise
+                | ErrorKind::Io
+                | ErrorKind::Stopped
+        )
     }
 
     /// Certified bounds exist but are wider than the tolerance that was asked for.
     #[must_use]
     pub fn is_tolerance(&self) -> bool {
-        matches!(self.cause, Cause::Tolerance { .. })
+        self.kind == ErrorKind::Tolerance
     }
 
     /// The computation was [stopped](crate::stop), told to or because its time was up.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
-        matches!(self.cause, Cause::Stopped(_))
+        self.kind == ErrorKind::Stopped
     }
 
-    /// The same error with the name of its place put in front, as in `--mechanism #2: sigma2`.
+    /// The same error with the name of its place put in front, as in `mechanism 2: sigma2`.
     #[must_use]
     pub fn at(mut self, place: impl fmt::Display) -> Error {
         self.cause.at(&place);
+        self
+    }
+
+    /// The same error of a field inside another: `share` inside `levels[2]` is `levels[2].share`.
+    #[must_use]
+    pub fn inside(mut self, field: impl fmt::Display) -> Error {
+        self.cause.inside(&field);
         self
     }
 
@@ -196,8 +304,8 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(Excerpt { origin, line, column, .. }) = self.excerpt() {
-            write!(f, "{origin}:{line}:{column}: ")?;
+        if let Some(excerpt) = self.excerpt() {
+            write!(f, "{}:{}:{}: ", excerpt.origin, excerpt.line(), excerpt.column())?;
         }
         match &self.cause {
             Cause::Input { field, value, allowed } => {
@@ -205,117 +313,22 @@ impl fmt::Display for Error {
             }
             Cause::Tolerance { quantity, asked, achieved } if achieved.is_finite() => write!(
                 f,
-                "{quantity}: the certified bounds are {achieved:.1e} wide relative to the value, wider than the tolerance {asked:.1e}"
+                "{quantity}: the certified bounds are {achieved:.1e} wide relative to the value, wider than \
+                 the tolerance {asked:.1e}"
             ),
             Cause::Tolerance { quantity, asked, .. } => write!(
                 f,
-                "{quantity}: the certified bounds reach down to 0, wider than any tolerance, {asked:.1e} was asked for"
+                "{quantity}: the certified bounds reach down to 0, wider than any tolerance, {asked:.1e} was \
+                 asked for"
             ),
-            Cause::Stated(cause)
-            | Cause::Unreachable(cause)
-            | Cause::Stopped(cause)
-            | Cause::Concealed(cause, _) => f.write_str(cause),
+            Cause::Stated(cause) | Cause::Concealed(cause, _) => f.write_str(cause),
         }
     }
 }
 
-impl std::error::Error for Error {}
-
-/// A line of a file, with the part at fault underlined when displayed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Excerpt {
-    origin: String,
-    line: usize,
-    column: usize,
-    /// What is shown of the line.
-    shown: String,
-    /// The part at fault, in characters of `shown`.
-    underlined: Range<usize>,
-}
-
-impl Excerpt {
-    /// Characters of a line that are shown at most.
-    const WIDTH: usize = 80;
-
-    fn new(origin: &str, text: &str, span: Range<usize>) -> Excerpt {
-        let floor =
-            |at: usize| (0..=at.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);
-        let (start, end) = (floor(span.start), floor(span.end));
-        let first = text[..start].rfind('\n').map_or(0, |at| at + 1);
-        let last = text[first..].find('\n').map_or(text.len(), |at| first + at);
-        let before = text[first..start].chars().count();
-        let length = text[start..end.clamp(start, last.max(start))].chars().count().max(1);
-        // A very long line is shown from a little before the place on.
-        let cut = if before + length > Excerpt::WIDTH { before.saturating_sub(20) } else { 0 };
-        let line = text[first..last].trim_end_matches('\r');
-        let printable = |c: char| {
-            if c == '\t' {
-                ' '
-            } else if c.is_control() {
-                '\u{fffd}'
-            } else {
-                c
-            }
-        };
-        let mut shown: String = if cut > 0 { "…".into() } else { String::new() };
-        shown.extend(line.chars().skip(cut).take(Excerpt::WIDTH).map(printable));
-        if line.chars().nth(cut + Excerpt::WIDTH).is_some() {
-            shown.push('…');
-        }
-        let from = before - cut + usize::from(cut > 0);
-        let to = (from + length).min(shown.chars().count().max(from + 1));
-        Excerpt {
-            origin: origin.into(),
-            line: text[..start].matches('\n').count() + 1,
-            column: before + 1,
-            shown,
-            underlined: from..to,
-        }
-    }
-
-    /// The number of the line, from 1.
-    #[must_use]
-    pub fn line(&self) -> usize {
-        self.line
-    }
-
-    /// The number of the first character at fault, from 1.
-    #[must_use]
-    pub fn column(&self) -> usize {
-        self.column
-    }
-}
-
-impl fmt::Display for Excerpt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let number = self.line.to_string();
-        let margin = " ".repeat(number.len());
-        let (indent, line) = (" ".repeat(self.underlined.start), "^".repeat(self.underlined.len()));
-        write!(f, "{margin} |\n{number} | {}\n{margin} | {indent}{line}", self.shown)
-    }
-}
-
-/// The one among `known` that was probably meant, as advice; `otherwise` if none is near.
-pub(crate) fn did_you_mean<'a>(
-    written: &str,
-    known: impl IntoIterator<Item = &'a str>,
-    otherwise: impl Into<String>,
-) -> String {
-    let known: Vec<&str> = known.into_iter().collect();
-    let states_noise = Stated::ALL.iter().all(|stated| known.contains(&stated.name()));
-    let similar = known
-        .into_iter()
-        .map(|name| (strsim::jaro_winkler(&written.to_lowercase(), &name.to_lowercase()), name))
-        .filter(|(similarity, _)| *similarity > 0.8)
-        // The first of those that are equally near.
-        .reduce(|best, next| if next.0 > best.0 { next } else { best });
-    match similar {
-        // One is the square of the other, so that the wrong guess is wrong noise.
-        Some((_, name)) if states_noise && Stated::named(name).is_some() => {
-            format!("did you mean `{name}`? {}", Stated::MEANING)
-        }
-        Some((_, name)) => format!("did you mean `{name}`?"),
-        None => otherwise.into(),
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.source.as_deref().map(|source| source as _)
     }
 }
 

@@ -146,11 +146,15 @@ impl Drop for Installed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Allocation, Certificate, Composition, Delta, DiscreteGaussian, Release, parallel};
+    use crate::{Allocation, Certificate, Composition, Delta, DiscreteGaussian, Effort, Release, parallel};
+
+    fn composed(effort: Effort) -> Composition {
+        let noise = |i: u64| DiscreteGaussian::parse(&format!("{}/{}", 5000 + i, 997 + 2 * i), "1").unwrap();
+        Composition::with_effort((0..2_000).map(|i| (noise(i), 1)), effort).unwrap()
+    }
 
     fn heavy() -> Composition {
-        let noise = |i: u64| DiscreteGaussian::parse(&format!("{}/{}", 5000 + i, 997 + 2 * i), "1").unwrap();
-        Composition::new((0..2_000).map(|i| (noise(i), 1))).unwrap()
+        composed(Effort::Normal)
     }
 
     #[test]
@@ -217,7 +221,7 @@ mod tests {
         let works: [(&str, Work<'_>); 9] = [
             ("certificate", &|| Certificate::new(&census, None, None).map(drop)),
             ("epsilon", &|| one.epsilon(&delta).map(drop)),
-            ("in haste", &|| heavy().in_haste().epsilon(&delta).map(drop)),
+            ("fast", &|| composed(Effort::Fast).epsilon(&delta).map(drop)),
             ("calibration", &|| one.smallest_scale(&target).map(drop)),
             ("trade-off", &|| one.tradeoff(&"0.05".parse()?).map(drop)),
             ("knots", &|| one.knots(&"-3".parse()?, &"3".parse()?).map(drop)),

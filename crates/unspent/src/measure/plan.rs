@@ -1,9 +1,10 @@
 //! What is to be tabulated: an allocation, read against the table it is for.
 
 use crate::allocation::{Allocation, Attribute, Code, Schema};
-use crate::error::{Error, Result, did_you_mean};
-use crate::exact::Rational;
+use crate::error::{Error, Result};
 use crate::mechanism::DiscreteGaussian;
+use crate::number::Rational;
+use crate::spelling::did_you_mean;
 
 /// Every level and query of an allocation, as sums of the cells of a table.
 #[derive(Debug)]

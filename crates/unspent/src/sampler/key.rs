@@ -22,7 +22,7 @@ use chacha20::cipher::{KeyIvInit, StreamCipherCore};
 use zeroize::{Zeroize, Zeroizing};
 
 use super::level::Words;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// 16 words of keystream.
 pub(super) type Block = Array<u8, U64>;
@@ -83,7 +83,8 @@ impl Key {
         fill: impl FnOnce(&mut [u8]) -> std::result::Result<(), String>,
     ) -> Result<Key> {
         let secret = secret(|bytes| fill(bytes)).map_err(|error| {
-            Error::unreachable(
+            Error::of_kind(
+                ErrorKind::NoNoise,
                 format!("the operating system gave no random key: {error}"),
                 "without one there is no private noise, and none was made",
             )
@@ -147,7 +148,8 @@ impl Stream {
         if now == self.process {
             return Ok(());
         }
-        Err(Error::unreachable(
+        Err(Error::of_kind(
+            ErrorKind::NoNoise,
             format!("this noise belongs to process {}, and was asked for in its copy {now}", self.process),
             "both would publish the same noise: make a key after the fork",
         ))

@@ -13,10 +13,10 @@ use std::num::NonZeroUsize;
 use serde::Serialize;
 
 use super::expected::{Expected, Law, Sum};
-use crate::allocation::{Allocation, Schema};
+use crate::allocation::{Allocation, Budget, Neighbours, Schema};
 use crate::error::{Error, Result};
-use crate::exact::Rational;
 use crate::measure::{Batch, Plan, PlannedLevel, Tabulation};
+use crate::number::Rational;
 use crate::sampler::{Key, Noise, Sampler};
 
 /// The noise of a level, before and after.
@@ -262,9 +262,15 @@ impl Evaluation {
             let hint = "write where each band begins, like 0,1,10,100,1000";
             return Err(Error::input("bands", shown, "ascending numbers from 0 on", hint));
         }
-        let levels: Vec<(String, Rational)> =
-            question.noises.iter().map(|noise| (noise.level.clone(), noise.before.clone())).collect();
-        let allocation = Allocation::of_one_query(question.schema.clone(), &question.by, &levels)?;
+        let mut builder = Allocation::builder("cells", Neighbours::AddRemove)?;
+        question.by.iter().try_for_each(|name| builder.attribute(name))?;
+        let query = builder.query("cells", &question.by, 1)?;
+        for noise in &question.noises {
+            let level = builder.level(&noise.level)?;
+            builder.measure(level, query, Budget::Sigma2(noise.before.clone()))?;
+        }
+        builder.table(question.schema.clone());
+        let allocation = builder.build()?;
         let plan = Plan::new(&allocation)?;
         let groups = plan.levels()[0].queries[0].length() * question.bands.len();
         let level = |level: &PlannedLevel| -> Result<LevelSums> {

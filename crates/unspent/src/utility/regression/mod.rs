@@ -37,9 +37,8 @@ pub use survey::{Geography, LeftOut, Survey};
 
 use super::table::{Estimate, NORMAL_95};
 use crate::error::{Error, Result};
-use crate::exact::Rational;
 use crate::mechanism::DiscreteGaussian;
-use crate::report;
+use crate::number::Rational;
 use crate::sampler::{Key, Noise, Sampler};
 
 /// The categories of education.
@@ -206,7 +205,6 @@ pub struct Regression {
 #[derive(Clone, Debug, Serialize)]
 pub struct Distorted {
     /// σ², exactly.
-    #[serde(serialize_with = "report::exactly")]
     pub sigma2: Rational,
     /// How often, in all trials, an area had to be left out because no noisy count of it was above 0.
     pub emptied: u64,
