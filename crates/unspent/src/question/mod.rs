@@ -43,7 +43,7 @@ use crate::report::comparison::Comparison;
 use crate::report::curve::{Curve, TradeoffCurve};
 use crate::report::presets::PresetEntry;
 use crate::report::reading::Reading;
-use crate::report::recalibration::Recalibration;
+use crate::report::recalibration::{Recalibration, ShownRecalibration};
 use crate::report::spending::Spending;
 
 /// Something that can be asked, and what comes back.
@@ -194,7 +194,7 @@ impl Question {
 }
 
 impl Report {
-    /// The report as JSON: the certificate with its tables, everything else as `--json` writes it.
+    /// The report as JSON: certificates and calibrations with their tables, everything else as `--json` writes it.
     ///
     /// # Panics
     /// Never: a report has only texts, numbers and lists.
@@ -202,7 +202,8 @@ impl Report {
     pub fn to_json(&self) -> String {
         #[derive(Serialize)]
         struct Calibrated<'r> {
-            report: &'r Recalibration,
+            #[serde(flatten)]
+            shown: ShownRecalibration<'r>,
             draft: &'r Draft,
         }
         #[derive(Serialize)]
@@ -217,7 +218,9 @@ impl Report {
             Report::Certificate(report) => serde_json::to_string(&report.shown()),
             Report::Curve(report) => serde_json::to_string(report),
             Report::Tradeoff(report) => serde_json::to_string(report),
-            Report::Calibration(report, draft) => serde_json::to_string(&Calibrated { report, draft }),
+            Report::Calibration(report, draft) => {
+                serde_json::to_string(&Calibrated { shown: report.shown(), draft })
+            }
             Report::Comparison(report) => serde_json::to_string(report),
             Report::Reading(report) => serde_json::to_string(report),
             Report::Spending(report) => serde_json::to_string(report),

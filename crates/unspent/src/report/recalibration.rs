@@ -44,6 +44,17 @@ pub struct Recalibration {
     pub allocation: Allocation,
 }
 
+/// A calibration, and how it is shown.
+#[derive(Clone, Debug, Serialize)]
+pub struct ShownRecalibration<'r> {
+    /// The report.
+    pub report: &'r Recalibration,
+    /// The lines above its table: what was calibrated, neighbours, δ.
+    pub words: Vec<String>,
+    /// Every part before and after.
+    pub table: Table,
+}
+
 /// One scope, before and after.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
@@ -173,10 +184,25 @@ impl Recalibration {
     #[must_use]
     pub fn document(&self) -> Document {
         let mut text = Document::default();
-        text.line(self.calibrated_name());
-        text.line(self.neighbours.in_words(&self.record));
-        text.line(words::at_delta(&self.delta));
+        text.lines(self.words());
         text.line("");
+        text.table(self.table());
+        text
+    }
+
+    /// The report with its table, for a page that shows it.
+    #[must_use]
+    pub fn shown(&self) -> ShownRecalibration<'_> {
+        ShownRecalibration { report: self, words: self.words(), table: self.table() }
+    }
+
+    /// The lines above the table: what was calibrated, neighbours, δ.
+    fn words(&self) -> Vec<String> {
+        vec![self.calibrated_name(), self.neighbours.in_words(&self.record), words::at_delta(&self.delta)]
+    }
+
+    /// Every part before and after.
+    fn table(&self) -> Table {
         let heads =
             ["noise of", "promised", "upper before (≤)", "upper after (≤)", "factor (certified)", "change"];
         let mut table = Table::new(&heads);
@@ -193,32 +219,30 @@ impl Recalibration {
             ];
             table.row_about(&row.scope, row.scope.name().unwrap_or("total"), cells);
         }
-        text.table(table);
-        text.line("");
         let total = &self.rows[0];
         let [before, after] = [&total.rho_before, &total.rho_after].map(number_equals);
-        text.line(format!("Before, rho{before}; after, rho{after}."));
+        table.note(format!("Before, rho{before}; after, rho{after}."));
         if let (true, Some(published)) = (self.exceeds, &self.published) {
-            text.line(format!(
+            table.note(format!(
                 "WARNING: together the levels exceed the epsilon of {} that was promised for the whole release.",
                 published.at_most(READABLE)
             ));
         } else if total.rho_before.upper() < total.rho_after.upper() {
-            text.line("The certified epsilon is what counts: a larger rho keeps the promise.");
+            table.note("The certified epsilon is what counts: a larger rho keeps the promise.");
         }
         let fell = |row: &Row| {
             row.factor.as_ref().is_some_and(|f| *f < Rational::integer(1))
                 && row.tight_after.upper() < row.tight_before.lower()
         };
         if self.rows.iter().any(fell) {
-            text.line(
+            table.note(
                 "Where a few losses dominate, less noise can lower epsilon; both figures are certified.",
             );
         }
-        text.line(
+        table.note(
             "Columns marked ≤ are valid upper bounds, rounded up. What is promised was checked on the result.",
         );
-        text
+        table
     }
 
     /// One row for each part; every ε is rounded up.
