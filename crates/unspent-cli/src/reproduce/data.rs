@@ -1,4 +1,5 @@
-//! What depends on data: errors after cutting at zero, and slopes. On made-up data unless tables are given, and labelled so.
+//! What depends on data: errors after cutting at zero, and slopes. On made-up data unless tables are given,
+//! and labelled so.
 
 use unspent::population::{self, Population};
 use unspent::sampler::Key;
@@ -186,8 +187,9 @@ fn samples(files: &Files<'_>) -> Result<(Source, Samples), Failure> {
     Ok((Source { name: names.join(", "), made_up: false }, samples))
 }
 
-/// Areas of unlike sizes whose earnings rise with the share of bachelor's degrees, with some scatter. The sequences are those of
-/// multiples of an irrational number, which look random enough and are the same everywhere.
+/// Areas of unlike sizes whose earnings rise with the share of bachelor's degrees, with some scatter. The
+/// sequences are those of multiples of an irrational number, which look random enough and are the same
+/// everywhere.
 fn invented(areas: u32, size: i64) -> Vec<Area> {
     let part = |i: u32, step: f64| (f64::from(i) * step).fract();
     (1..=areas)
@@ -203,7 +205,7 @@ fn invented(areas: u32, size: i64) -> Vec<Area> {
         .collect()
 }
 
-/// Errors of counts that are cut at zero, by level.
+/// Errors of counts that are clamped at zero, by level.
 pub fn cut_table(data: &Data) -> study::Table {
     let rows = data.utility.levels.iter().map(|level| {
         let (pair, number) = (&level.all.cut, |x: f64| format!("{x:.6}"));
@@ -223,9 +225,10 @@ pub fn cut_table(data: &Data) -> study::Table {
     });
     study::Table {
         id: "cut-error",
-        title: "Expected error with counts cut at zero".into(),
+        title: "Expected error with counts clamped at zero".into(),
         note: format!(
-            "On {}. A count that is published as zero when noise makes it negative has less error, and a bias. Sums over the exact law of the noise; no simulation.",
+            "On {}. A count that is published as zero when noise makes it negative has less error, and a \
+             bias. Sums over the exact law of the noise; no simulation.",
             data.counts.name
         ),
         heads: vec![
@@ -273,7 +276,8 @@ pub fn slope_table(data: &Data) -> study::Table {
         id: "slopes",
         title: "Distortion of the slope of earnings on education".into(),
         note: format!(
-            "On {}. Means over {TRIALS} trials with intervals of 95 % (Monte Carlo); earnings for each 1/10,000 of share. The paper has three trials.",
+            "On {}. Means over {TRIALS} trials with intervals of 95 % (Monte Carlo); earnings for each \
+             1/10,000 of share. The paper has three trials.",
             data.areas.name
         ),
         heads: vec![
@@ -297,7 +301,7 @@ pub fn by_level(data: &Data) -> Figure {
 /// Errors by race and size, of blocks.
 pub fn by_race(data: &Data) -> Figure {
     let level = data.utility.levels.last().expect("there is a level");
-    Figure { subtitle: format!("{}; counts cut at zero", on(&data.counts)), ..utility::by_cell(level) }
+    Figure { subtitle: format!("{}; counts clamped at zero", on(&data.counts)), ..utility::by_cell(level) }
 }
 
 /// The distortion of the slope, a panel a geography.

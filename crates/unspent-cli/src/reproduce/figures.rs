@@ -178,7 +178,11 @@ fn epsilons(study: &Study) -> Result<StudyFigure> {
         figure: Figure {
             title: caption.into(),
             subtitle: "shorter is more private".into(),
-            notes: vec!["Each ε is rounded up, so that 2.80 here is 2.79 in the paper. Add-remove neighbours; each level by itself.".into()],
+            notes: vec![
+                "Each ε is rounded up, so that 2.80 here is 2.79 in the paper. Add-remove \
+                         neighbours; each level by itself."
+                    .into(),
+            ],
             columns: 2,
             panels: vec![panel(LEVEL_DELTA, "δ = 10⁻¹¹")?, panel("1e-5", "δ = 10⁻⁵")?],
         },
@@ -227,7 +231,8 @@ fn tradeoffs(study: &Study) -> Result<StudyFigure> {
 }
 
 fn reduced_curves(study: &Study) -> Result<StudyFigure> {
-    let subtitle = "with the noise of Table 1, the tight curve meets Bun and Steinke’s at δ = 10⁻¹¹ (around it State’s ripples with its losses)";
+    let subtitle = "with the noise of Table 1, the tight curve meets Bun and Steinke’s at δ = 10⁻¹¹ (around \
+                    it State’s ripples with its losses)";
     by_level("curves-reduced-noise", "(ε, δ)-curves with reduced noise", "Figure 5", subtitle, |name| {
         let to = beyond(&study.release, &level(name), "1e-14")?;
         let [reduced, _, _] = lines(&study.by_level, &level(name), &to)?;
@@ -266,8 +271,8 @@ fn overall(study: &Study) -> Result<StudyFigure> {
             title: caption.into(),
             subtitle: "δ against ε for all eighty queries; lower is more private".into(),
             notes: vec![format!(
-                "Reduced noise has {less} % less variance and meets (21.97, 10⁻¹⁰). The first term alone is what the paper could compute. \
-                 Add-remove neighbours."
+                "Reduced noise has {less} % less variance and meets (21.97, 10⁻¹⁰). The first term alone is \
+                 what the paper could compute. Add-remove neighbours."
             )],
             columns: 1,
             panels: vec![Panel {
@@ -312,7 +317,11 @@ fn probabilities(_: &Study) -> Result<StudyFigure> {
         figure: Figure {
             title: caption.into(),
             subtitle: "two discrete Gaussians, and the density of a Gaussian of the same variance".into(),
-            notes: vec!["In double precision, to be looked at; the table of residuals has bounds of the difference, which is too small to be seen.".into()],
+            notes: vec![
+                "In double precision, to be looked at; the table of residuals has bounds of the \
+                         difference, which is too small to be seen."
+                    .into(),
+            ],
             columns: 2,
             panels: vec![panel("5", 12)?, panel("25", 28)?],
         },
@@ -416,10 +425,11 @@ fn zoomed_tradeoff(study: &Study) -> Result<StudyFigure> {
         number: "supplement",
         figure: Figure {
             title: caption.into(),
-            subtitle: "what the best attacker gains at tiny rates of false alarms; lower is more private".into(),
+            subtitle: "what the best attacker gains at tiny rates of false alarms; lower is more private"
+                .into(),
             notes: vec![
-                "With reduced noise the attacker gains more than Bun and Steinke’s bound allows only where false alarms are rarer than one in some 6·10¹². \
-                 Add-remove neighbours."
+                "With reduced noise the attacker gains more than Bun and Steinke’s bound allows only where \
+                 false alarms are rarer than one in some 6·10¹². Add-remove neighbours."
                     .into(),
             ],
             columns: 1,

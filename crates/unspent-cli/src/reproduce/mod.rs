@@ -5,8 +5,8 @@
 //!                        └▶ figures, as data   ─▶ CSV, SVG, PNG ─▶ report.html
 //! ```
 //!
-//! What depends on data (errors of counts that are cut at zero, by level and by race, and slopes) is computed on made-up data, and
-//! labelled so, unless tables are given.
+//! What depends on data (errors of counts that are clamped at zero, by level and by race, and slopes) is
+//! computed on made-up data, and labelled so, unless tables are given.
 
 mod data;
 mod figures;
@@ -31,7 +31,7 @@ use data::Files;
 use paths::Paths;
 use study::{Study, Verdict};
 
-/// Computes the paper again: its tables and figures, beside what was published.
+/// Reproduces Su, Su and Wang (PNAS 2025): tables and figures beside what was published.
 ///
 /// Writes a directory with report.html (open it in any browser), tables as CSV and Markdown, and
 /// figures as SVG and PNG with their numbers as CSV. It appears whole or not at all.

@@ -13,37 +13,40 @@ const SECTIONS: [Section; 6] = [
     (
         "levels",
         "Each level by itself",
-        "For each of the eight geographic levels the paper compares its accounting with the Bureau’s, as it reads it: ten queries with equal noise, \
-         add-remove neighbours, and the conversion of Bun and Steinke. Every curve below is certified: δ from above, the rate of misses from below. The bounds from the other side lie within a part \
-         in 10⁹ and cannot be told apart on the page.",
+        "For each of the eight geographic levels the paper compares its accounting with the Bureau’s, as the \
+         paper reads it: ten queries with equal noise, add-remove neighbours, and the conversion of Bun and \
+         Steinke. Every curve below is certified: δ from above, the rate of misses from below. The bounds \
+         from the other side lie within a part in 10⁹ and cannot be told apart on the page.",
         &["epsilon-by-level", "curves-by-level", "tradeoff-by-level"],
     ),
     (
         "noise",
-        "Noise that could go",
-        "The promise of each level can be kept with less noise. The table gives a variance for which the promise at δ = 10⁻¹¹ is \
-         certified to be kept; right below it, it is certified to be broken.",
+        "Removable noise (variance that could be saved at the published ε)",
+        "The published ε of each level can be kept with less noise. The table gives a variance for which \
+         that ε at δ = 10⁻¹¹ is certified to be kept; right below it, it is certified not to be.",
         &["noise-by-level", "curves-reduced-noise"],
     ),
     (
         "overall",
         "All levels together",
-        "Composing eighty queries with seven different variances took the authors 9.5 hours on 96 processors for one point, and one of two terms \
-         had to be dropped. Written as one integral with one sign the same δ takes microseconds, with both terms: the gain is four \
-         tenths larger than published.",
+        "Composing eighty queries with seven different variances took the authors 9.5 hours on 96 processors \
+         for one point, and one of two terms had to be dropped. Written as one integral with one sign the \
+         same δ takes microseconds, with both terms: the gain is four tenths larger than published.",
         &["overall", "overall-curve", "overall-tradeoff"],
     ),
     (
         "error",
         "What it does to counts",
-        "Without further processing the expected error of a count depends on the noise alone. With counts cut at zero it depends on the data, and so does \
-         the regression of earnings on education. These parts are computed on made-up data unless tables are given; each says what it is on.",
+        "Without further processing the expected error of a count depends on the noise alone. With counts \
+         clamped at zero it depends on the data, and so does the regression of earnings on education. These \
+         parts are computed on made-up data unless tables are given; each says what it is on.",
         &["expected-error", "errors-by-level", "cut-error", "errors-by-race", "slopes"],
     ),
     (
         "gaussian",
         "How good the Gaussian approximation is",
-        "The paper’s method rests on the sum of n discrete Gaussians being nearly a Gaussian. Its table of bounds, and what they bound.",
+        "The paper’s method rests on the sum of n discrete Gaussians being nearly a Gaussian. Its table of \
+         bounds, and what they bound.",
         &["residuals", "pmf", "acs"],
     ),
     (
@@ -58,10 +61,13 @@ const SECTIONS: [Section; 6] = [
 const PATHS: Section = (
     "paths",
     "Every path through the geography",
-    "Where a unit was the only child of another, the production system did not measure it: its budget went up, and the noise of a person’s measurements depends on \
-     the path from the nation to the block. The authors’ second paper (Su, Su and Wang, A Sieve-Accelerated Quadrature Method for Exact Privacy Accounting in the \
-     2020 U.S. Decennial Census, arXiv 2606.29835) publishes the 43 paths of the DHC persons file and δ for all 946 pairs between which a changed record can \
-     move. Here every point has certified bounds beside it. Trade-off functions are computed here only: the authors’ points are not at hand.",
+    "Where a unit was the only child of another, the production system did not measure it: its budget went \
+     up, and the noise of a person’s measurements depends on the path from the nation to the block. The \
+     authors’ second paper (Su, Su and Wang, A Sieve-Accelerated Quadrature Method for Exact Privacy \
+     Accounting in the 2020 U.S. Decennial Census, arXiv 2606.29835) publishes the 43 paths of the DHC \
+     persons file and δ for all 946 pairs between which a changed record can move. Here every point has \
+     certified bounds beside it. Trade-off functions are computed here only: the authors’ points are not at \
+     hand.",
     &[
         "paths-epsilon",
         "paths-sensitivity",
@@ -76,12 +82,15 @@ const PATHS: Section = (
 pub fn page(study: &Study, figures: &[(&StudyFigure, String)]) -> String {
     let count = |verdict| study.claims.iter().filter(|claim| claim.verdict == verdict).count();
     let mut body = String::from("<div class=\"page\">\n<header>\n");
-    let title = "The 2020 Census is more private than was thought: the numbers again";
+    let title = "Reproducing Su, Su and Wang (PNAS 2025)";
     let _ = write!(
         body,
-        "<h1>{title}</h1>\n<p class=\"lead\">The tables and figures of Su, Su and Wang (PNAS 2025), computed again from the exact fractions with certified \
-         bounds. Of {} published numbers compared, {} agree, {} do not, {} are simulations of what is computed here, and {} need data that are not here.</p>\n\
-         <p class=\"source\">Computed by unspent {}. Upper bounds of ε and δ are guarantees: they are rounded up, and include every rounding error of the computation.</p>\n</header>\n",
+        "<h1>{title}</h1>\n<p class=\"lead\">The tables and figures of “The 2020 US Decennial Census is more \
+         private than you (might) think”, computed again from the exact fractions with certified bounds. Of \
+         {} published numbers compared, {} agree, {} do not, {} are simulations of what is computed here, \
+         and {} need data that are not here.</p>\n<p class=\"source\">Computed by unspent {}. Upper bounds \
+         of ε and δ are guarantees: they are rounded up, and include every rounding error of the \
+         computation.</p>\n</header>\n",
         study.claims.len(),
         count(Verdict::Agrees),
         count(Verdict::Differs),
@@ -89,7 +98,8 @@ pub fn page(study: &Study, figures: &[(&StudyFigure, String)]) -> String {
         count(Verdict::NotComputed),
         env!("CARGO_PKG_VERSION"),
     );
-    body += "<nav class=\"toc\" aria-label=\"Contents\"><h2>Contents</h2>\n<ol>\n<li><a href=\"#found\">What was found</a></li>\n";
+    body += "<nav class=\"toc\" aria-label=\"Contents\"><h2>Contents</h2>\n<ol>\n<li><a href=\"#found\">What \
+             was found</a></li>\n";
     let sections = || SECTIONS.into_iter().chain(study.paths.is_some().then_some(PATHS));
     for (id, name, _, _) in sections() {
         let _ = writeln!(body, "<li><a href=\"#{id}\">{name}</a></li>");
@@ -131,12 +141,13 @@ fn found(body: &mut String, study: &Study) {
     let (both, _) = study.overall_reductions;
     let _ = write!(
         body,
-        "<section id=\"found\">\n<h2>What was found</h2>\n\
-         <p>The question: how private were the noisy measurements behind the 2020 Census really, and how much noise did the promise need? The paper \
-         answers it for the allocation of 2022-08-25, read as eight levels of ten equal queries.</p>\n\
-         <ul>\n<li>Its table of noise by level, and its values of ε at single δ, are confirmed to every printed digit.</li>\n\
-         <li>With both terms of δ, {} % of the variance could have gone at the promise (21.97, 10<sup>−10</sup>), where the paper finds 8.59 % with one. (That ε \
-         is the Bureau’s for ρ = 235225/64516; the noise is read as ρ = 3.65.)</li>\n",
+        "<section id=\"found\">\n<h2>What was found</h2>\n<p>The question: how private were the noisy \
+         measurements behind the 2020 Census really, and how much noise did the published ε need? The paper \
+         answers it for the allocation of 2022-08-25, read as eight levels of ten equal \
+         queries.</p>\n<ul>\n<li>Its table of noise by level, and its values of ε at single δ, are confirmed \
+         to every printed digit.</li>\n<li>With both terms of δ, {} % of the variance could have been saved \
+         at the published (21.97, 10<sup>−10</sup>), where the paper finds 8.59 % with one. (That ε is the \
+         Bureau’s for ρ = 235225/64516; the noise is read as ρ = 3.65.)</li>\n",
         rounded_down(100.0 * both, 3),
     );
     // One sentence a reason, with all numbers it is the reason for.
@@ -154,8 +165,9 @@ fn found(body: &mut String, study: &Study) {
     if let Some(paths) = &study.paths {
         let _ = writeln!(
             body,
-            "<li>Of the second paper: {} {} <small>(<a href=\"#paths\">every pair</a>, \
-             <a href=\"tables/paths-points.csv\">every point as CSV</a>, <a href=\"tables/paths-pairs.csv\">pairs as CSV</a>)</small></li>",
+            "<li>Of the second paper: {} {} <small>(<a href=\"#paths\">every pair</a>, <a \
+             href=\"tables/paths-points.csv\">every point as CSV</a>, <a \
+             href=\"tables/paths-pairs.csv\">pairs as CSV</a>)</small></li>",
             marked(&paths.sentence()),
             marked(&paths.guarantee())
         );
@@ -167,8 +179,9 @@ fn table(body: &mut String, table: &Table) {
     let id = table.id;
     let _ = write!(
         body,
-        "<p class=\"caption\" id=\"table-{id}-caption\"><b>{}.</b> {} <a href=\"tables/{id}.csv\">Data as CSV</a></p>\n\
-         <div class=\"wide\" role=\"region\" aria-labelledby=\"table-{id}-caption\" tabindex=\"0\">\n<table id=\"table-{id}\">\n<thead><tr>",
+        "<p class=\"caption\" id=\"table-{id}-caption\"><b>{}.</b> {} <a href=\"tables/{id}.csv\">Data as \
+         CSV</a></p>\n<div class=\"wide\" role=\"region\" aria-labelledby=\"table-{id}-caption\" \
+         tabindex=\"0\">\n<table id=\"table-{id}\">\n<thead><tr>",
         marked(&table.title),
         marked(&table.note)
     );
@@ -203,8 +216,8 @@ fn heading(head: &str) -> String {
     let words = [
         ("canonne_kamath_steinke", "Canonne–Kamath–Steinke"),
         ("bun_steinke", "Bun–Steinke"),
-        ("tight_upper", "tight, at most"),
-        ("tight_lower", "tight, at least"),
+        ("tight_upper", "ε upper (≤)"),
+        ("tight_lower", "ε lower (≥)"),
         ("less_percent", "less, %"),
         ("_published", " (published)"),
         ("sigma2", "σ²"),

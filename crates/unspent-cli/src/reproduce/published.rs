@@ -1,7 +1,9 @@
 //! What the paper printed: Su, Su and Wang, "The 2020 US Decennial Census is more private than you (might)
-//! think", PNAS 2025. Numbers are kept as they stand there, so that their last digit says how well they are known.
+//! think", PNAS 2025. Numbers are kept as they stand there, so that their last digit says how well they are
+//! known.
 
-/// A geographic level in Table 1: its share of the budget in percent, σ² as published and reduced, and the reduction.
+/// A geographic level in Table 1: its share of the budget in percent, σ² as published and reduced, and the
+/// reduction.
 pub struct Level {
     /// As in the preset.
     pub name: &'static str,
@@ -109,8 +111,8 @@ pub const RESIDUALS: [(u64, [&str; 3]); 8] = [
     (100, ["2e-8", "6e-42", "3e-84"]),
 ];
 
-/// Reductions of MSE and MAE in the simulation on Pennsylvania, without and with cutting at zero, in percent. The tract
-/// row used the noise of Tract Subset.
+/// Reductions of MSE and MAE in the simulation on Pennsylvania, without and with cutting at zero, in percent.
+/// The tract row used the noise of Tract Subset.
 pub struct Simulated {
     /// Geography in the data.
     pub geography: &'static str,
@@ -166,5 +168,6 @@ pub const SIMULATED: [Simulated; 4] = [
 pub const OVERALL: (&str, &str) = ("21.97", "1e-10");
 /// How much variance could go at it, in percent, by the first of two terms.
 pub const OVERALL_REDUCTION: &str = "8.59";
-/// How much less the slope of earnings on education was distorted at state level, in percent, from three draws.
+/// How much less the slope of earnings on education was distorted at state level, in percent, from three
+/// draws.
 pub const SLOPE: &str = "60.57";
