@@ -6,11 +6,13 @@ mod support;
 
 mod account;
 mod allocations;
+mod crowd;
 mod disk;
 mod files;
 mod help;
 mod measure;
 mod names;
+mod openapi;
 mod promises;
 mod readme;
 mod regress;

@@ -289,7 +289,7 @@ fn an_interrupted_run_leaves_nothing() {
 
 #[test]
 fn the_page_in_a_browser() {
-    let said = browser::run("browser.test.mjs", |script| {
+    let said = browser::run("report.mjs", |script| {
         script.arg(STUDY.join("report.html")).arg("11");
     });
     if let Some(said) = said {

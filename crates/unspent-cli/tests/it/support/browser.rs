@@ -22,10 +22,7 @@ pub fn run(script: &str, with: impl FnOnce(&mut Command)) -> Option<String> {
         return skip("playwright-core is not installed; `make browser` installs it");
     }
     // Node looks for packages beside the script.
-    for part in [script, "checks.mjs"] {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser").join(part);
-        fs::copy(source, target.join(part)).unwrap();
-    }
+    copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser"), &target);
     let mut command = Command::new("node");
     command.env("CHROMIUM", chromium).arg(target.join(script));
     with(&mut command);
@@ -33,4 +30,18 @@ pub fn run(script: &str, with: impl FnOnce(&mut Command)) -> Option<String> {
     let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
     Some(said.into_owned())
+}
+
+/// Copies a directory of scripts.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        if source.is_dir() {
+            copy(&source, &target);
+        } else {
+            fs::copy(source, target).unwrap();
+        }
+    }
 }

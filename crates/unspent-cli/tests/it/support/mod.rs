@@ -5,6 +5,7 @@ pub mod browser;
 #[path = "../../../../unspent/tests/it/support/expect.rs"]
 mod expect;
 mod place;
+pub mod server;
 
 use std::fs;
 use std::path::{Path, PathBuf};
