@@ -1,12 +1,16 @@
 // What the scripts share: a browser that asks nobody anything, and checks that are counted.
 import { chromium } from 'playwright-core';
 
-const flags = '--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync';
-export const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || '/usr/bin/chromium', args: flags.split(' ') });
+const FLAGS = [
+  '--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
+  '--disable-background-networking', '--disable-component-update', '--disable-sync',
+];
+const executablePath = process.env.CHROMIUM || '/usr/bin/chromium';
+export const browser = await chromium.launch({ executablePath, args: FLAGS });
 
-/** How many checks failed. */
-export let failed = 0;
+let failed = 0;
 
+/** Says whether `test` gives true; anything else is what is wrong. */
 export async function check(name, test) {
   let trouble;
   try {
@@ -17,4 +21,11 @@ export async function check(name, test) {
   }
   if (trouble) failed += 1;
   console.log(`${trouble ? 'FAIL' : 'ok  '} ${name}${trouble ? ': ' + trouble : ''}`);
+}
+
+/** Ends the script, in failure if a check failed. */
+export async function finish() {
+  await browser.close();
+  console.log(failed ? `${failed} failed` : 'all passed');
+  process.exit(failed ? 1 : 0);
 }

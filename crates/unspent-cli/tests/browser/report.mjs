@@ -1,29 +1,40 @@
-// Opens a report in Chromium and uses it as a reader would: node browser.test.mjs report.html [least number of charts]
+// Opens a report in Chromium and uses it as a reader would:
+// node report.mjs report.html [least number of charts]
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { browser, check, failed } from './checks.mjs';
+import { browser, check, finish } from './checks.mjs';
 
 const [file, least = '1'] = process.argv.slice(2);
 if (!file) {
-  console.error('usage: node browser.test.mjs report.html [least number of charts]');
+  console.error('usage: node report.mjs report.html [least number of charts]');
   process.exit(2);
 }
 const url = pathToFileURL(resolve(file)).href;
 
 /** A text without what is set differently on the page: raised digits, and white space. */
-const plain = (text) => text.replace(/[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻]/g, (c) => '0123456789+−'['⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻'.indexOf(c)]).replace(/[\s^]+/g, '');
+const lowered = (c) => '0123456789+−'['⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻'.indexOf(c)];
+const plain = (text) => text.replace(/[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻]/g, lowered).replace(/[\s^]+/g, '');
 const noise = [];
 async function open(options) {
   const page = await (await browser.newContext(options)).newPage();
-  page.on('console', (message) => ['error', 'warning'].includes(message.type()) && noise.push(message.text()));
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) noise.push(message.text());
+  });
   page.on('pageerror', (error) => noise.push(String(error)));
-  page.on('request', (request) => request.url() !== url && !request.url().startsWith('data:') && noise.push('request ' + request.url()));
+  page.on('request', (request) => {
+    const isHere = request.url() === url || request.url().startsWith('data:');
+    if (!isHere) noise.push('request ' + request.url());
+  });
   page.setDefaultTimeout(5000);
   await page.goto(url);
   // What keeps a chart of curves on a log axis, the richest kind; any chart with curves will do else.
   const id = await page.evaluate(() => {
-    const charts = [...document.querySelectorAll('figure.chart')].map((figure) => ({ id: figure.id, panel: JSON.parse(figure.querySelector('script').textContent).panels[0] }));
-    const curves = charts.filter(({ panel }) => panel && panel.series.filter((series) => series.data.line).length > 1);
+    const charts = [...document.querySelectorAll('figure.chart')].map((figure) => {
+      const data = JSON.parse(figure.querySelector('script').textContent);
+      return { id: figure.id, panel: data.panels[0] };
+    });
+    const lines = ({ panel }) => panel?.series.filter((series) => series.data.line).length;
+    const curves = charts.filter((chart) => lines(chart) > 1);
     return (curves.find(({ panel }) => panel.y.scale === 'log10') || curves[0]).id;
   });
   const chart = page.locator(`[id="${id}"]`);
@@ -34,10 +45,12 @@ async function open(options) {
     return [box.x + x * box.width, box.y + y * box.height];
   };
   const ticks = () => panel.locator('.tick-x, .tick-y').allTextContents().then((all) => all.join(' '));
-  return { page, id, chart, panel, place, ticks, readout: chart.locator('.readout'), hover: async (x, y) => page.mouse.move(...await place(x, y)) };
+  const hover = async (x, y) => page.mouse.move(...await place(x, y));
+  return { page, id, chart, panel, place, ticks, readout: chart.locator('.readout'), hover };
 }
 
-const { page, id, chart, panel, place, ticks, readout, hover } = await open({ viewport: { width: 1280, height: 900 }, colorScheme: 'light' });
+const desk = { viewport: { width: 1280, height: 900 }, colorScheme: 'light' };
+const { page, id, chart, panel, place, ticks, readout, hover } = await open(desk);
 
 await check(`at least ${least} charts`, async () => {
   const count = await page.locator('figure.chart').count();
@@ -46,13 +59,19 @@ await check(`at least ${least} charts`, async () => {
 await check('every chart is interactive and drawn', () => page.evaluate(() => {
   const bad = [...document.querySelectorAll('figure.chart')].filter((figure) => {
     const shapes = [...figure.querySelectorAll('.live .panel svg .series :is(path, rect, circle)')];
-    return !shapes.length || shapes.some((shape) => shape.tagName === 'path' && (!shape.getAttribute('d') || /NaN|Infinity/.test(shape.getAttribute('d'))));
+    const isBad = (d) => !d || /NaN|Infinity/.test(d);
+    const paths = shapes.filter((shape) => shape.tagName === 'path');
+    return !shapes.length || paths.some((path) => isBad(path.getAttribute('d')));
   });
   return !bad.length || bad.map((figure) => figure.id).join(', ');
 }));
-await check('the static drawing gives way to the interactive one', async () => !(await chart.locator('> svg').isVisible()) && panel.isVisible());
+await check('the static drawing gives way to the interactive one', async () =>
+  !(await chart.locator('> svg').isVisible()) && panel.isVisible());
 
-const labels = await page.evaluate((id) => JSON.parse(document.getElementById(id).querySelector('script').textContent).panels[0].series.map((s) => s.label).filter(Boolean), id);
+const labels = await page.evaluate((chartId) => {
+  const data = JSON.parse(document.getElementById(chartId).querySelector('script').textContent);
+  return data.panels[0].series.map((s) => s.label).filter(Boolean);
+}, id);
 await check('hovering shows every series', async () => {
   await hover(0.5, 0.5);
   const text = plain(await readout.innerText());
@@ -110,7 +129,8 @@ await check('the legend hides a series and shows it again', async () => {
   await button.click();
   const [during, pressed] = [await shown(), await button.getAttribute('aria-pressed')];
   await button.click();
-  return during < before && pressed === 'false' && await shown() === before && await button.getAttribute('aria-pressed') === 'true';
+  const again = await button.getAttribute('aria-pressed');
+  return during < before && pressed === 'false' && await shown() === before && again === 'true';
 });
 await check('arrow keys move the crosshair and are heard', async () => {
   await page.mouse.move(2, 2);
@@ -118,9 +138,12 @@ await check('arrow keys move the crosshair and are heard', async () => {
   const seen = [];
   for (const key of ['ArrowRight', 'ArrowRight', 'ArrowLeft', 'ArrowLeft']) {
     await page.keyboard.press(key);
-    seen.push([await panel.locator('.cross').getAttribute('d'), await chart.locator('[aria-live]').textContent()]);
+    const cross = await panel.locator('.cross').getAttribute('d');
+    seen.push([cross, await chart.locator('[aria-live]').textContent()]);
   }
-  return new Set(seen.map(([d]) => d)).size === 3 && new Set(seen.map(([, text]) => text)).size === 3 && labels.every((label) => plain(seen[0][1]).includes(plain(label)));
+  const different = (k) => new Set(seen.map((pair) => pair[k])).size;
+  const isSaid = (label) => plain(seen[0][1]).includes(plain(label));
+  return different(0) === 3 && different(1) === 3 && labels.every(isSaid);
 });
 await check('+ and − zoom, Escape resets', async () => {
   await page.keyboard.press('+');
@@ -153,16 +176,22 @@ await check('dark mode changes the ground and the curves', async () => {
 });
 await check('paper shows the static drawings only, black on white', async () => {
   await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
-  const visible = await page.evaluate(() => [...document.querySelectorAll('figure.chart')].map((figure) => [figure.querySelector(':scope > svg'), figure.querySelector('.live')].map((node) => node.getClientRects().length > 0)));
+  const visible = await page.evaluate(() => [...document.querySelectorAll('figure.chart')].map((figure) => {
+    const drawings = [figure.querySelector(':scope > svg'), figure.querySelector('.live')];
+    return drawings.map((node) => node.getClientRects().length > 0);
+  }));
   const [ground] = await colours();
   await page.emulateMedia({ media: 'screen', colorScheme: 'light' });
   return visible.every(([still, live]) => still && !live) && ground === 'rgb(255, 255, 255)';
 });
-await check('verdicts are words', () => page.evaluate(() => [...document.querySelectorAll('td.verdict')].every((cell) => cell.textContent.trim())));
+await check('verdicts are words', () => page.evaluate(() =>
+  [...document.querySelectorAll('td.verdict')].every((cell) => cell.textContent.trim())));
 await check('every link inside the page leads somewhere, every id is there once', () => page.evaluate(() => {
   const ids = [...document.querySelectorAll('[id]')].map((node) => node.id);
   const twice = ids.filter((id, i) => ids.indexOf(id) !== i);
-  const lost = [...document.querySelectorAll('a[href^="#"]')].map((link) => link.getAttribute('href').slice(1)).filter((target) => !ids.includes(target));
+  const links = [...document.querySelectorAll('a[href^="#"]')];
+  const targets = links.map((link) => link.getAttribute('href').slice(1));
+  const lost = targets.filter((target) => !ids.includes(target));
   return !twice.length && !lost.length || [...twice, ...lost].join(', ');
 }));
 
@@ -178,13 +207,13 @@ const phone = await open({ viewport: { width: 400, height: 800 }, hasTouch: true
 await check('a finger reads, and the readout stays on the page', async () => {
   await phone.page.touchscreen.tap(...await phone.place(0.7, 0.5));
   const box = await phone.readout.boundingBox();
-  return box.x >= 0 && box.x + box.width <= 400 && phone.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth);
+  const fits = await phone.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth);
+  return box.x >= 0 && box.x + box.width <= 400 && fits;
 });
 const bare = await browser.newContext({ javaScriptEnabled: false }).then((context) => context.newPage());
 await bare.goto(url);
-await check('without script the static drawings are shown', () => bare.locator('figure.chart > svg').first().isVisible());
+await check('without script the static drawings are shown', () =>
+  bare.locator('figure.chart > svg').first().isVisible());
 await check('no errors, no warnings, no requests', () => !noise.length || noise.join(' | '));
 
-await browser.close();
-console.log(failed ? `${failed} failed` : 'all passed');
-process.exit(failed ? 1 : 0);
+await finish();

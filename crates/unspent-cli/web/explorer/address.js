@@ -14,7 +14,7 @@ async function hash() {
   const { start, now, origin, part, prior } = state;
   const isPreset = now === start && origin.startsWith('preset:') && isTotal(part) && prior === PRIOR;
   if (isPreset) return `#${origin.replace(':', '=')}`;
-  return `#state=${await packed({ version: 1, origin, start, now, part, prior }, limits)}`;
+  return `#state=${await packed({ version: 1, origin, start, now, part, prior })}`;
 }
 
 export async function keepLink() {

@@ -1,7 +1,17 @@
-// What the program has said of the present start: its certificate, that of what is set, and the noise.
+// What the program has said of the present start and of what is set.
 
-export const answers = { start: null, now: null, noise: null };
+export const answers = {
+  /** The certificate of what is set, and the noise of its queries. */
+  now: null,
+  spending: null,
+  /** The certificate of the start: as found while a hand moves, and at rest. */
+  fastStart: null,
+  start: null,
+};
 
 export function forget() {
-  Object.assign(answers, { start: null, now: null, noise: null });
+  for (const name in answers) answers[name] = null;
 }
+
+/** The certificate of the start that was found as `now` was: in fast mode both may be a little wider. */
+export const startFor = (isFast) => (isFast ? answers.fastStart : answers.start || answers.fastStart);

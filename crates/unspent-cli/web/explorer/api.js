@@ -52,6 +52,14 @@ export class Question {
 
   async run() {
     this.isUnderWay = true;
+    try {
+      await this.askNewest();
+    } finally {
+      this.isUnderWay = false;
+    }
+  }
+
+  async askNewest() {
     let body;
     while (body !== this.wanted) {
       body = this.wanted;
@@ -74,7 +82,6 @@ export class Question {
       }
       touched.tell();
     }
-    this.isUnderWay = false;
   }
 
   get isFresh() { return this.answered === this.wanted; }

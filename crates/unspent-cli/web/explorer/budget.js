@@ -7,7 +7,7 @@ import { number, shown } from './exact.js';
 import { limits } from './limits.js';
 import { notice } from './notices.js';
 import { deltaScale, logScale } from './scales.js';
-import { TOTAL, lineOf } from './scope.js';
+import { TOTAL, levelPart, lineOf } from './scope.js';
 import { edit, state } from './store.js';
 
 /** The path of a level's share, or of a query's within it. */
@@ -101,17 +101,20 @@ function renormalise(level) {
 
 /** Beside the sliders: what a level promises, and the noise of a query. */
 export function besides() {
-  const { now: report, noise } = answers;
+  const { spending } = answers;
+  const report = answers.now?.report;
   if (report) controls.get('rho').side.textContent = `spent: ${shown(lineOf(report, TOTAL).rho.upper, true)}`;
   state.now.levels.forEach((level, i) => {
-    const line = report && lineOf(report, { scope: 'level', name: level.name });
+    const line = report && lineOf(report, levelPart(level.name));
     const side = line ? `ε ≤ ${shown(line.tight.upper, true)}` : report ? 'not released' : '';
     controls.get(pathOf(i)).side.textContent = side;
-    const here = (noise?.measurements || []).filter((m) => m.level === level.name);
+    const here = (spending?.measurements || []).filter((m) => m.level === level.name);
     level.shares.forEach((part, j) => {
       const found = here.find((m) => m.query === part.query);
-      const text = found ? `σ ≈ ${found.deviation}` : noise ? 'not asked' : '';
-      controls.get(pathOf(i, j)).side.textContent = text;
+      const text = found ? `σ ≈ ${number(found.sigma.upper).short(5, true)}` : spending ? 'not asked' : '';
+      const node = controls.get(pathOf(i, j)).side;
+      node.textContent = text;
+      node.title = found ? `within ± ${found.margin_95} with a probability of at least 95 %` : '';
     });
   });
 }

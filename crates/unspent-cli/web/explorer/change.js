@@ -1,5 +1,7 @@
 // By how much one number differs from another, in words that claim no more than is so.
-import { ONE, Rational, number, shown } from './exact.js';
+import { Rational, number, shown } from './exact.js';
+
+const MENTIONED = new Rational(99999n, 100000n);
 
 const decimals = (text) => (/\.(\d+)/.exec(text)?.[1].length ?? 0) - (/e(.*)/.exec(text)?.[1] ?? 0);
 
@@ -8,7 +10,7 @@ const decimals = (text) => (/\.(\d+)/.exec(text)?.[1].length ?? 0) - (/e(.*)/.ex
  * than it is. Null if nothing is to be seen of it, or there is nothing before.
  */
 export function change(now, before) {
-  if (before === undefined) return null;
+  if (!before) return null;
   const by = number(now).minus(number(before));
   if (by.n === 0n) return null;
   const isWeaker = by.n > 0n;
@@ -19,12 +21,5 @@ export function change(now, before) {
   return { text: `${isWeaker ? '+' : '−'}${text}`, isWeaker };
 }
 
-/** What a factor does to a variance, in percent; a reduction is rounded down, what is added up. */
-export function percentOf(factor) {
-  const cut = ONE.minus(number(factor)).times(new Rational(100n));
-  if (cut.n === 0n) return '0\u00a0%';
-  if (cut.n > 0n) return `−${cut.fixed(3, false)}\u00a0%`;
-  return `+${new Rational(-cut.n, cut.d).fixed(3, true)}\u00a0%`;
-}
-
-export const isIncrease = (factor) => number(factor).compare(ONE) > 0;
+/** Whether a factor of the variance is a reduction worth mentioning: by a thousandth of a percent or more. */
+export const isReduction = (factor) => number(factor).compare(MENTIONED) <= 0;

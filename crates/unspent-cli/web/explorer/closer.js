@@ -1,26 +1,25 @@
 // A closer look at one part: which it is, the paths behind its ε, and its curves.
 import { Figure } from '../charts/figure.js';
 import { answers } from './answers.js';
-import { GROUPS, labelOf } from './certificate.js';
 import { byId, el, listed } from './dom.js';
 import { shown } from './exact.js';
-import { TOTAL, isTotal, lineOf, partOf } from './scope.js';
+import { TOTAL, lineOf, partOf } from './scope.js';
 import { Signal } from './signal.js';
 import { state } from './store.js';
 
 /** Another part is looked at. */
 export const looked = new Signal();
 
-/** The parts that can be looked at. */
-export function showParts(answer) {
-  const select = byId('scope');
-  const parts = JSON.stringify(answer.lines.map(partOf));
+/** The parts that can be looked at: the rows of the certificate's table. */
+export function showParts({ table }) {
+  const select = byId('part');
+  const parts = JSON.stringify(table.groups.map(({ head, rows }) => [head, rows.map((row) => row.key)]));
   if (select.dataset.parts !== parts) {
     select.dataset.parts = parts;
-    select.replaceChildren(...GROUPS.flatMap(([scope, title]) => {
-      const lines = answer.lines.filter((line) => line.scope === scope);
-      if (!title) return lines.map(option);
-      return lines.length ? [el('optgroup', { label: title }, ...lines.map(option))] : [];
+    select.replaceChildren(...table.groups.flatMap(({ head, rows }) => {
+      // What stands after a colon is too long for a list.
+      const title = head?.split(':')[0];
+      return title ? [el('optgroup', { label: title }, ...rows.map(option))] : rows.map(option);
     }));
   }
   select.value = JSON.stringify(state.part);
@@ -33,14 +32,12 @@ export function showParts(answer) {
   showPaths();
 }
 
-function option(line) {
-  const label = isTotal(line) ? 'the whole release' : labelOf(line);
-  return el('option', { dir: 'auto', value: JSON.stringify(partOf(line)) }, label);
-}
+const option = ({ key, cells }) =>
+  el('option', { dir: 'auto', value: JSON.stringify(partOf(key)) }, cells[0]);
 
 /** Of which paths the line that is looked at is the worst. */
 export function showPaths() {
-  const line = lineOf(answers.now, state.part);
+  const line = lineOf(answers.now.report, state.part);
   const way = (levels) => listed(levels, ' → ');
   const worst = line.worst.flatMap(({ from, to }) => [': from ', ...way(from), ' to ', ...way(to)]);
   const onMainPath = line.main_path && shown(line.main_path.upper, true);

@@ -4,7 +4,6 @@ import { byId, el } from './dom.js';
 import { signed } from './draft.js';
 import { showTrouble } from './notices.js';
 import { state } from './store.js';
-import { wire } from './wire.js';
 
 export const FORMATS = ['toml', 'csv', 'svg'];
 
@@ -22,7 +21,7 @@ export async function takeAlong(format) {
   const figure = byId('export-figure').value;
   showTrouble(byId('export-trouble'), null);
   try {
-    const response = await ask('/api/export', { format, draft, figure, ...wire(part), start });
+    const response = await ask('/api/export', { format, draft, figure, part, start });
     const link = el('a', { href: URL.createObjectURL(await response.blob()) });
     const suffix = { toml: '.toml', csv: '-certificate.csv', svg: `-${figure}.svg` }[format];
     link.download = fileName(origin, draft.name, draft !== start, suffix);

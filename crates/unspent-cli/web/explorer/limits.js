@@ -1,4 +1,9 @@
-// How much a file or a link may hold.
+// How much a file, a draft or a link may hold. The program says what it takes; nothing longer is sent to it.
+import { asked } from './api.js';
 
-/** Bytes (the program takes a little more in one question), levels, shares, and characters of a number. */
-export const limits = { bytes: 9e5, levels: 1000, shares: 5000, digits: 1000 };
+/** Bytes of a file, levels, shares, and characters of a number, as the program has them. */
+export const limits = { bytes: 0, levels: 0, shares: 0, digits: 0 };
+
+export async function loadLimits() {
+  Object.assign(limits, await asked('/api/limits'));
+}

@@ -15,11 +15,10 @@
 //   #epsilon #epsilon-start, #undo #redo #reset #copy-link, #notice     the bar
 //   #results[data-state=ready|waiting|trouble]                          ready: all shown is of what is set
 //   #verdict[data-kept=true|false|unknown], #export-warning             whether a stated ε is kept
-//   #certificate tr[data-label="total"] .rho .bun-steinke .canonne-kamath-steinke .tight .truth .main-path
-//                                       .start .change
+//   #certificate tr[data-label="total"] [data-column="upper (≤)"] .start .change    its table, as described
 //   #paths #assumptions #missing          what is behind a line; what is assumed; what is not counted
-//   #scope #prior #reading, #figure-curve #figure-tradeoff #figure-noise
-//   #reductions tr[data-label], input[name=spend] #keep #calibrate #spent tr[data-label]
+//   #part #prior #reading, #figure-curve #figure-tradeoff #figure-noise
+//   #reductions tr[data-label], input[name=scaling] #keep #calibrate #spent tr[data-label]
 //   #export-toml #export-csv #export-figure #export-svg
 import { stripes } from '../charts/elements.js';
 import { copyLink, isLink, keepLink, restore } from './address.js';
@@ -32,7 +31,9 @@ import { controls } from './control.js';
 import { bdi, byId, listen, radios } from './dom.js';
 import { get, set } from './draft.js';
 import { FORMATS, takeAlong } from './exports.js';
+import { loadLimits } from './limits.js';
 import { notice, showTrouble } from './notices.js';
+import { certificateOf, draftIn, readingOf, spendingOf } from './questions.js';
 import { showReading } from './reading.js';
 import { TOTAL, has } from './scope.js';
 import { listPresets, listenForFiles, showOrigin } from './sources.js';
@@ -40,7 +41,6 @@ import { calibrate, isCalibrating, showReductions, updateSpent } from './spend.j
 import { changed, edit, noted, redo, reset, restarted, state, touched, undo, wrong } from './store.js';
 import { sentence } from './trouble.js';
 import { showVerdict } from './verdict.js';
-import { unwired, wire } from './wire.js';
 
 const REST = 250; // ms after which a hand is said to rest
 
@@ -51,48 +51,51 @@ const ends = {
   certificate: new Question('/api/certificate', showCertificate, parts('#certificate, #certificate-notes, ' +
     '#behind-it, #subject, #verdict, #export-warning, #paths, .headline, #reductions, #promise, #controls')),
   start: new Question('/api/certificate', showStart, []),
-  noise: new Question('/api/noise', showNoise, parts('#levels')),
+  spending: new Question('/api/spending', showSpending, parts('#levels')),
   curve: new Question('/api/figure', drawing('curve', 'δ against ε'), parts('#figure-curve')),
   tradeoff: new Question('/api/figure', drawing('tradeoff', 'False alarms against misses'),
     parts('#figure-tradeoff')),
   noiseFigure: new Question('/api/figure', drawing('noise', ''), parts('#figure-noise')),
-  reading: new Question('/api/reading', (answer, body) => showReading(answer, unwired(body), body.prior),
+  reading: new Question('/api/reading', (answer, { part, prior }) => showReading(answer, part, prior),
     parts('#reading')),
 };
 
 let last = null; // the certificate that is shown, and what was asked
 
-function showCertificate(answer, body) {
-  last = [answer, body];
+function showCertificate(answer, question) {
+  last = [answer, question];
+  const isFast = !question.reductions;
   answers.now = answer;
-  showTable(answer);
-  showSubject(answer);
+  if (!isFast && draftIn(question) === state.start) answers.start = answer;
+  showTable(answer, isFast);
+  showSubject(answer, isFast);
   showVerdict(answer);
   besides();
-  showHeadline(answer);
+  showHeadline(isFast);
   showParts(answer);
-  if (body.reductions) showReductions(answer);
-  if (body.reductions && body.draft === state.now) say(answer);
+  if (isFast) return;
+  showReductions(answer);
+  if (draftIn(question) === state.now) say();
 }
 
-function showStart(answer, body) {
-  if (body.draft !== state.start) return;
-  answers.start = answer;
+function showStart(answer, question) {
+  if (draftIn(question) !== state.start) return;
+  answers[question.reductions ? 'start' : 'fastStart'] = answer;
   if (last) showCertificate(...last);
 }
 
-function showNoise(answer) {
-  answers.noise = answer;
+function showSpending(answer) {
+  answers.spending = answer;
   besides();
 }
 
 function askAll() {
   const { now: draft, start } = state;
-  ends.certificate.want({ draft, reductions: false });
-  if (ends.start.wanted?.draft !== start) ends.start.want({ draft: start, reductions: false });
-  ends.noise.want({ draft });
+  ends.certificate.want(certificateOf(draft, false));
+  if (draftIn(ends.start.wanted) !== start) ends.start.want(certificateOf(start, false));
+  ends.spending.want(spendingOf(draft));
   askPart();
-  ends.noiseFigure.want({ figure: 'noise', draft, start, ...wire(TOTAL) });
+  ends.noiseFigure.want({ figure: 'noise', draft, start, part: TOTAL });
 }
 
 /** What is asked of the part that is looked at. */
@@ -100,15 +103,18 @@ function askPart() {
   const { now: draft, start, prior } = state;
   // What was looked at may not be there any more.
   if (!has(draft, state.part)) state.part = TOTAL;
-  const part = wire(state.part);
-  ends.curve.want({ figure: 'curve', draft, start, ...part });
-  ends.tradeoff.want({ figure: 'tradeoff', draft, start, ...part });
-  ends.reading.want({ draft, prior, ...part });
+  const { part } = state;
+  ends.curve.want({ figure: 'curve', draft, start, part });
+  ends.tradeoff.want({ figure: 'tradeoff', draft, start, part });
+  ends.reading.want(readingOf(draft, part, prior));
 }
 
 /** What takes longer, or would be a flood, waits until the hand rests. */
 function rest() {
-  if (!ends.certificate.fail) ends.certificate.want({ draft: state.now, reductions: true });
+  const { now, start } = state;
+  if (!ends.certificate.fail) ends.certificate.want(certificateOf(now, true));
+  // After a link the start itself was never set.
+  if (now !== start && !answers.start && !ends.start.fail) ends.start.want(certificateOf(start, true));
   keepLink();
 }
 
@@ -202,7 +208,7 @@ const look = (what) => {
   showPaths();
   keepLink();
 };
-listen(byId('scope'), 'change', () => look({ part: JSON.parse(byId('scope').value) }));
+listen(byId('part'), 'change', () => look({ part: JSON.parse(byId('part').value) }));
 listen(byId('prior'), 'change', () => look({ prior: byId('prior').value }));
 listen(document, 'keydown', (event) => {
   if (!(event.ctrlKey || event.metaKey) || event.altKey) return;
@@ -218,7 +224,7 @@ listen(document, 'keydown', (event) => {
 });
 // Another link was opened here; anything else is a jump within the page.
 listen(window, 'hashchange', () => (isLink() ? restore() : keepLink()));
-listPresets().then(restore).catch((found) => {
+Promise.all([loadLimits(), listPresets()]).then(restore).catch((found) => {
   byId('results').dataset.state = 'trouble';
   showTrouble(byId('draft-trouble'), found);
 });

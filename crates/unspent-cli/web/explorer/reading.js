@@ -1,6 +1,7 @@
 // What the best attack reaches, in plain words.
 import { b, bdi, byId, el } from './dom.js';
 import { Rational, exactly, number, oneIn, percent } from './exact.js';
+import { isLevel } from './scope.js';
 
 const QUARTER = new Rational(1n, 4n);
 const HUNDRED = new Rational(100n);
@@ -39,7 +40,7 @@ function attackItem({ alpha, power, posterior }, prior) {
 
 export function showReading({ record, neighbours, attacks }, part, prior) {
   const atLevel = ['what is released at the level ', bdi(part.name), ', and nothing else'];
-  const sees = part.scope === 'level' ? atLevel : ['everything that is released'];
+  const sees = isLevel(part) ? atLevel : ['everything that is released'];
   const secret = secretOf(part, record, neighbours);
   const others = ', and says nothing of what the rest of the data tell about everybody';
   const rest = neighbours === 'bounded' ? others : '';

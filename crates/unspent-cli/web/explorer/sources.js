@@ -4,6 +4,7 @@ import { byId, chosen, el, listen, radios } from './dom.js';
 import { isDraft } from './draft.js';
 import { limits } from './limits.js';
 import { notice, showTrouble } from './notices.js';
+import { fileOf } from './questions.js';
 import { load, state } from './store.js';
 import { Trouble, sentence } from './trouble.js';
 
@@ -63,15 +64,16 @@ async function take(file) {
   waiting = null;
   showTrouble(box, null);
   const isLast = choice();
-  const text = file.size > limits.bytes ? null : await file.text();
-  if (!isLast()) return;
-  // As it is sent: quotes and line ends take more there.
-  if (text === null || new Blob([JSON.stringify(text)]).size > limits.bytes) {
-    const message = `the file is larger than ${Math.floor(limits.bytes / 1000)} kB`;
+  if (file.size > limits.bytes) {
+    const message = `the file is larger than ${Math.floor(limits.bytes / 1024)} KiB`;
     const hint = 'an allocation is a small text file: is it the right one?';
     showTrouble(box, { message, hint }, file.name);
-  } else if (/\.csv$/i.test(file.name)) askNeighbours(file.name, text);
-  else read({ name: file.name, text, neighbours: null });
+    return;
+  }
+  const text = await file.text();
+  if (!isLast()) return;
+  if (/\.csv$/i.test(file.name)) askNeighbours(file.name, text);
+  else read(file.name, text, null);
 }
 
 /** A table of budgets cannot say what its neighbours are. */
@@ -84,10 +86,10 @@ function askNeighbours(name, text) {
   radios('file-neighbours')[0].focus();
 }
 
-async function read(body) {
+async function read(name, text, neighbours) {
   const isLast = choice();
   try {
-    const { draft } = await loaded('/api/read', body);
+    const { draft } = await loaded('/api/read', fileOf(name, text, neighbours));
     if (!isLast()) return;
     if (!isDraft(draft, limits)) {
       const hint = `it shows at most ${limits.levels} levels, ${limits.shares} shares, ` +
@@ -96,9 +98,9 @@ async function read(body) {
     }
     byId('file-neighbours').hidden = true;
     waiting = null;
-    load(draft, `file:${body.name}`);
+    load(draft, `file:${name}`);
   } catch (found) {
-    if (isLast()) showTrouble(byId('file-trouble'), found, body.name);
+    if (isLast()) showTrouble(byId('file-trouble'), found, name);
   }
 }
 
@@ -127,5 +129,5 @@ export function listenForFiles() {
   for (const radio of radios('file-neighbours')) {
     listen(radio, 'change', () => { byId('file-read').disabled = false; });
   }
-  listen(byId('file-read'), 'click', () => read({ ...waiting, neighbours: chosen('file-neighbours') }));
+  listen(byId('file-read'), 'click', () => read(waiting.name, waiting.text, chosen('file-neighbours')));
 }

@@ -74,3 +74,17 @@ test('a program that is gone is said to be', async () => {
   waiting[0].hangUp();
   await assert.rejects(answer, (found) => found.silent && /does not answer/.test(found.message));
 });
+
+test('a defect in what shows an answer does not end all questions', async () => {
+  let isSound = false;
+  const fragile = new Question('/api/x', () => { if (!isSound) throw new Error('defect'); }, []);
+  fragile.wanted = { n: 1 };
+  const asking = fragile.run();
+  waiting[0].answer('of 1');
+  await assert.rejects(asking, /defect/);
+  isSound = true;
+  fragile.want({ n: 2 });
+  waiting[1].answer('of 2');
+  await settled();
+  assert.ok(fragile.isFresh);
+});

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { change, isIncrease, percentOf } from '../explorer/change.js';
+import { change, isReduction } from '../explorer/change.js';
 import { deltaScale, logScale } from '../explorer/scales.js';
-import { TOTAL, has, isTotal, lineOf, sameScope } from '../explorer/scope.js';
+import { TOTAL, has, isLevel, isTotal, levelPart, lineOf, rowOf, sameScope } from '../explorer/scope.js';
 import { Signal } from '../explorer/signal.js';
 import { sentence } from '../explorer/trouble.js';
 import { draft } from './drafts.js';
@@ -14,15 +14,13 @@ test('a change overstates no improvement and understates no loss', () => {
   assert.deepEqual(change('17.00009', '17.00005'), { text: '+0.0001', isWeaker: true });
   assert.equal(change('17', '17'), null);
   assert.equal(change('17', undefined), null);
+  assert.equal(change('17', null), null);
   assert.deepEqual(change('1.5e-12', '1e-12'), { text: '+5.00e-13', isWeaker: true });
 });
 
-test('a reduction of the variance is rounded down, what is added up', () => {
-  assert.equal(percentOf('1'), '0\u00a0%');
-  assert.equal(percentOf('0.8787821'), '−12.121\u00a0%');
-  assert.equal(percentOf('1.0000001'), '+0.001\u00a0%');
-  assert.equal(percentOf('0.9999999'), '−0.000\u00a0%');
-  assert.ok(isIncrease('1.0000001') && !isIncrease('1') && !isIncrease('0.9'));
+test('what a calibration leaves over is not called removable', () => {
+  assert.ok(isReduction('0.87') && isReduction('0.99999'));
+  assert.ok(!isReduction('0.999999999999') && !isReduction('1') && !isReduction('1.1'));
 });
 
 test('sliders give numbers, and their places back', () => {
@@ -46,6 +44,11 @@ test('parts are the same if scope and name are', () => {
   assert.equal(lineOf(report, level).id, 3);
   assert.equal(lineOf(report, TOTAL).id, 1);
   assert.equal(lineOf(report, { scope: 'attribute', name: 'age' }), undefined);
+  assert.ok(isLevel(level) && isLevel(levelPart('Tract')) && !isLevel(keeping) && !isLevel(TOTAL));
+  const groups = [{ rows: [{ key: TOTAL }, { key: null }] }, { rows: [{ key: level, label: 'State' }] }];
+  const table = { groups };
+  assert.equal(rowOf(table, level).label, 'State');
+  assert.equal(rowOf(table, keeping), undefined);
 });
 
 test('a draft has the parts that are released', () => {

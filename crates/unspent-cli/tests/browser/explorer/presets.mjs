@@ -1,0 +1,56 @@
+// Every preset, as the command line has it.
+import { check } from '../checks.mjs';
+import {
+  LOWER, UPPER, cell, certificate, choose, equal, printedRows, rounded, run, shownRow, text,
+} from './page.mjs';
+
+const listed = async (page, id) => JSON.stringify(await page.locator(`${id} li`).allTextContents());
+
+/** What of the page's table is not as the command has it, or an empty text. */
+async function strayRow(page, preset, report) {
+  const printed = printedRows('certificate', preset, '--markdown');
+  const rows = await page.locator('#certificate tr[data-label]').evaluateAll((all) => all.map((row) =>
+    [row.querySelector('th'), ...row.querySelectorAll('[data-column]')].map((node) => node.textContent)));
+  if (rows.length !== report.lines.length) return `${rows.length} lines, not ${report.lines.length}`;
+  return rows.map(shownRow).find((row) => !printed.has(row)) ?? '';
+}
+
+/** Each guarantee is rounded up, each lower end down. */
+async function misrounded(page, report) {
+  for (const line of report.lines) {
+    for (const [column, exact, up] of [[UPPER, line.tight.upper, true], [LOWER, line.tight.lower, false]]) {
+      const shown = (await cell(page, line.label, column)).replace('°', '');
+      if (shown.includes('e')) continue; // too small for plain decimals
+      if (shown !== rounded(exact, shown, up)) return `${line.label}, ${column}: ${shown} for ${exact}`;
+    }
+  }
+  return '';
+}
+
+export async function checkPresets(page) {
+  await check('it loads, with a first preset, a certificate and three figures', async () => {
+    const drawn = await page.evaluate(() => [...document.querySelectorAll('figure.chart')].every((figure) => {
+      const shapes = [...figure.querySelectorAll('.panel svg .series :is(path, rect)')];
+      const isSound = (shape) => shape.tagName !== 'path' || !/NaN|Infinity/.test(shape.getAttribute('d'));
+      return shapes.length && shapes.every(isSound);
+    }));
+    return drawn && await page.locator('#preset').inputValue() !== '';
+  });
+  for (const { preset } of JSON.parse(run('presets', '--json'))) {
+    await check(`${preset} as the command line has it`, async () => {
+      await choose(page, preset);
+      const report = certificate(preset);
+      const wrong = await strayRow(page, preset, report) || await misrounded(page, report);
+      if (wrong) return wrong;
+      const whole = await text(page, '#epsilon');
+      if (whole !== rounded(report.lines[0].tight.upper, whole, true)) return `headline: ${whole}`;
+      const verdict = await text(page, '#verdict');
+      const printed = run('certificate', preset).split('\n')[0];
+      const isKept = report.kept && await page.locator('#verdict').getAttribute('data-kept') === 'true';
+      if (!isKept || verdict !== printed || await page.locator('#export-warning').isVisible()) return verdict;
+      const missing = report.missing.map(({ name, about }) => `${name} (${about})`);
+      const assumed = equal(await listed(page, '#assumptions'), JSON.stringify(report.assumptions));
+      return assumed === true ? equal(await listed(page, '#missing'), JSON.stringify(missing)) : assumed;
+    });
+  }
+}
