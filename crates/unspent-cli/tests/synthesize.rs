@@ -11,7 +11,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, RowAccessor};
 use place::Place;
 use unspent::allocation::Schema;
-use unspent::population::{Population, schema};
+use unspent_data::population::{Population, schema};
 
 const HEADS: &str =
     "geocode,pop_hispanic,pop_white,pop_black,pop_aian,pop_asian,pop_nhpi,pop_other,pop_two,pop_three";

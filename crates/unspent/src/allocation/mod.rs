@@ -247,37 +247,6 @@ impl Allocation {
         self.table.as_ref()
     }
 
-    /// One query at each level, given by its attributes and its σ²: to tabulate, not to account for.
-    pub(crate) fn of_one_query(
-        table: Schema,
-        attributes: &[String],
-        levels: &[(String, Rational)],
-    ) -> Result<Allocation> {
-        let name = String::from("cells");
-        let query = Query { name: name.clone(), attributes: attributes.to_vec(), shift: 1 };
-        let level = |(level, sigma2): &(String, Rational)| {
-            let noise = DiscreteGaussian::new(sigma2.clone(), 1)?;
-            let rho = spent(&noise, Neighbours::AddRemove);
-            Ok(Level { name: level.clone(), measurements: vec![Measurement { query: 0, rho, noise }] })
-        };
-        Ok(Allocation {
-            name,
-            source: None,
-            record: "record".into(),
-            neighbours: Neighbours::AddRemove,
-            delta: None,
-            conversion: None,
-            epsilon: None,
-            nested: true,
-            attributes: attributes.to_vec(),
-            queries: vec![query],
-            levels: levels.iter().map(level).collect::<Result<_>>()?,
-            form: Form::Sigma2,
-            table: Some(table),
-            production: Production::default(),
-        })
-    }
-
     /// The same allocation, for a table that is read so.
     #[must_use]
     pub fn with_table(mut self, table: Schema) -> Allocation {
