@@ -27,7 +27,7 @@ test-python: target/python-venv/installed
 
 # Runs of `measure` that are killed or panic, at two hundred points; the tests have twenty.
 kills:
-	UNSPENT_KILLS=200 cargo test --locked -p unspent-cli --test disk a_run_that_is_killed -- --nocapture
+	UNSPENT_KILLS=200 cargo test --locked -p unspent-cli --test it disk::a_run_that_is_killed -- --nocapture
 
 # What the tests of the pages need besides: Debian's Chromium, if there is none and it may be installed, and
 # the driver from npm. Without them those tests are skipped, by name.
@@ -39,7 +39,7 @@ browser:
 
 # The README's pictures; those of the explorer are made by its test.
 gallery: browser
-	cargo test --locked -p unspent-cli --test serve the_page_in_a_browser
+	cargo test --locked -p unspent-cli --test it serve::the_page_in_a_browser
 	cp target/explorer/explorer.png target/explorer/explorer-dark.png target/explorer/explorer-narrow.png docs/
 	cargo run --release --locked -- reproduce --force --no-png --out target/gallery
 	cp target/gallery/figures/curves-by-level.svg target/gallery/figures/tradeoff-by-level.svg \
@@ -64,7 +64,7 @@ bench:
 CASES ?= 1000000
 FUZZ_SEED ?= 2
 fuzz:
-	CASES=$(CASES) SEED=$(FUZZ_SEED) cargo test --release --locked -p unspent --test fuzz -- --ignored --nocapture
+	CASES=$(CASES) SEED=$(FUZZ_SEED) cargo test --release --locked -p unspent --test it fuzz -- --ignored --nocapture
 
 # How long good clients of the explorer's server wait beside bad ones: four parts of SECONDS each, on this machine only.
 SECONDS ?= 30

@@ -1,11 +1,10 @@
 //! `unspent interval`: where the true count is, for a noisy one.
 
 use clap::Args;
-use unspent::{Error, Rational, Round};
+use unspent::{Error, Rational};
 use unspent_data::Interval;
 
 use crate::Failure;
-use crate::decimal;
 use crate::output;
 use crate::stated::StatedArguments;
 
@@ -49,21 +48,6 @@ impl Arguments {
         let sigma2 = self.stated.sigma2()?;
         let confidence = Rational::parse("confidence", &self.confidence)?;
         let interval = Interval::new(count, &sigma2, &confidence)?;
-        output::print(&if self.json { output::json(&interval) } else { sentence(&interval) })
-    }
-}
-
-fn sentence(interval: &Interval) -> String {
-    let Interval { count, half_width, .. } = interval;
-    let confidence = decimal::brief(&interval.confidence, Round::Down);
-    match interval.lower.zip(interval.upper) {
-        Some((lower, upper)) => format!(
-            "{lower} to {upper}: {count} ± {half_width}, cut at zero. \
-             Of such intervals at least {confidence} contain the true count.\n"
-        ),
-        None => format!(
-            "None: {count} ± {half_width} has no count that is not negative. \
-             Of such intervals at least {confidence} contain the true count; this one does not.\n"
-        ),
+        output::print(&if self.json { output::json(&interval) } else { format!("{interval}\n") })
     }
 }

@@ -13,26 +13,25 @@ mod calibrate;
 mod certificate;
 mod compare;
 mod curve;
-mod decimal;
 mod defect;
-mod document;
+mod destination;
 mod grid;
+mod hints;
 mod interval;
 mod measure;
 mod noise;
 mod output;
-mod plot;
+mod pictures;
 mod presets;
 mod progress;
 mod regress;
-mod render;
-mod report;
 mod reproduce;
 mod sample;
 mod serve;
 mod source;
 mod stated;
 mod synthesize;
+mod tradeoff;
 mod usage;
 mod utility;
 mod values;
@@ -41,6 +40,8 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use unspent::ErrorKind;
+use unspent_plot as plot;
 
 /// Certified privacy accounting for discrete Gaussian noise.
 #[derive(Parser)]
@@ -68,7 +69,7 @@ enum Command {
     Certificate(certificate::Arguments),
     Calibrate(calibrate::Arguments),
     Curve(curve::Arguments),
-    Tradeoff(curve::TradeoffArguments),
+    Tradeoff(tradeoff::Arguments),
     Compare(compare::Arguments),
     Measure(measure::Arguments),
     Sample(sample::Arguments),
@@ -117,9 +118,19 @@ impl Failure {
 
 impl From<unspent::Error> for Failure {
     fn from(error: unspent::Error) -> Failure {
-        let code = if error.is_input() { 2 } else { 1 };
+        let code = match error.kind() {
+            ErrorKind::PromiseNotKept => 3,
+            _ if error.is_input() => 2,
+            _ => 1,
+        };
         let excerpt = error.excerpt().map_or_else(String::new, |excerpt| format!("{excerpt}\n"));
-        Failure { cause: error.to_string(), excerpt, hint: error.hint().into(), code }
+        Failure { cause: error.to_string(), excerpt, hint: hints::of(&error), code }
+    }
+}
+
+impl From<plot::Error> for Failure {
+    fn from(error: plot::Error) -> Failure {
+        Failure::other(error.to_string(), "please report the command line")
     }
 }
 
@@ -164,10 +175,6 @@ fn run() -> Result<(), Failure> {
         Command::Synthesize(arguments) => arguments.run(),
         Command::Reproduce(arguments) => arguments.run(),
         Command::Serve(arguments) => arguments.run(),
-        Command::Account(arguments) => {
-            let json = arguments.json;
-            let report = account::parse(&arguments)?.answer()?;
-            output::print(&if json { output::json(&report) } else { render::table(&report) })
-        }
+        Command::Account(arguments) => arguments.run(),
     }
 }

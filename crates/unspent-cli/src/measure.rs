@@ -3,15 +3,14 @@
 use std::path::Path;
 
 use clap::Args;
-use unspent::{Certificate, Delta, Error, ErrorKind, Neighbours};
-use unspent_data::{Measure, Measured};
+use unspent::{Delta, Error, ErrorKind, Neighbours};
+use unspent_data::Measure;
 
-use crate::document::{Document, Table as Lines};
 use crate::noise::NoiseArguments;
 use crate::output;
 use crate::progress::Progress;
 use crate::values::Values;
-use crate::{Failure, certificate, defect, source};
+use crate::{Failure, defect, source};
 
 /// Adds exact discrete Gaussian noise to a table of counts, as an allocation says.
 ///
@@ -84,7 +83,6 @@ impl Arguments {
             noise: self.noise.source()?,
             threads: self.noise.threads()?,
             break_promise: self.break_promise,
-            markdown: Some(markdown),
             ..Measure::new(source::table(&self.table), source::allocation(&self.allocation, neighbours)?)
         };
         defect::on_interrupt();
@@ -93,7 +91,7 @@ impl Arguments {
         drop(progress);
         let measured = measured.map_err(|error| self.failure(error))?;
         // What was released is spent, whoever reads of it.
-        output::print(&summary(&measured).terminal()).map_err(|failure| Failure {
+        output::print(&measured.document().terminal()).map_err(|failure| Failure {
             hint: format!("the measurements were released all the same, in {}", measured.path.display()),
             ..failure
         })
@@ -101,64 +99,9 @@ impl Arguments {
 
     /// What the library says, in the command's words.
     fn failure(&self, error: Error) -> Failure {
-        let kind = error.kind();
-        let failure = self.values.failure(error);
-        match kind {
-            ErrorKind::NoTable => Failure {
-                hint: "add a [table] to the allocation file, or name a file that has one with --schema; \
-                       examples/blocks.toml is an example"
-                    .into(),
-                ..failure
-            },
-            ErrorKind::Output => failure.at("--out"),
-            ErrorKind::PromiseNotKept => Failure {
-                hint: format!("{}; --break-promise measures all the same", certificate::NOT_KEPT),
-                code: 3,
-                ..failure
-            },
-            _ => failure,
+        match error.kind() {
+            ErrorKind::Output => self.values.failure(error).at("--out"),
+            _ => self.values.failure(error),
         }
     }
-}
-
-/// The certificate, and what it rests on.
-fn markdown(certificate: &Certificate, assumes: &str) -> String {
-    let mut text = certificate::document(certificate);
-    text.line("");
-    text.line(assumes);
-    text.markdown()
-}
-
-fn summary(Measured { manifest, path }: &Measured) -> Document {
-    let mut text = Document::default();
-    text.line(&manifest.allocation);
-    if let Some(warning) = &manifest.warning {
-        text.line(format!("WARNING: {warning}."));
-    }
-    text.line("");
-    let mut table = Lines::new(&["level", "units", "query", "values", "sigma2", "measurements"]);
-    for level in &manifest.levels {
-        for (i, query) in level.queries.iter().enumerate() {
-            let first = |text: String| if i == 0 { text } else { String::new() };
-            table.row(vec![
-                first(level.level.clone()),
-                first(level.units.to_string()),
-                query.query_name.clone(),
-                query.query_shape.iter().map(u32::to_string).collect::<Vec<_>>().join(" × "),
-                query.sigma2.to_decimal_or_fraction(),
-                query.measurements.to_string(),
-            ]);
-        }
-    }
-    text.table(table);
-    text.line("");
-    if manifest.private {
-        text.line(certificate::in_short(&manifest.certificate));
-        text.line(&manifest.assumes);
-    } else {
-        text.line("No epsilon holds of it.");
-    }
-    text.line("Measuring the same records again spends the same budget again.");
-    text.line(format!("Written to {}.", path.display()));
-    text
 }

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use clap::Args;
 use unspent::allocation::Schema;
-use unspent::{Allocation, Error, Neighbours, Preset, Release, Result, Scope};
+use unspent::file::FileDigest;
+use unspent::question::Product;
+use unspent::{Allocation, Error, Neighbours, Preset, Result, Scope};
 use unspent_data::Input;
 
 use crate::Failure;
@@ -38,7 +40,7 @@ pub struct Source {
 
 impl Source {
     /// Reads all products.
-    pub fn release(&self) -> std::result::Result<Release, Failure> {
+    pub fn products(&self) -> std::result::Result<Vec<Product>, Failure> {
         let neighbours = self.neighbours.as_deref().map(Neighbours::parse).transpose()?;
         let names: Vec<&String> = self.named.iter().chain(&self.products).collect();
         if names.is_empty() {
@@ -47,19 +49,20 @@ impl Source {
                 "for example: unspent certificate pl94-persons-us-2020; `unspent presets` lists the presets",
             ));
         }
-        let allocations: Result<Vec<Allocation>> = names
+        let read: Result<Vec<(Allocation, FileDigest)>> = names
             .iter()
             .map(|name| {
                 // With several products the flag is for those that need it.
                 let needed = neighbours.filter(|_| is_table(name) || !names.iter().any(|n| is_table(n)));
-                allocation(name, needed)
+                read(name, needed)
             })
             .collect();
-        let mut allocations = allocations?;
+        let (mut allocations, files): (Vec<_>, Vec<_>) = read?.into_iter().unzip();
         for touches in &self.touches {
             touch(&mut allocations, &names, touches)?;
         }
-        Ok(Release::new(allocations)?)
+        let products = allocations.into_iter().zip(files);
+        Ok(products.map(|(allocation, file)| Product::Allocation(Box::new(allocation), Some(file))).collect())
     }
 }
 
@@ -89,11 +92,14 @@ fn touch(
     ))
 }
 
-/// Reads a preset or a file.
-pub fn allocation(name: &str, neighbours: Option<Neighbours>) -> Result<Allocation> {
+/// Reads a preset or a file, and says which file it was.
+fn read(name: &str, neighbours: Option<Neighbours>) -> Result<(Allocation, FileDigest)> {
     let preset = Preset::find(name);
     match (preset, neighbours) {
-        (Ok(preset), None) => preset.allocation(),
+        (Ok(preset), None) => {
+            let file = FileDigest::of(&format!("preset {name}"), preset.text);
+            Ok((preset.allocation()?, file))
+        }
         (Ok(_), Some(_)) => Err(Error::input(
             "neighbours",
             name,
@@ -102,8 +108,24 @@ pub fn allocation(name: &str, neighbours: Option<Neighbours>) -> Result<Allocati
         )),
         // A bare word that is no file was meant to be a preset.
         (Err(error), _) if !name.contains(['.', '/', '\\']) && !Path::new(name).exists() => Err(error),
-        (Err(_), neighbours) => Allocation::read(Path::new(name), neighbours),
+        (Err(_), neighbours) => Allocation::read_with_digest(Path::new(name), neighbours),
     }
+}
+
+/// Reads a preset or a file.
+pub fn allocation(name: &str, neighbours: Option<Neighbours>) -> Result<Allocation> {
+    read(name, neighbours).map(|(allocation, _)| allocation)
+}
+
+/// Reads a preset or a file, to ask about it.
+pub fn product(name: &str, neighbours: Option<Neighbours>) -> Result<Product> {
+    let (allocation, file) = read(name, neighbours)?;
+    Ok(Product::Allocation(Box::new(allocation), Some(file)))
+}
+
+/// Reads one of several, to which the neighbours apply if it is a table that needs them.
+pub fn product_among(name: &str, neighbours: Option<Neighbours>) -> Result<Product> {
+    product(name, neighbours.filter(|_| is_table(name)))
 }
 
 /// Reads one of several, to which the neighbours apply if it is a table that needs them.
@@ -128,11 +150,6 @@ pub fn schema(path: Option<&str>) -> Result<Option<Schema>> {
 /// What to do where nothing says how a table is read.
 pub const NO_TABLE: &str =
     "name a file with a [table], --schema; `unspent synthesize` makes a table with one beside it";
-
-/// What to do where queries have different noise.
-pub fn with_query(error: &Error) -> String {
-    error.hint().replacen("name one", "name one with --query", 1)
-}
 
 /// A file without its path.
 pub fn file_name(path: &str) -> String {

@@ -6,10 +6,9 @@ use clap::Args;
 use unspent::Error;
 use unspent_data::Quiet;
 use unspent_data::population::{MAX_BLOCKS, SCHEMA};
-use unspent_data::synthesize::{Synthesized, Synthetic};
+use unspent_data::synthesize::Synthetic;
 
 use crate::Failure;
-use crate::document::{Document, Table};
 use crate::output::{self, Target};
 use crate::progress::Progress;
 
@@ -80,28 +79,8 @@ impl Arguments {
         }
         drop(progress);
         schema.write(SCHEMA.as_bytes())?;
-        let mut summary = summary(&population.made());
+        let mut summary = population.made().document();
         summary.line(format!("Seed {seed}. Written to {out}; {beside} says how it is read."));
         output::print(&summary.terminal())
     }
-}
-
-fn summary(made: &Synthesized) -> Document {
-    let mut text = Document::default();
-    text.line("A made-up population: nobody in it exists.");
-    text.line("");
-    let mut table = Table::new(&["level", "units", "persons a unit"]);
-    for level in &made.levels {
-        let mean = made.persons as f64 / level.units as f64;
-        let mean = if mean < 100.0 { format!("{mean:.1}") } else { format!("{mean:.0}") };
-        table.row(vec![level.level.clone(), level.units.to_string(), mean]);
-    }
-    text.table(table);
-    text.line("");
-    let empty = 100.0 * made.empty as f64 / made.blocks as f64;
-    text.line(format!(
-        "{} persons; {empty:.1} % of the blocks are empty, and the largest has {}.",
-        made.persons, made.largest
-    ));
-    text
 }

@@ -2,9 +2,12 @@
 //!
 //! A confidence interval is right as often as it says, and not always: it is no certified bound.
 
+use std::fmt;
+
 use serde::Serialize;
 use unspent::expected::Law;
-use unspent::{Rational, Result, report};
+use unspent::report::brief;
+use unspent::{Rational, Result, Round};
 
 /// A confidence interval for the count behind a noisy one.
 ///
@@ -19,10 +22,8 @@ pub struct Interval {
     /// The noisy count.
     pub count: i64,
     /// The σ² of its noise.
-    #[serde(serialize_with = "report::exactly")]
     pub sigma2: Rational,
     /// How often such intervals contain the true count, at least.
-    #[serde(serialize_with = "report::exactly")]
     pub confidence: Rational,
     /// The noisy count is within this of the true one so often.
     pub half_width: u64,
@@ -36,6 +37,26 @@ impl Interval {
     /// Of one count. The confidence is above 0 and below 1.
     pub fn new(count: i64, sigma2: &Rational, confidence: &Rational) -> Result<Interval> {
         Ok(Intervals::new(sigma2, confidence)?.of(count))
+    }
+}
+
+/// In a sentence.
+impl fmt::Display for Interval {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Interval { count, half_width, .. } = self;
+        let confidence = brief(&self.confidence, Round::Down);
+        match self.lower.zip(self.upper) {
+            Some((lower, upper)) => write!(
+                f,
+                "{lower} to {upper}: {count} ± {half_width}, clamped at zero. \
+                 Of such intervals at least {confidence} contain the true count."
+            ),
+            None => write!(
+                f,
+                "None: {count} ± {half_width} has no count that is not negative. \
+                 Of such intervals at least {confidence} contain the true count; this one does not."
+            ),
+        }
     }
 }
 

@@ -10,8 +10,11 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use unspent::allocation::Schema;
-use unspent::{Allocation, Certificate, Delta, Error, ErrorKind, Release, Result};
+use unspent::question::CertificateQuestion;
+use unspent::report::document::{Document, Table as Lines};
+use unspent::{Allocation, Ask, Certificate, Delta, Error, ErrorKind, Result};
 
+use crate::date;
 use crate::directory::{self, Leftover, Unfinished};
 use crate::manifest::{self, ASSUMES, LevelEntry, Manifest};
 use crate::measurements::{Files, Measurements, Memory};
@@ -64,8 +67,6 @@ pub struct Measure {
     pub threads: NonZeroUsize,
     /// Measures although the ε that the allocation states is not kept.
     pub break_promise: bool,
-    /// Writes the certificate as Markdown, followed by what it rests on; without it there is no `certificate.md`.
-    pub markdown: Option<fn(&Certificate, &str) -> String>,
 }
 
 /// What was measured and written.
@@ -75,6 +76,45 @@ pub struct Measured {
     pub manifest: Manifest<Certificate>,
     /// The directory.
     pub path: PathBuf,
+}
+
+impl Measured {
+    /// What was released, for people.
+    #[must_use]
+    pub fn document(&self) -> Document {
+        let Measured { manifest, path } = self;
+        let mut text = Document::default();
+        text.line(&manifest.allocation);
+        if let Some(warning) = &manifest.warning {
+            text.line(format!("WARNING: {warning}."));
+        }
+        text.line("");
+        let mut table = Lines::new(&["level", "units", "query", "values", "sigma2", "measurements"]);
+        for level in &manifest.levels {
+            for (i, query) in level.queries.iter().enumerate() {
+                let first = |text: String| if i == 0 { text } else { String::new() };
+                table.row(vec![
+                    first(level.level.clone()),
+                    first(level.units.to_string()),
+                    query.query_name.clone(),
+                    query.query_shape.iter().map(u32::to_string).collect::<Vec<_>>().join(" × "),
+                    query.sigma2.to_decimal_or_fraction(),
+                    query.measurements.to_string(),
+                ]);
+            }
+        }
+        text.table(table);
+        text.line("");
+        if manifest.private {
+            text.line(format!("{} certificate.md has the rest.", manifest.certificate.in_short()));
+            text.line(&manifest.assumes);
+        } else {
+            text.line("This output is not differentially private.");
+        }
+        text.line("Measuring the same records again spends the same budget again.");
+        text.line(format!("Written to {}.", path.display()));
+        text
+    }
 }
 
 /// All that can be checked before anything is made.
@@ -107,7 +147,6 @@ impl Measure {
             noise: NoiseSource::Private,
             threads: all_cores(),
             break_promise: false,
-            markdown: None,
         }
     }
 
@@ -116,7 +155,6 @@ impl Measure {
         // Without a dot at the end, which could not be renamed to.
         let path: PathBuf = out.components().collect();
         check_target(&path)?;
-        let markdown = self.markdown;
         let (checked, table) = self.check()?;
         // Nothing is made on the disk before this, and nothing is checked after it but the rows.
         let unfinished = Unfinished::create(&path)?;
@@ -130,18 +168,19 @@ impl Measure {
             folder.write(name, text).map_err(|error| directory::failed(&path, error))
         };
         write("allocation.toml", &checked.allocation.to_file()?)?;
-        if let Some(markdown) = markdown {
-            let text = markdown(&checked.certificate, ASSUMES);
-            write(
-                "certificate.md",
-                &match &warning {
-                    Some(warning) => {
-                        format!("**{warning}. What follows would hold of private noise.**\n\n{text}")
-                    }
-                    None => text,
-                },
-            )?;
-        }
+        let mut text = checked.certificate.document();
+        text.line("");
+        text.line(ASSUMES);
+        let text = text.markdown();
+        write(
+            "certificate.md",
+            &match &warning {
+                Some(warning) => {
+                    format!("**{warning}. What follows would hold of private noise.**\n\n{text}")
+                }
+                None => text,
+            },
+        )?;
         let json = serde_json::to_string_pretty(&manifest).expect("strings, numbers and lists");
         write(manifest::FILE, &(json + "\n"))?;
         if let Some(warning) = &warning {
@@ -170,8 +209,8 @@ impl Measure {
         // Every unit is measured here, with the noise of its own level.
         let allocation = allocation.without_bypass();
         let plan = Plan::of(&allocation)?;
-        let release = Release::new(vec![allocation.clone()])?;
-        let certificate = Certificate::new(&release, self.delta.as_ref(), None)?;
+        let question = CertificateQuestion::about([allocation.clone()]);
+        let certificate = CertificateQuestion { delta: self.delta, ..question }.answer()?;
         if !self.break_promise {
             check_promises(&certificate)?;
         }
@@ -191,11 +230,11 @@ impl Checked {
         progress: &mut dyn Progress,
     ) -> Result<(S, Ran)> {
         let key = self.noise.key(progress)?;
-        let started = manifest::now();
+        let started = date::now();
         let sink = sink()?;
         let streams = Streams::new(&self.plan, &key)?;
         let rows = run(&self.plan, table, streams, self.threads, &sink, progress)?;
-        Ok((sink, Ran { rows, started, finished: manifest::now() }))
+        Ok((sink, Ran { rows, started, finished: date::now() }))
     }
 
     fn manifest(&self, ran: Ran, levels: Vec<LevelEntry>) -> Manifest<Certificate> {

@@ -19,6 +19,7 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{ColumnPath, Type};
 use serde::Serialize;
 use unspent::Result;
+use unspent::report::document::{Document, Table};
 
 use crate::population::{Block, CODE, Population, RACES, schema};
 use crate::progress::Progress;
@@ -55,6 +56,30 @@ pub struct Synthesized {
     pub largest: u32,
     /// From the largest areas to the smallest.
     pub levels: Vec<SyntheticLevel>,
+}
+
+impl Synthesized {
+    /// What was made up, for people.
+    #[must_use]
+    pub fn document(&self) -> Document {
+        let mut text = Document::default();
+        text.line("A made-up population: nobody in it exists.");
+        text.line("");
+        let mut table = Table::new(&["level", "units", "persons a unit"]);
+        for level in &self.levels {
+            let mean = self.persons as f64 / level.units as f64;
+            let mean = if mean < 100.0 { format!("{mean:.1}") } else { format!("{mean:.0}") };
+            table.row(vec![level.level.clone(), level.units.to_string(), mean]);
+        }
+        text.table(table);
+        text.line("");
+        let empty = 100.0 * self.empty as f64 / self.blocks as f64;
+        text.line(format!(
+            "{} persons; {empty:.1} % of the blocks are empty, and the largest has {}.",
+            self.persons, self.largest
+        ));
+        text
+    }
 }
 
 /// The units of a level.

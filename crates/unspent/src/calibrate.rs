@@ -6,20 +6,14 @@
 //! mass across ε = 3). So the stretch above the answer is scanned, up to where zCDP proves that
 //! every larger scale satisfies (F7), and what the scan saw is part of the answer.
 
-mod allocation;
-
-pub use allocation::{Change, Promise, Recalibration, Row, Whose};
-
-use crate::bounds::{Bounds, Magnitude, Round};
-use crate::composition::{Composition, Delta, Epsilon, Group};
+use crate::composition::{Composition, Group};
 use crate::error::{Error, Result};
-use crate::exact::Rational;
-use crate::float;
 use crate::mechanism::Mechanism;
+use crate::number::float;
+use crate::number::{Bounds, Magnitude, Rational, Round};
 use crate::profile::{Point, log_gaussian_delta};
-use crate::report;
+use crate::quantity::{Delta, Epsilon, Rho};
 use crate::stop;
-use crate::zcdp::Rho;
 
 /// A promise: (ε, δ).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -164,7 +158,7 @@ impl Composition {
                 Ok((mechanism.with_sigma2(sigma2(i, mechanism.sigma2()))?, *count))
             })
             .collect();
-        let made = Composition::new(groups?)?;
+        let made = Composition::with_effort(groups?, self.effort())?;
         Ok(match self.demanded_tolerance() {
             Some(tolerance) => made.with_tolerance(tolerance)?,
             None => made,
@@ -395,7 +389,7 @@ impl Search<'_> {
 
     fn is_proved_by_zcdp(&self, value: f64) -> Result<bool> {
         // From above: what that proves the truth does.
-        let rho = Rho::new(report::rho(&(self.build)(&exact(value))?).upper())?;
+        let rho = Rho::new((self.build)(&exact(value))?.known_rho().upper())?;
         Ok(rho.delta_canonne_kamath_steinke(&self.target.epsilon)
             <= self.target.delta.value().to_magnitude_bounds().0)
     }

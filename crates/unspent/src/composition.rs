@@ -1,19 +1,18 @@
 //! A release: independent mechanisms, composed, and what they promise together.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use crate::bounds::{Bounds, Magnitude};
+use crate::effort::Effort;
 use crate::error::{Error, Result};
-use crate::exact::Rational;
-use crate::float::Dd;
 use crate::mechanism::{MAX_COUNT, Mechanism};
+use crate::number::float::Dd;
+use crate::number::{Bounds, Magnitude, Number, Rational};
 use crate::profile::{Accountant, Method, Point};
+use crate::quantity::{Delta, Epsilon};
 
-/// Relative width of δ aimed at where no lattice makes it narrower, unless asked otherwise.
-pub const DEFAULT_TOLERANCE: f64 = 1e-6;
-
-/// The same, in haste.
-pub const HASTY_TOLERANCE: f64 = 1e-5;
+/// The finest relative width of δ that it makes sense to aim at.
+const FINEST_AIM: f64 = 1e-15;
 
 /// Largest ρ of a composition: beyond it not even ε fits in a double with a digit to spare.
 const MAX_RHO: f64 = 1e18;
@@ -39,12 +38,17 @@ pub struct Group {
 /// assert_eq!(&delta.to_decimal().1[..10], "1.53755265");
 /// # Ok::<(), unspent::Error>(())
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Composition {
+    made: Arc<Made>,
+    tolerance: Option<f64>,
+}
+
+#[derive(Debug)]
+struct Made {
     groups: Vec<Group>,
     /// Each kind once, in order.
     merged: Vec<(Mechanism, u128)>,
-    tolerance: Option<f64>,
     accountant: Accountant,
 }
 
@@ -54,10 +58,18 @@ impl Composition {
     /// Equal mechanisms are merged and the order is forgotten: neither changes a single bit of
     /// any answer.
     pub fn new<M: Into<Mechanism>>(groups: impl IntoIterator<Item = (M, u64)>) -> Result<Composition> {
-        Composition::with_accountant(groups, Accountant::new)
+        Composition::with_effort(groups, Effort::Normal)
     }
 
-    /// In haste, and by smoothing alone: for one of many, of which few matter.
+    /// The same, for answers that are worth more or less work.
+    pub fn with_effort<M: Into<Mechanism>>(
+        groups: impl IntoIterator<Item = (M, u64)>,
+        effort: Effort,
+    ) -> Result<Composition> {
+        Composition::with_accountant(groups, |merged| Accountant::new(merged, effort))
+    }
+
+    /// Fast, and by smoothing alone: for one of many, of which few matter.
     pub(crate) fn at_a_glance<M: Into<Mechanism>>(
         groups: impl IntoIterator<Item = (M, u64)>,
     ) -> Result<Composition> {
@@ -102,13 +114,16 @@ impl Composition {
                 "so much privacy loss protects nothing: check the variances, shifts and counts",
             ));
         }
-        Ok(Composition { groups: list, merged, tolerance: None, accountant })
+        let made = Arc::new(Made { groups: list, merged, accountant });
+        Ok(Composition { made, tolerance: None })
     }
 
-    /// Demands that δ be known to this relative width: answers that are not become errors.
+    /// Demands that answers be known to this relative width: δ, ε, tails, the trade-off function, the power and
+    /// knots. An answer that is not becomes an [error](Error::is_tolerance) that says how wide its bounds are.
     ///
-    /// Without it the aim is [`DEFAULT_TOLERANCE`] where smoothing is needed, and the bounds are
-    /// returned as they are.
+    /// Where smoothing is needed, this is also what is aimed at; without it that is the
+    /// [effort's](Effort::tolerance), and bounds are returned as they are. Calibration and dominating laws aim at
+    /// the tolerance too and do not demand it: their results are valid however wide the bounds behind them are.
     pub fn with_tolerance(mut self, tolerance: f64) -> Result<Composition> {
         if !(1e-15..1.0).contains(&tolerance) {
             return Err(Error::input(
@@ -125,25 +140,26 @@ impl Composition {
     /// The groups, as they were given.
     #[must_use]
     pub fn groups(&self) -> &[Group] {
-        &self.groups
+        &self.made.groups
     }
 
     /// Whether the two are the same mechanisms, however grouped: all answers are the same then.
     #[must_use]
     pub fn is_same(&self, other: &Composition) -> bool {
-        self.merged == other.merged && self.tolerance == other.tolerance
+        let mechanisms = Arc::ptr_eq(&self.made, &other.made) || self.made.merged == other.made.merged;
+        mechanisms && self.tolerance == other.tolerance && self.effort() == other.effort()
     }
 
     /// The number of distinct mechanisms.
     #[must_use]
     pub fn kinds(&self) -> usize {
-        self.accountant.kinds()
+        self.accountant().kinds()
     }
 
     /// How answers are obtained.
     #[must_use]
     pub fn method(&self) -> Method {
-        self.accountant.method()
+        self.accountant().method()
     }
 
     /// ρ = Σ nΔ²/2σ², exactly: the composition satisfies ρ-zCDP and no smaller ρ.
@@ -155,38 +171,44 @@ impl Composition {
         Rational::sum(&self.squares()) / Rational::integer(2)
     }
 
+    /// ρ, exactly unless that would be a very long fraction.
+    #[must_use]
+    pub fn known_rho(&self) -> Number {
+        self.short_rho().map_or_else(|| self.rho_bounds().into(), Number::Exact)
+    }
+
     /// ρ exactly, unless that is a very long fraction.
-    pub(crate) fn short_rho(&self) -> Option<Rational> {
+    fn short_rho(&self) -> Option<Rational> {
         const BITS: u64 = 1 << 10;
         Some(Rational::sum_within(&self.squares(), BITS)? / Rational::integer(2))
     }
 
     /// nΔ²/σ² of every kind.
     fn squares(&self) -> Vec<Rational> {
-        self.merged.iter().map(|(m, n)| &m.mu_squared() * &Rational::integer(*n)).collect()
+        self.made.merged.iter().map(|(m, n)| &m.mu_squared() * &Rational::integer(*n)).collect()
     }
 
     /// ρ to double precision.
     pub fn rho_bounds(&self) -> Bounds<f64> {
         // μ² is a double-double, within 2⁻¹⁰⁰: its nearest double and a step either way.
-        let rho = 0.5 * self.accountant.mu2();
+        let rho = 0.5 * self.accountant().mu2();
         Bounds::new(rho.next_down(), rho.next_up())
     }
 
     /// The least δ for which the release is (ε, δ)-differentially private.
     pub fn delta(&self, epsilon: &Epsilon) -> Result<Bounds<Magnitude>> {
-        let delta = self.accountant.delta(&Point::new(epsilon.0.clone()), self.aim()).delta;
-        self.demand("delta", delta)
+        let at = Point::new(epsilon.value().clone());
+        self.demand("delta", |aim| self.accountant().delta(&at, aim).delta)
     }
 
     /// The least ε for which the release is (ε, δ)-differentially private.
     pub fn epsilon(&self, delta: &Delta) -> Result<Bounds<f64>> {
-        Ok(self.accountant.epsilon(delta, self.aim(), None))
+        self.demand("epsilon", |aim| self.accountant().epsilon(delta, aim, None))
     }
 
     /// The same, found faster if `guess` is near it.
     pub(crate) fn epsilon_near(&self, delta: &Delta, guess: Option<f64>) -> Bounds<f64> {
-        self.accountant.epsilon(delta, self.aim(), guess)
+        self.accountant().epsilon(delta, self.aim(), guess)
     }
 
     /// δ on a grid of ε.
@@ -201,40 +223,34 @@ impl Composition {
 
     /// `P[L > ε]`: how often the privacy loss exceeds ε when the record is absent.
     pub fn p_tail(&self, epsilon: &Epsilon) -> Result<Bounds<Magnitude>> {
-        Ok(self.accountant.p_tail(&Point::new(epsilon.0.clone()), self.aim()))
+        let at = Point::new(epsilon.value().clone());
+        self.demand("p_tail", |aim| self.accountant().p_tail(&at, aim))
     }
 
     /// `Q[L > ε]`: how often the privacy loss exceeds ε when the record is present.
     pub fn q_tail(&self, epsilon: &Epsilon) -> Result<Bounds<Magnitude>> {
-        Ok(self.accountant.q_tail(&Point::new(epsilon.0.clone()), self.aim()))
+        let at = Point::new(epsilon.value().clone());
+        self.demand("q_tail", |aim| self.accountant().q_tail(&at, aim))
     }
 
     /// The total variation distance between the releases with and without the record: δ(0).
     pub fn total_variation(&self) -> Result<Bounds<Magnitude>> {
-        self.delta(&Epsilon(Rational::integer(0)))
+        self.delta(&Epsilon::new(Rational::integer(0))?)
     }
 
     /// An upper bound of δ at an ε ≥ 0 that is a double.
     pub(crate) fn delta_above(&self, epsilon: Dd) -> Magnitude {
-        self.accountant.delta(&Point::from_f64(epsilon.hi), self.aim()).delta.upper()
+        self.accountant().delta(&Point::from_f64(epsilon.hi), self.aim()).delta.upper()
     }
 
-    /// The same composition, for answers while somebody waits: a relative width of δ of [`HASTY_TOLERANCE`] is enough where
-    /// anything better takes milliseconds, and a wider one where even that does, as with noise far below 1. As certified as ever.
+    /// How much work its answers are worth.
     #[must_use]
-    pub fn in_haste(mut self) -> Composition {
-        self.accountant = self.accountant.in_haste();
-        self
-    }
-
-    /// Whether it answers [in haste](Composition::in_haste).
-    #[must_use]
-    pub fn is_hasty(&self) -> bool {
-        self.accountant.is_hasty()
+    pub fn effort(&self) -> Effort {
+        self.accountant().effort()
     }
 
     pub(crate) fn accountant(&self) -> &Accountant {
-        &self.accountant
+        &self.made.accountant
     }
 
     pub(crate) fn demanded_tolerance(&self) -> Option<f64> {
@@ -242,68 +258,130 @@ impl Composition {
     }
 
     pub(crate) fn aim(&self) -> f64 {
-        self.tolerance.unwrap_or(if self.is_hasty() { HASTY_TOLERANCE } else { DEFAULT_TOLERANCE })
+        self.tolerance.unwrap_or(self.effort().tolerance())
     }
 
-    pub(crate) fn demand(&self, quantity: &str, bounds: Bounds<Magnitude>) -> Result<Bounds<Magnitude>> {
-        match self.tolerance {
-            Some(tolerance) if bounds.relative_width() > tolerance => {
-                Err(Error::tolerance(quantity, tolerance, bounds.relative_width()))
-            }
-            _ => Ok(bounds),
-        }
-    }
-}
-
-/// An ε ≥ 0, exact.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Epsilon(Rational);
-
-impl Epsilon {
-    /// ε between 0 and 10¹².
-    pub fn new(epsilon: Rational) -> Result<Epsilon> {
-        let range = Rational::integer(0)..=Rational::power_of_ten(12);
-        epsilon.within("epsilon", &range, "a number between 0 and 1e12").map(Epsilon)
-    }
-
-    /// Reads ε from text.
-    pub fn parse(text: &str) -> Result<Epsilon> {
-        Epsilon::new(Rational::parse("epsilon", text)?).map_err(|e| e.quoting(text))
-    }
-
-    /// The exact value.
-    #[must_use]
-    pub fn value(&self) -> &Rational {
-        &self.0
-    }
-}
-
-/// A δ strictly between 0 and 1, exact.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Delta(Rational);
-
-impl Delta {
-    /// δ strictly between 0 and 1.
-    pub fn new(delta: Rational) -> Result<Delta> {
-        if delta.is_positive() && delta < Rational::integer(1) {
-            return Ok(Delta(delta));
-        }
-        let hint = if delta.is_zero() {
-            "no finite epsilon meets delta = 0: the noise is unbounded, and so is the privacy loss"
-        } else {
-            "delta is a probability, like 1e-10"
+    /// What is found with δ known to about a relative width; an error if it is wider than the tolerance.
+    pub(crate) fn demand<T: RelativeWidth>(&self, quantity: &str, find: impl Fn(f64) -> T) -> Result<T> {
+        let first = find(self.aim());
+        let Some(tolerance) = self.tolerance.filter(|tolerance| first.relative_width() > *tolerance) else {
+            return Ok(first);
         };
-        Err(Error::input("delta", delta, "a number strictly between 0 and 1", hint))
+        // A chord knows half the digits of its ends, and ε near 0 fewer than δ: once more with a finer δ.
+        let missing = tolerance / first.relative_width();
+        let second = find((0.25 * tolerance * missing * missing).max(FINEST_AIM));
+        let found = if second.relative_width() < first.relative_width() { second } else { first };
+        let width = found.relative_width();
+        if width > tolerance { Err(Error::tolerance(quantity, tolerance, width)) } else { Ok(found) }
+    }
+}
+
+/// Bounds whose width has a size.
+pub(crate) trait RelativeWidth {
+    fn relative_width(&self) -> f64;
+}
+
+impl RelativeWidth for Bounds<Magnitude> {
+    fn relative_width(&self) -> f64 {
+        Bounds::<Magnitude>::relative_width(self)
+    }
+}
+
+impl RelativeWidth for Bounds<f64> {
+    fn relative_width(&self) -> f64 {
+        Bounds::<f64>::relative_width(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::number::Round;
+    use crate::{Alpha, DiscreteGaussian};
+
+    /// Losses on no usable lattice: everything comes from smoothing.
+    fn smoothed() -> Composition {
+        let groups = ["5.41421356237", "6.82842712475", "8.24264068712", "9.65685424949", "11.0710678119"];
+        let made = Composition::new(groups.map(|s| (DiscreteGaussian::parse(s, "1").unwrap(), 10))).unwrap();
+        assert_eq!(made.method(), Method::Smoothing);
+        made
     }
 
-    /// Reads δ from text.
-    pub fn parse(text: &str) -> Result<Delta> {
-        Delta::new(Rational::parse("delta", text)?).map_err(|e| e.quoting(text))
+    /// What is known to the tolerance is returned, narrower than without one; what is not is an error with its width.
+    fn is_demanded<T: RelativeWidth>(quantity: &str, ask: impl Fn(&Composition) -> Result<T>) {
+        let with = |tolerance: f64| ask(&smoothed().with_tolerance(tolerance).unwrap());
+        let free = ask(&smoothed()).unwrap().relative_width();
+        let fine = 0.1 * free;
+        assert!(free > 0.0 && with(fine).unwrap().relative_width() <= fine, "{quantity}: {free:e}");
+        let error = with(1e-15).err().unwrap_or_else(|| panic!("{quantity} is known to 1e-15"));
+        assert!(error.is_tolerance(), "{error}");
+        let text = error.to_string();
+        assert!(text.starts_with(&format!("{quantity}: the certified bounds are ")), "{text}");
+        assert!(text.ends_with("wide relative to the value, wider than the tolerance 1.0e-15"), "{text}");
     }
 
-    /// The exact value.
-    #[must_use]
-    pub fn value(&self) -> &Rational {
-        &self.0
+    #[test]
+    fn a_tolerance_is_demanded_of_delta() {
+        is_demanded("delta", |release| release.delta(&Epsilon::parse("7").unwrap()));
+    }
+
+    #[test]
+    fn a_tolerance_is_demanded_of_epsilon() {
+        is_demanded("epsilon", |release| release.epsilon(&Delta::parse("1e-10").unwrap()));
+    }
+
+    #[test]
+    fn a_tolerance_is_demanded_of_tails() {
+        is_demanded("p_tail", |release| release.p_tail(&Epsilon::parse("7").unwrap()));
+        is_demanded("q_tail", |release| release.q_tail(&Epsilon::parse("7").unwrap()));
+    }
+
+    #[test]
+    fn a_tolerance_is_demanded_of_the_trade_off_function() {
+        is_demanded("tradeoff", |release| release.tradeoff(&Alpha::parse("0.05").unwrap()));
+    }
+
+    #[test]
+    fn a_tolerance_is_demanded_of_the_power() {
+        is_demanded("power", |release| release.power(&Alpha::parse("0.05").unwrap()));
+    }
+
+    #[test]
+    fn knots_are_known_to_the_tolerance_or_not_listed() {
+        let release = Composition::new([(DiscreteGaussian::parse("3", "1").unwrap(), 1)]).unwrap();
+        let ask = |tolerance: f64| {
+            release.clone().with_tolerance(tolerance).unwrap().knots(&"-1".parse()?, &"1".parse()?)
+        };
+        assert_eq!(ask(1e-9).unwrap().len(), 6);
+        let error = ask(1e-15).unwrap_err();
+        assert!(error.is_tolerance() && error.to_string().starts_with("knot at "), "{error}");
+    }
+
+    /// More effort, narrower bounds, and inside those of less but for the rounding.
+    #[test]
+    fn bounds_narrow_with_effort() {
+        let groups =
+            || smoothed().groups().iter().map(|g| (g.mechanism.clone(), g.count)).collect::<Vec<_>>();
+        let [fast, normal, thorough] =
+            Effort::ALL.map(|effort| Composition::with_effort(groups(), effort).unwrap());
+        assert!(!fast.is_same(&normal) && normal.is_same(&normal.clone()));
+        for epsilon in ["0.5", "3", "7", "15"] {
+            let at = Epsilon::parse(epsilon).unwrap();
+            let [fast, normal, thorough] = [&fast, &normal, &thorough].map(|c| c.delta(&at).unwrap());
+            let widths = [fast, normal, thorough].map(|bounds| bounds.relative_width());
+            assert!(widths[0] <= 1e-5 && widths[1] <= 1e-6 && widths[2] <= 1e-9, "{epsilon}: {widths:?}");
+            for (wide, narrow) in [(fast, normal), (normal, thorough)] {
+                let slack = |x: Magnitude| x.mul(Magnitude::from_f64(1e-11), Round::Up);
+                let (lower, upper) = (wide.lower(), wide.upper());
+                assert!(
+                    lower <= narrow.lower().add(slack(lower), Round::Up),
+                    "{epsilon}: {wide:?} {narrow:?}"
+                );
+                assert!(
+                    narrow.upper() <= upper.add(slack(upper), Round::Up),
+                    "{epsilon}: {wide:?} {narrow:?}"
+                );
+            }
+        }
     }
 }

@@ -15,13 +15,13 @@
 //!
 //! sums of positive terms, rounded down, so that what was lifted high enough is high enough.
 
-use crate::bounds::Round;
-use crate::composition::{Composition, Delta};
+use crate::composition::Composition;
 use crate::error::{Error, Result};
-use crate::exact::Rational;
-use crate::float::{self, FUNCTION, UNIT};
+use crate::number::float::{self, FUNCTION, UNIT};
+use crate::number::{Rational, Round};
 use crate::parallel;
 use crate::profile::Point;
+use crate::quantity::Delta;
 use crate::stop;
 
 /// Most points of a grid.
@@ -70,7 +70,7 @@ impl Composition {
             let allowed = format!("a mass of at least {LEAST_TAIL:e}");
             return Err(Error::input("tail", tail.value(), allowed, "1e-20 is plenty for most uses"));
         }
-        let top = (self.epsilon(tail)?.upper() / interval).ceil().max(1.0) + 1.0;
+        let top = (self.epsilon_near(tail, None).upper() / interval).ceil().max(1.0) + 1.0;
         let points = 2.0 * top + 1.0;
         if points > MAX_POINTS {
             return Err(Error::input(
@@ -164,7 +164,7 @@ mod tests {
     fn delta(law: &DominatingLaw, epsilon: f64) -> f64 {
         let terms = law.masses.iter().enumerate().map(|(i, q)| {
             let loss = (law.lowest + i as i64) as f64 * law.interval;
-            if loss > epsilon { -crate::float::expm1(epsilon - loss) * q } else { 0.0 }
+            if loss > epsilon { -crate::number::float::expm1(epsilon - loss) * q } else { 0.0 }
         });
         law.infinite + terms.sum::<f64>()
     }
@@ -173,7 +173,7 @@ mod tests {
     fn exactly(composition: &Composition, epsilon: f64) -> (f64, f64) {
         let at = Epsilon::new(Rational::from_f64("epsilon", epsilon.abs()).unwrap()).unwrap();
         let found = composition.delta(&at).unwrap().to_f64();
-        let mirrored = |delta: f64| 1.0 - crate::float::exp(epsilon) * (1.0 - delta);
+        let mirrored = |delta: f64| 1.0 - crate::number::float::exp(epsilon) * (1.0 - delta);
         if epsilon < 0.0 {
             (mirrored(found.lower()) - 1e-15, mirrored(found.upper()) + 1e-15)
         } else {

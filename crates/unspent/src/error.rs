@@ -11,8 +11,6 @@ use std::sync::Arc;
 
 pub use excerpt::Excerpt;
 
-use crate::mechanism::Stated;
-
 /// What went wrong, for programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -97,13 +95,21 @@ enum Cause {
 
 impl Cause {
     fn at(&mut self, place: &dyn fmt::Display) {
+        self.prefixed(&format!("{place}: "));
+    }
+
+    fn inside(&mut self, field: &dyn fmt::Display) {
+        self.prefixed(&format!("{field}."));
+    }
+
+    fn prefixed(&mut self, prefix: &str) {
         match self {
             Cause::Input { field: text, .. }
             | Cause::Tolerance { quantity: text, .. }
-            | Cause::Stated(text) => *text = format!("{place}: {text}"),
+            | Cause::Stated(text) => text.insert_str(0, prefix),
             Cause::Concealed(text, cause) => {
-                *text = format!("{place}: {text}");
-                cause.at(place);
+                text.insert_str(0, prefix);
+                cause.prefixed(prefix);
             }
         }
     }
@@ -288,6 +294,13 @@ impl Error {
         self
     }
 
+    /// The same error of a field inside another: `share` inside `levels[2]` is `levels[2].share`.
+    #[must_use]
+    pub fn inside(mut self, field: impl fmt::Display) -> Error {
+        self.cause.inside(&field);
+        self
+    }
+
     /// The same error, found at `span` (in bytes) of the text called `origin`.
     pub(crate) fn found_in(mut self, origin: &str, text: &str, span: Range<usize>) -> Error {
         self.excerpt = Some(Box::new(Excerpt::new(origin, text, span)));
@@ -328,31 +341,6 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.source.as_deref().map(|source| source as _)
-    }
-}
-
-/// The one among `known` that was probably meant, as advice; `otherwise` if none is near.
-#[must_use]
-pub fn did_you_mean<'a>(
-    written: &str,
-    known: impl IntoIterator<Item = &'a str>,
-    otherwise: impl Into<String>,
-) -> String {
-    let known: Vec<&str> = known.into_iter().collect();
-    let states_noise = Stated::ALL.iter().all(|stated| known.contains(&stated.name()));
-    let similar = known
-        .into_iter()
-        .map(|name| (strsim::jaro_winkler(&written.to_lowercase(), &name.to_lowercase()), name))
-        .filter(|(similarity, _)| *similarity > 0.8)
-        // The first of those that are equally near.
-        .reduce(|best, next| if next.0 > best.0 { next } else { best });
-    match similar {
-        // One is the square of the other, so that the wrong guess is wrong noise.
-        Some((_, name)) if states_noise && Stated::named(name).is_some() => {
-            format!("did you mean `{name}`? {}", Stated::MEANING)
-        }
-        Some((_, name)) => format!("did you mean `{name}`?"),
-        None => otherwise.into(),
     }
 }
 

@@ -13,9 +13,9 @@
 //! returned is right to about twelve digits; it is not a bound.
 
 use crate::error::{Error, Result};
-use crate::exact::Rational;
-use crate::float;
 use crate::mechanism::check_sigma2;
+use crate::number::Rational;
+use crate::number::float;
 
 /// What is expected of an error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]

@@ -10,28 +10,30 @@
 //! [`Bounds`] from the profile on. The exact value of everything this crate returns as bounds lies
 //! inside them, floating-point error included.
 
+mod effort;
+mod envelope;
 mod error;
-mod float;
+mod margin;
+mod named;
+mod number;
 
 pub mod allocation;
-pub mod bounds;
 pub mod calibrate;
-pub mod certificate;
-pub mod comparison;
 pub mod composition;
-pub mod curve;
 pub mod dominating;
-pub mod exact;
 pub mod expected;
+pub mod file;
 pub mod mechanism;
 pub mod parallel;
 mod profile;
-pub mod promise;
-pub mod reading;
+pub mod quantity;
+pub mod question;
 pub mod release;
 pub mod report;
 pub mod residual;
 pub mod sampler;
+mod scope;
+mod spelling;
 pub mod stop;
 pub mod tradeoff;
 mod transform;
@@ -62,24 +64,28 @@ pub mod theory {
     pub mod sampler {}
 }
 
-pub use allocation::{Allocation, Neighbours, Preset};
-pub use bounds::{Bounds, Magnitude, Round};
-pub use calibrate::{Calibration, Promise, Recalibration, Target};
-pub use certificate::Certificate;
-pub use comparison::Comparison;
-pub use composition::{Composition, Delta, Epsilon, Group};
-pub use curve::{Curve, TradeoffCurve};
+pub use allocation::{Allocation, Neighbours};
+pub use calibrate::{Calibration, Target};
+pub use composition::{Composition, Group};
 pub use dominating::DominatingLaw;
-pub use error::{Error, ErrorKind, Excerpt, Result, did_you_mean};
-pub use exact::Rational;
+pub use effort::Effort;
+pub use error::{Error, ErrorKind, Excerpt, Result};
+pub use file::Preset;
 pub use mechanism::{DiscreteGaussian, Gaussian, Mechanism};
+pub use number::{Bounds, LogBounds, Magnitude, Number, Rational, Round};
 pub use profile::Method;
-pub use promise::PromiseCheck;
-pub use release::{Release, Scope};
+pub use quantity::{Alpha, Delta, Epsilon, Rho};
+pub use question::{Ask, Question, Terms};
+pub use release::Release;
+pub use report::{
+    Certificate, Comparison, Curve, Promise, PromiseCheck, Recalibration, Scaling, TradeoffCurve,
+};
+pub use scope::Scope;
+pub use spelling::did_you_mean;
 pub use stop::Stop;
-pub use tradeoff::{Alpha, Knot};
+pub use tradeoff::Knot;
 pub use worst::WorstCase;
-pub use zcdp::{Conversion, Rho};
+pub use zcdp::Conversion;
 
 /// The README's code, compiled and run.
 #[cfg(doctest)]

@@ -4,8 +4,8 @@ use std::fmt;
 use std::ops::RangeInclusive;
 
 use crate::error::{Error, Result};
-use crate::exact::Rational;
-use crate::float;
+use crate::number::float::{self, Dd, Sum};
+use crate::number::{Rational, Round};
 use crate::transform::{DiscreteGaussianTransform, GaussianTransform, Transform};
 
 /// Largest number of equal mechanisms in a group.
@@ -137,6 +137,26 @@ impl DiscreteGaussian {
         DiscreteGaussian::new(Stated::Sigma2.parse(sigma2)?, parse_shift(shift)?)
     }
 
+    /// The noise that spends ρ, if one record moves `moves` of the answers by `shift` each: σ² = mΔ²/2ρ
+    /// (`theory/neighbours.md`, N1).
+    ///
+    /// ```
+    /// # use unspent::DiscreteGaussian;
+    /// let noise = DiscreteGaussian::spending(&"0.1".parse()?, 1, 2)?;
+    /// assert_eq!((noise.sigma2().to_string(), noise.rho(2).to_string()), ("10".into(), "1/10".into()));
+    /// # Ok::<(), unspent::Error>(())
+    /// ```
+    pub fn spending(rho: &Rational, shift: u64, moves: u64) -> Result<DiscreteGaussian> {
+        let sigma2 = sigma2_spending(rho, &Rational::from(shift), moves)?;
+        DiscreteGaussian::new(sigma2, shift)
+    }
+
+    /// ρ that it spends if one record moves `moves` of the answers: mΔ²/2σ².
+    #[must_use]
+    pub fn rho(&self, moves: u64) -> Rational {
+        half_ratio(&Rational::from(self.shift), moves, &self.sigma2)
+    }
+
     /// σ².
     #[must_use]
     pub fn sigma2(&self) -> &Rational {
@@ -149,23 +169,46 @@ impl DiscreteGaussian {
         self.shift
     }
 
-    /// The variance of the noise, to the nearest double or one of its neighbours; not a bound.
+    /// The variance of the noise, within 16 roundings (16·2⁻⁵³ of itself); not a bound.
     #[must_use]
     pub fn variance(&self) -> f64 {
-        let sigma2 = self.sigma2.to_f64();
         // By Poisson's formula the difference is some 8π²σ⁴exp(−2π²σ²), from 4 on far less than a double can tell.
-        if sigma2 >= 4.0 {
-            return sigma2;
+        let sigma2 = self.sigma2.to_dd();
+        if sigma2.hi >= 4.0 {
+            return sigma2.to_f64();
         }
-        let (mut total, mut squares) = (1.0, 0.0);
+        let (mut total, mut squares) = (Sum::default(), Sum::default());
+        total.push(1.0);
         for m in 1..100 {
             let square = f64::from(m * m);
-            let weight = 2.0 * float::exp(-square / (2.0 * sigma2));
-            total += weight;
-            squares += square * weight;
+            // The exponent in two parts, since its rounding would count by its size; a weight is within 7u.
+            let exponent = Dd::from(-square).div(sigma2.scale(2.0));
+            let weight = 2.0 * (float::exp(exponent.hi) * (1.0 + exponent.lo));
+            total.push(weight);
+            squares.push(square * weight);
         }
-        squares / total
+        squares.value() / total.value()
     }
+}
+
+/// σ² of the noise that spends ρ, if one record moves `moves` of the answers by `shift` each.
+fn sigma2_spending(rho: &Rational, shift: &Rational, moves: u64) -> Result<Rational> {
+    if !rho.is_positive() {
+        return Err(Error::input("rho", rho, "a positive number", "rho is a zCDP budget, like 2.63"));
+    }
+    let sigma2 = half_ratio(shift, moves, rho);
+    check_sigma2(sigma2.clone()).map_err(|_| {
+        let about = |x: &Rational| x.to_decimal(4, Round::Up);
+        let (rho, variance) = (about(rho), about(&sigma2));
+        let cause =
+            format!("a budget of rho = {rho} means noise of variance {variance}, outside 1e-3 to 1e12");
+        Error::stated(cause, "more budget means less noise: check rho")
+    })
+}
+
+/// mΔ²/2x: of σ² it is ρ, and of ρ it is σ².
+pub(crate) fn half_ratio(shift: &Rational, moves: u64, x: &Rational) -> Rational {
+    &(&(shift * shift) * &Rational::from(moves)) / &(x * &Rational::integer(2))
 }
 
 /// Reads how far one record moves an answer: a whole number between 1 and 10⁶.
@@ -214,6 +257,11 @@ impl Gaussian {
         let shift = shift.within("shift", &range, "a number between 1e-6 and 1e6")?;
         Ok(Gaussian { sigma2: check_sigma2(sigma2)?, shift })
     }
+
+    /// The noise that spends ρ, if one record moves `moves` of the answers by `shift` each: σ² = mΔ²/2ρ.
+    pub fn spending(rho: &Rational, shift: Rational, moves: u64) -> Result<Gaussian> {
+        Gaussian::new(sigma2_spending(rho, &shift, moves)?, shift)
+    }
 }
 
 /// A mechanism: the noise and how far one record moves the answer it protects.
@@ -256,6 +304,12 @@ impl Mechanism {
         }
     }
 
+    /// ρ that it spends if one record moves `moves` of the answers: mΔ²/2σ².
+    #[must_use]
+    pub fn rho(&self, moves: u64) -> Rational {
+        half_ratio(&self.shift(), moves, self.sigma2())
+    }
+
     /// μ² = Δ²/σ²; the mechanism satisfies ρ-zCDP with ρ = μ²/2.
     #[must_use]
     pub fn mu_squared(&self) -> Rational {
@@ -285,5 +339,49 @@ impl Mechanism {
             Mechanism::DiscreteGaussian(m) => Box::new(DiscreteGaussianTransform::new(&m.sigma2, m.shift)),
             Mechanism::Gaussian(_) => Box::new(GaussianTransform::new(&self.mu_squared())),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Below σ² = 4, where variance and σ² differ, against sums of 200 bits; above, where they are the same double.
+    #[test]
+    fn the_variance_is_that_of_the_law() {
+        use dashu_float::{FBig, round::mode::HalfEven};
+        type Big = FBig<HalfEven, 2>;
+        let big = |n: &num_bigint::BigInt| {
+            let digits = dashu_int::IBig::from_str_radix(&n.to_string(), 10).unwrap();
+            Big::from(digits).with_precision(200).value()
+        };
+        let exact = |sigma2: &Rational| {
+            let twice = big(sigma2.numerator()) * big(&2.into()) / big(sigma2.denominator());
+            let (mut total, mut squares) = (big(&1.into()), big(&0.into()));
+            // e^−(60²/10) is below 2⁻⁵⁰⁰.
+            for m in 1..=60i64 {
+                let square = big(&(m * m).into());
+                let weight = (-(&square / &twice)).exp() * big(&2.into());
+                total += &weight;
+                squares += square * weight;
+            }
+            squares / total
+        };
+        let check = |sigma2: Rational| {
+            let found = DiscreteGaussian::new(sigma2.clone(), 1).unwrap().variance();
+            let truth = exact(&sigma2).to_f64().value();
+            assert!((found - truth).abs() <= 16.0 * float::UNIT * truth, "{sigma2}: {found:e} {truth:e}");
+        };
+        for k in 0..800u64 {
+            check(&Rational::integer(1 + 5 * k) / &Rational::integer(1000));
+        }
+        for sigma2 in ["1/300", "1/7", "0.999999", "22/7", "3.9999999", "4", "4.5"] {
+            check(sigma2.parse().unwrap());
+        }
+        // Small σ², where the variance is far below it.
+        let variance = |sigma2: &str| DiscreteGaussian::parse(sigma2, "1").unwrap().variance();
+        assert!((variance("0.1") / 0.013_296_725 - 1.0).abs() < 1e-7, "{}", variance("0.1"));
+        assert!(variance("0.001") < 1e-216 && variance("0.001") > 1e-218);
+        assert_eq!((variance("1000000"), variance("4.5")), (1e6, 4.5));
     }
 }

@@ -10,10 +10,9 @@
 //! residuals). Far in the tail that says nothing: φ itself is smaller. Here is also a bound of the
 //! *relative* error η, uniform in `y` too (`theory/residual.md`).
 
-use crate::bounds::{Magnitude, Round};
 use crate::error::{Error, Result};
-use crate::exact::Rational;
-use crate::float::{self, Dd, PI};
+use crate::number::float::{self, Dd, PI};
+use crate::number::{Magnitude, Rational, Round};
 use crate::stop;
 
 /// Relative slack put on every logarithm below, far above its roundings.

@@ -14,37 +14,13 @@
 
 use num_bigint::BigInt;
 
-use crate::bounds::{Bounds, Magnitude, Round};
 use crate::composition::Composition;
 use crate::error::{Error, Result};
-use crate::exact::Rational;
-use crate::float::{self, Dd, UNIT};
+use crate::number::float::{self, Dd, UNIT};
+use crate::number::{Bounds, Magnitude, Rational, Round, golden_section};
 use crate::profile::Point;
+use crate::quantity::Alpha;
 use crate::stop;
-use crate::zcdp::golden;
-
-/// A rate of false alarms α between 0 and 1, exact.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Alpha(Rational);
-
-impl Alpha {
-    /// α between 0 and 1, ends included.
-    pub fn new(alpha: Rational) -> Result<Alpha> {
-        let range = Rational::integer(0)..=Rational::integer(1);
-        alpha.within("alpha", &range, "a rate between 0 and 1").map(Alpha)
-    }
-
-    /// Reads α from text.
-    pub fn parse(text: &str) -> Result<Alpha> {
-        Alpha::new(Rational::parse("alpha", text)?).map_err(|e| e.quoting(text))
-    }
-
-    /// The exact value.
-    #[must_use]
-    pub fn value(&self) -> &Rational {
-        &self.0
-    }
-}
 
 /// A vertex of the trade-off function on a lattice of losses: the test that raises an alarm when
 /// the loss is at least `loss`.
@@ -97,16 +73,16 @@ impl Composition {
     /// The trade-off function at α. Its **lower** bound is the guarantee.
     pub fn tradeoff(&self, alpha: &Alpha) -> Result<Bounds<Magnitude>> {
         // Guessing at random never misses more often than 1 − α.
-        let rest = &Rational::integer(1) - &alpha.0;
+        let rest = &Rational::integer(1) - alpha.value();
         let trivial = Bounds::new(Magnitude::ZERO, rest.to_magnitude_bounds().1);
-        Ok(self.best_attack(alpha).0.f.intersect(&trivial))
+        self.demand("tradeoff", |aim| self.best_attack(alpha, aim).0.f.intersect(&trivial))
     }
 
     /// The best attacker's power at the false-alarm rate α: 1 − f(α). Its **upper** bound is the
     /// guarantee.
     pub fn power(&self, alpha: &Alpha) -> Result<Bounds<Magnitude>> {
-        let trivial = Bounds::new(alpha.0.to_magnitude_bounds().0, Magnitude::ONE);
-        Ok(self.best_attack(alpha).0.power.intersect(&trivial))
+        let trivial = Bounds::new(alpha.value().to_magnitude_bounds().0, Magnitude::ONE);
+        self.demand("power", |aim| self.best_attack(alpha, aim).0.power.intersect(&trivial))
     }
 
     /// All knots with a threshold between `from` and `to`.
@@ -139,9 +115,13 @@ impl Composition {
                 return Ok(knots);
             }
             // P[L ≥ l] = P[L > l − g], and Q[L < l] = P[L > −l] by symmetry.
+            let above = |threshold: &Rational| {
+                let found = self.demand("P[L > l]", |aim| self.p_above(threshold, aim));
+                found.map_err(|e| e.at(format!("knot at {}", loss.to_short())))
+            };
             knots.push(Knot {
-                false_alarms: self.p_above(&(&loss - &lattice.step)),
-                misses: self.p_above(&(&Rational::integer(0) - &loss)),
+                false_alarms: above(&(&loss - &lattice.step))?,
+                misses: above(&(&Rational::integer(0) - &loss))?,
                 loss,
             });
             index += 1;
@@ -149,18 +129,18 @@ impl Composition {
     }
 
     /// `P[L > l]` at any loss of the lattice; for l < 0, 1 − `Q[L ≥ −l]` by symmetry.
-    fn p_above(&self, loss: &Rational) -> Bounds<Magnitude> {
+    fn p_above(&self, loss: &Rational, aim: f64) -> Bounds<Magnitude> {
         match self.reflect(loss) {
-            Ok(point) => self.accountant().p_tail(&point, self.aim()),
-            Err(mirrored) => self.q_above(&mirrored).complement(),
+            Ok(point) => self.accountant().p_tail(&point, aim),
+            Err(mirrored) => self.q_above(&mirrored, aim).complement(),
         }
     }
 
     /// `Q[L > l]`; for l < 0, 1 − `P[L ≥ −l]`.
-    fn q_above(&self, loss: &Rational) -> Bounds<Magnitude> {
+    fn q_above(&self, loss: &Rational, aim: f64) -> Bounds<Magnitude> {
         match self.reflect(loss) {
-            Ok(point) => self.accountant().q_tail(&point, self.aim()),
-            Err(mirrored) => self.p_above(&mirrored).complement(),
+            Ok(point) => self.accountant().q_tail(&point, aim),
+            Err(mirrored) => self.p_above(&mirrored, aim).complement(),
         }
     }
 
@@ -219,7 +199,7 @@ impl Composition {
 
     /// f(α) and 1 − f(α), and the ε of about the best test.
     pub(crate) fn best_test(&self, alpha: &Alpha) -> (Misses, Power, f64) {
-        let (found, epsilon) = self.best_attack(alpha);
+        let (found, epsilon) = self.best_attack(alpha, self.aim());
         (found.f, found.power, epsilon)
     }
 
@@ -227,12 +207,12 @@ impl Composition {
     /// and of 1 − f(α), the upper end of the second.
     pub(crate) fn proved_at(&self, alpha: &Alpha, epsilon: f64) -> (Misses, Power) {
         let epsilon = Rational::from_f64("", epsilon).expect("finite");
-        let found = self.value_at(&alpha.0, &epsilon, self.aim());
+        let found = self.value_at(alpha.value(), &epsilon, self.aim());
         (found.f, found.power)
     }
 
-    fn best_attack(&self, alpha: &Alpha) -> (Value, f64) {
-        let alpha = &alpha.0;
+    fn best_attack(&self, alpha: &Alpha, aim: f64) -> (Value, f64) {
+        let alpha = alpha.value();
         let exactly = |f: Magnitude| {
             let f = Bounds::new(f, f);
             (Value { f, power: f.complement() }, 0.0)
@@ -252,13 +232,13 @@ impl Composition {
         let within = |epsilon: f64, tolerance| {
             self.value_at(alpha, &Rational::from_f64("", epsilon).expect("finite"), tolerance)
         };
-        let at = |epsilon: f64| within(epsilon, self.aim());
+        let at = |epsilon: f64| within(epsilon, aim);
         let mu = self.accountant().mu2().sqrt();
         // A wide bracket around the guess; H is unimodal in ε.
         let reach = 3.0 * mu + 1e-3 * guess.abs();
         // Where to look need not be known well.
-        let best = golden(|e| cost(&within(e, STEERING)), guess - reach, guess + reach, 30);
-        let found = self.at_losses(alpha, best, by_power).unwrap_or_else(|| {
+        let best = golden_section(|e| cost(&within(e, STEERING)), guess - reach, guess + reach, 30);
+        let found = self.at_losses(alpha, best, by_power, aim).unwrap_or_else(|| {
             // Finer and finer steps, until the curvature no longer shows through the width of δ.
             let middle = at(best);
             let mut found = middle;
@@ -282,11 +262,11 @@ impl Composition {
 
     /// On a lattice `max H` is attained at a loss: the best one near ε and its rivals, that is
     /// those that are not certainly worse. `None` if the losses are too near to be told apart.
-    fn at_losses(&self, alpha: &Rational, epsilon: f64, by_power: bool) -> Option<Value> {
+    fn at_losses(&self, alpha: &Rational, epsilon: f64, by_power: bool, aim: f64) -> Option<Value> {
         const RIVALS: usize = 20;
         let lattice = self.accountant().losses()?;
         let index = lattice.strike(&Rational::from_f64("", epsilon).ok()?).above;
-        let value = |k: &BigInt| self.value_at(alpha, &lattice.loss(k), self.aim());
+        let value = |k: &BigInt| self.value_at(alpha, &lattice.loss(k), aim);
         let worse = |a: &Value, b: &Value| {
             if by_power { a.power.lower() >= b.power.upper() } else { a.f.upper() <= b.f.lower() }
         };

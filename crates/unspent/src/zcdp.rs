@@ -5,14 +5,12 @@
 //! Characteristics) and the tighter one of Canonne, Kamath and Steinke (the Bureau's for the signed
 //! P.L. 94-171 certificates). Both are valid and neither is tight; results here are rounded up.
 
-use crate::bounds::{Magnitude, Round};
-use crate::composition::{Delta, Epsilon};
-use crate::error::{Error, Result};
-use crate::exact::Rational;
-use crate::float::{self, Dd};
-use crate::parallel;
-use crate::tradeoff::Alpha;
-use crate::worst::WorstCase;
+use crate::envelope::Envelope;
+use crate::error::Result;
+use crate::named::named;
+use crate::number::float::{self, Dd};
+use crate::number::{Magnitude, Rational, Round, golden_section};
+use crate::quantity::{Delta, Epsilon, Rho};
 
 /// A published way from ρ to (ε, δ).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -55,53 +53,24 @@ impl Conversion {
 
     /// Reads `bun-steinke` or `canonne-kamath-steinke`.
     pub fn parse(text: &str) -> Result<Conversion> {
-        Conversion::ALL.into_iter().find(|c| c.name() == text).ok_or_else(|| {
-            Error::input(
-                "conversion",
-                text,
-                "`bun-steinke` or `canonne-kamath-steinke`",
-                "the conversion is how a published epsilon was computed from rho",
-            )
-        })
+        text.parse()
+    }
+
+    /// What all its (ε, δ) together guarantee of the trade-off function.
+    pub(crate) fn envelope(self, rho: &Rho, refined: bool) -> Envelope<'static> {
+        const POINTS: usize = 256;
+        // Up to where δ is 10⁻⁶⁰: for α beyond that the bound is all but 1 − α anyway.
+        let tiny = Delta::new(Rational::power_of_ten(-60)).expect("a probability");
+        let (dd, end) = (rho.value().to_dd(), rho.epsilon(self, &tiny));
+        Envelope::new(POINTS, end, refined, move |epsilon| self.delta(dd, epsilon))
     }
 }
 
-/// A zCDP budget ρ > 0, exact.
-///
-/// ```
-/// use unspent::{Delta, Rho};
-/// // The signed certificate of the 2020 redistricting data prints ε = 17.14.
-/// let rho = Rho::parse("293764/114921")?;
-/// let delta = Delta::parse("1e-10")?;
-/// assert_eq!(format!("{:.2}", rho.epsilon_canonne_kamath_steinke(&delta)), "17.14");
-/// assert!(rho.epsilon_bun_steinke(&delta) > 17.8);
-/// # Ok::<(), unspent::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Rho(Rational);
+named!(Conversion, "conversion", "the conversion is how a published epsilon was computed from rho");
 
 impl Rho {
-    /// ρ above 0 and at most 10¹⁸.
-    pub fn new(rho: Rational) -> Result<Rho> {
-        if rho.is_positive() && rho <= Rational::power_of_ten(18) {
-            return Ok(Rho(rho));
-        }
-        Err(Error::input("rho", rho, "a number above 0 and at most 1e18", "rho is a zCDP budget, like 2.63"))
-    }
-
-    /// Reads ρ from text.
-    pub fn parse(text: &str) -> Result<Rho> {
-        Rho::new(Rational::parse("rho", text)?).map_err(|e| e.quoting(text))
-    }
-
-    /// The exact value.
-    #[must_use]
-    pub fn value(&self) -> &Rational {
-        &self.0
-    }
-
     fn upper(&self) -> f64 {
-        self.0.to_f64_bounds().1
+        self.value().to_f64_bounds().1
     }
 
     /// ε at δ by one of the conversions, rounded up.
@@ -116,7 +85,7 @@ impl Rho {
     /// δ at ε by one of the conversions, rounded up.
     #[must_use]
     pub fn delta(&self, conversion: Conversion, epsilon: &Epsilon) -> Magnitude {
-        conversion.delta(self.0.to_dd(), epsilon.value().to_dd())
+        conversion.delta(self.value().to_dd(), epsilon.value().to_dd())
     }
 
     /// `ρ + 2√(ρ ln(1/δ))`.
@@ -154,111 +123,6 @@ impl Rho {
     }
 }
 
-/// What the (ε, δ) of one profile, all of them together, say of the trade-off function.
-///
-/// A release that is (ε, δ)-private has `f(α) ≥ max(0, 1 − δ − e^ε·α, e^{−ε}·(1 − δ − α))`, for every ε. Any ε
-/// gives a valid bound: a grid of them says where to look, and the best one nearby is evaluated rounding down.
-pub(crate) struct Tradeoff<'p> {
-    /// δ at ε, rounded up.
-    profile: Box<dyn Fn(Dd) -> Magnitude + Sync + 'p>,
-    step: f64,
-    grid: Vec<Promise>,
-    /// Whether to look between the points of the grid.
-    refined: bool,
-}
-
-/// (ε, δ) as `e^ε`, rounded up, its inverse, rounded down, and δ, rounded up.
-#[derive(Clone, Copy)]
-struct Promise {
-    factor: Magnitude,
-    inverse: Magnitude,
-    delta: Magnitude,
-}
-
-impl<'p> Tradeoff<'p> {
-    const GRID: usize = 256;
-    const FINE_GRID: usize = 512;
-    /// Points of a sketch times cases, and the fewest points of one.
-    const SKETCHED: usize = 1 << 14;
-    const FEWEST: usize = 96;
-
-    /// Of a conversion.
-    pub fn new(rho: &Rho, conversion: Conversion, refined: bool) -> Tradeoff<'p> {
-        // Up to where δ is 10⁻⁶⁰: for α beyond that the bound is all but 1 − α anyway.
-        let tiny = Delta::new(Rational::power_of_ten(-60)).expect("a probability");
-        let (dd, end) = (rho.0.to_dd(), rho.epsilon(conversion, &tiny));
-        Tradeoff::over(Self::GRID, end, refined, move |epsilon| conversion.delta(dd, epsilon))
-    }
-
-    /// Of a composition's own profile, on a fine grid only: a little below its trade-off function, for rates that can be drawn.
-    pub fn sketch(cases: &'p WorstCase) -> Result<Tradeoff<'p>> {
-        let small = Delta::new(Rational::power_of_ten(-9)).expect("a probability");
-        let end = cases.epsilon(&small)?.upper();
-        // Any grid is valid. Each point is asked of every case: with many of them, fewer points. Between two of them,
-        // h apart, f is missed by at most (e^h − 1)·Q[a loss between them]/4, which is below what can be seen.
-        let points = (Self::SKETCHED / cases.count()).clamp(Self::FEWEST, Self::FINE_GRID);
-        Ok(Tradeoff::over(points, end, false, cases.profile()?))
-    }
-
-    fn over(
-        points: usize,
-        end: f64,
-        refined: bool,
-        profile: impl Fn(Dd) -> Magnitude + Sync + 'p,
-    ) -> Tradeoff<'p> {
-        let mut tradeoff =
-            Tradeoff { profile: Box::new(profile), step: end / points as f64, grid: vec![], refined };
-        let places: Vec<usize> = (0..=points).collect();
-        tradeoff.grid = parallel::map(&places, |i| tradeoff.promise(tradeoff.step * *i as f64));
-        tradeoff
-    }
-
-    fn promise(&self, epsilon: f64) -> Promise {
-        let at = Dd::from(epsilon);
-        Promise {
-            factor: Magnitude::exp(at, 0.0, Round::Up),
-            inverse: Magnitude::exp(at.neg(), 0.0, Round::Down),
-            delta: (self.profile)(at),
-        }
-    }
-
-    /// Not above what the profile guarantees at α.
-    pub fn at(&self, alpha: &Alpha) -> Magnitude {
-        let most = alpha.value().to_magnitude_bounds().1;
-        let rest = (&Rational::integer(1) - alpha.value()).to_magnitude_bounds().0;
-        // 1 − δ − e^ε·α and e^{−ε}·(1 − α − δ), rounded down, and at least 0.
-        let steep = |p: &Promise| {
-            Magnitude::ONE.sub(p.delta.add(p.factor.mul(most, Round::Up), Round::Up), Round::Down)
-        };
-        let flat = |p: &Promise| p.inverse.mul(rest.sub(p.delta, Round::Down), Round::Down);
-        let (steep, flat) = (self.best(steep), self.best(flat));
-        if steep < flat { flat } else { steep }
-    }
-
-    /// The largest of a bound over ε: the best of the grid, or a better one next to it.
-    fn best(&self, bound: impl Fn(&Promise) -> Magnitude) -> Magnitude {
-        let among = |places: &mut dyn Iterator<Item = usize>| {
-            places.fold((0, Magnitude::ZERO), |best, i| {
-                let value = bound(&self.grid[i]);
-                if best.1 < value { (i, value) } else { best }
-            })
-        };
-        let n = self.grid.len();
-        if !self.refined {
-            // It rises and falls once: near the best of a few is the best of all, and any is valid.
-            const STRIDE: usize = 8;
-            let (i, _) = among(&mut (0..n).step_by(STRIDE));
-            return among(&mut (i.saturating_sub(STRIDE)..n.min(i + STRIDE))).1;
-        }
-        let (i, value) = among(&mut (0..n));
-        let end = |i: usize| self.step * i.min(n - 1) as f64;
-        let at = |e: f64| bound(&self.promise(e));
-        let cost = |e: f64| -at(e).ln(Round::Down).max(-1e300);
-        let refined = at(golden(cost, end(i.saturating_sub(1)), end(i + 1), 12));
-        if value < refined { refined } else { value }
-    }
-}
-
 /// [`Rho::delta_bun_steinke`] for ρ and ε known to within a few units of double-double.
 fn bun_steinke_delta(rho: Dd, epsilon: Dd) -> Magnitude {
     let gap = epsilon.sub(rho);
@@ -284,7 +148,7 @@ pub(crate) fn canonne_kamath_steinke_delta(rho: Dd, epsilon: Dd) -> Magnitude {
             + 16.0 * float::DD_UNIT * size;
         (main.add(Dd::from(rest)), slack)
     };
-    let (exponent, slack) = at(golden(|t| at(t).0.hi, -60.0, 60.0, 80));
+    let (exponent, slack) = at(golden_section(|t| at(t).0.hi, -60.0, 60.0, 80));
     let delta = Magnitude::exp(exponent, slack, Round::Up);
     if delta < Magnitude::ONE { delta } else { Magnitude::ONE }
 }
@@ -303,32 +167,13 @@ pub(crate) fn canonne_kamath_steinke(rho: f64, delta: &Delta) -> f64 {
         let size = parts.iter().map(|p| p.abs()).sum::<f64>() + inside;
         (parts.iter().sum::<f64>(), 32.0 * float::UNIT * size)
     };
-    let (value, slack) = at(golden(|t| at(t).0, -60.0, 60.0, 80));
+    let (value, slack) = at(golden_section(|t| at(t).0, -60.0, 60.0, 80));
     (value + slack).next_up().max(0.0)
 }
 
 /// A lower bound of ln δ.
 fn log_lower(delta: &Delta) -> f64 {
     delta.value().to_magnitude_bounds().0.ln(Round::Down)
-}
-
-/// About where `f` is least on `[low, high]`, if it falls and then rises.
-pub(crate) fn golden(f: impl Fn(f64) -> f64, mut low: f64, mut high: f64, steps: u32) -> f64 {
-    const RATIO: f64 = 0.618_033_988_749_894_9;
-    let (mut a, mut b) = (high - RATIO * (high - low), low + RATIO * (high - low));
-    let (mut fa, mut fb) = (f(a), f(b));
-    for _ in 0..steps {
-        if fa <= fb {
-            (high, b, fb) = (b, a, fa);
-            a = high - RATIO * (high - low);
-            fa = f(a);
-        } else {
-            (low, a, fa) = (a, b, fb);
-            b = low + RATIO * (high - low);
-            fb = f(b);
-        }
-    }
-    if fa <= fb { a } else { b }
 }
 
 #[cfg(test)]

@@ -1,4 +1,6 @@
 //! A copy of the process has a copy of the key: it must not make the same noise.
+//!
+//! A program of its own: no other thread may be at work when the process is copied.
 #![cfg(unix)]
 #![allow(unsafe_code, reason = "fork is not in std, and a real one is what is tested")]
 
@@ -27,7 +29,6 @@ fn in_child(child: impl FnOnce() -> u8) -> i32 {
     }
 }
 
-// One test, so that no other thread is at work when the process is copied.
 #[test]
 fn a_copy_of_the_process_gets_no_noise_and_the_process_itself_does() {
     let key = Key::not_private(1);

@@ -1,4 +1,6 @@
 //! What is left of a key in memory once it is dropped: all of the process is looked through.
+//!
+//! A program of its own: no other test may have the keys that are looked for.
 #![cfg(target_os = "linux")]
 
 use std::fs::{self, File};
@@ -67,7 +69,6 @@ fn secrets(seed: u64) -> Vec<Vec<u8>> {
 /// Draws that are taken from each key.
 const TAKEN: u64 = 1 + 10_000 + 100_000 + 3_000;
 
-// One test, so that no other thread has the keys.
 #[test]
 fn no_key_is_left_in_memory() {
     // A key that is in use is found, so that not finding one says something.

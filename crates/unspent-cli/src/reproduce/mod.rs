@@ -20,11 +20,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use unspent::report::document;
 use unspent_data::directory::{self, Folder, Unfinished};
 
 use crate::Failure;
 use crate::defect;
-use crate::document;
 use crate::output;
 use crate::plot;
 use crate::progress::Progress;
@@ -172,7 +172,8 @@ impl Arguments {
         for figure in figures {
             progress.step(&format!("drawing {}", figure.id));
             let svg = plot::svg(&figure.figure);
-            pictures.write(&format!("{}.csv", figure.id), figure.figure.csv())?;
+            let numbers = output::csv(&plot::Figure::HEADS, &figure.figure.rows());
+            pictures.write(&format!("{}.csv", figure.id), numbers)?;
             if !self.no_png {
                 let png = plot::png(&svg, 2.0).map_err(io::Error::other)?;
                 pictures.write(&format!("{}.png", figure.id), png)?;

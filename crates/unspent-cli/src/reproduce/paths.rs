@@ -5,9 +5,10 @@
 //! small, and the error in one of its two terms is multiplied by e^ε, so that relative errors grow with ε.
 
 use unspent::allocation::{Bypass, Production};
+use unspent::question::{Product, TradeoffQuestion};
 use unspent::{
-    Allocation, Alpha, Bounds, Composition, Conversion, Delta, Epsilon, Magnitude, Mechanism, Rational,
-    Release, Result, Rho, Round, Scope, TradeoffCurve, parallel,
+    Allocation, Alpha, Ask, Bounds, Composition, Conversion, Delta, Epsilon, Magnitude, Mechanism, Rational,
+    Release, Result, Rho, Round, Scope, Terms, parallel,
 };
 
 use super::figures::StudyFigure;
@@ -162,7 +163,11 @@ fn refine(pairs: &mut [Pair], k: usize, delta: &Delta) -> Result<()> {
         Composition::new(groups.iter().cloned())?.with_tolerance(TOLERANCE)?.epsilon(delta)
     };
     for (pair, narrower) in rivals.into_iter().zip(parallel::map(&made, narrow)) {
-        pair.epsilons[k] = narrower?;
+        match narrower {
+            // What cannot be known so well stays as it is.
+            Err(error) if error.is_tolerance() => {}
+            narrower => pair.epsilons[k] = narrower?,
+        }
     }
     Ok(())
 }
@@ -550,9 +555,11 @@ impl Paths {
         let rates = grid::logarithmic(&"1e-12".parse()?, &Rational::from(1), 121);
         let rates = rates.into_iter().map(Alpha::new).collect::<Result<Vec<_>>>()?;
         // What haste costs is a part in 10⁵, which cannot be seen.
-        let curve = TradeoffCurve::new(&self.release.clone().in_haste(), &Scope::Total, &rates)?;
-        let line = |pick: fn(&unspent::curve::TradeoffPoint) -> Magnitude| {
-            let at = |p: &unspent::curve::TradeoffPoint| {
+        let question =
+            TradeoffQuestion { release: Product::all_of(&self.release), part: Scope::Total, rates };
+        let curve = question.ask(&Terms::fast())?;
+        let line = |pick: fn(&unspent::report::curve::TradeoffPoint) -> Magnitude| {
+            let at = |p: &unspent::report::curve::TradeoffPoint| {
                 (p.alpha.to_bounds().lower().log10(Round::Down), pick(p).to_f64(Round::Down))
             };
             curve.points.iter().map(at).collect::<Vec<_>>()

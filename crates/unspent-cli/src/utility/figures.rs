@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use unspent::expected::Expected;
+use unspent::report::nearest;
 use unspent_data::utility::{LevelErrors, NOT_PRIVATE, Utility};
 
-use super::text::{digits, of};
 use crate::plot::{Axis, Bar, Figure, Panel, Role, Series};
 
 /// Before and after, as bars.
 fn bars(pairs: &[(String, f64, f64)], label: &str, title: &str) -> Panel {
-    let bar = |value: f64| Bar { value, label: digits(value, 4) };
+    let bar = |value: f64| Bar { value, label: nearest(value, 4) };
     Panel {
         title: title.into(),
         x: Axis::linear(label),
@@ -34,11 +34,11 @@ pub fn by_level(found: &Utility) -> Figure {
             .levels
             .iter()
             .map(|level| {
-                let pair = of(&level.all, cut);
+                let pair = level.all.published(cut);
                 (level.level.clone(), pick(&pair.before), pick(&pair.after))
             })
             .collect();
-        bars(&pairs, label, if cut { "cut at zero" } else { "as they come" })
+        bars(&pairs, label, if cut { "clamped at zero" } else { "raw noisy counts" })
     };
     Figure {
         title: "Errors of counts by level".into(),
@@ -69,7 +69,7 @@ pub fn by_cell(level: &LevelErrors) -> Figure {
     });
     Figure {
         title: format!("Errors of counts by cell and size of the unit, {}", level.level),
-        subtitle: "expected, counts cut at zero; shorter is better".into(),
+        subtitle: "expected, counts clamped at zero; shorter is better".into(),
         notes: vec!["Sums over the exact law of the noise.".into(), NOT_PRIVATE.into()],
         columns: 2,
         panels: panels.collect(),

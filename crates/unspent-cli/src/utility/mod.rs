@@ -1,12 +1,11 @@
 //! `unspent utility`: what noise does to a table, before and after a change of it.
 
 mod figures;
-mod text;
 
 use clap::Args;
 use unspent::mechanism::Stated;
 use unspent::{Delta, Error, ErrorKind, Neighbours};
-use unspent_data::utility::{After, GivenNoise, LevelErrors, MAX_TRIALS, Utility};
+use unspent_data::utility::{After, GivenNoise, LevelErrors, MAX_TRIALS};
 use unspent_data::{UtilityQuestion, UtilityReport};
 
 pub use self::figures::{by_cell, by_level};
@@ -140,7 +139,7 @@ pub struct Arguments {
 }
 
 /// Arguments of the library that are flags here.
-const FLAGS: &[&str] = &["query", "sigma2", "sigma", "scale"];
+const FLAGS: &[&str] = &["query", "level", "sigma2", "sigma", "scale"];
 
 impl Arguments {
     /// Reads, computes and writes.
@@ -154,7 +153,7 @@ impl Arguments {
         let report = self.values.hiding(|| question.answer(&mut progress));
         drop(progress);
         let report = report.map_err(|error| self.failure(error))?;
-        let level = self.shown(&report.errors)?;
+        let level = report.errors.level(self.level.as_deref()).map_err(|error| self.failure(error))?;
         if let Some(file) = plot {
             file.write(&plot::bytes(&by_level(&report.errors), &file.extension())?)?;
         }
@@ -186,9 +185,9 @@ impl Arguments {
             given: given.collect::<Result<_, _>>()?,
             before: self.before.as_deref().map(allocation).transpose()?,
             after: match self.after.as_str() {
-                "calibrated" => After::Calibrated { each_level: self.scope == Scope::Level },
+                "calibrated" => After::Calibrated(self.scope.into()),
                 // Without an allocation before there is none after.
-                _ if self.before.is_none() => After::Calibrated { each_level: false },
+                _ if self.before.is_none() => After::Calibrated(self.scope.into()),
                 name => After::Allocation(Box::new(allocation(name)?)),
             },
             schema: source::schema(self.schema.as_deref())?,
@@ -206,41 +205,24 @@ impl Arguments {
     /// What the library says, in the command's words.
     fn failure(&self, error: Error) -> Failure {
         let hint = match error.kind() {
-            ErrorKind::NoTable => source::NO_TABLE.into(),
-            ErrorKind::NoQuery => source::with_query(&error),
-            ErrorKind::NoVariance => {
-                "name an allocation, --before, or give a level's noise before and after: \
-                                      --sigma2 Block=456.62:343.27"
-                    .into()
-            }
-            ErrorKind::NoPromise => {
+            ErrorKind::NoTable => Some(source::NO_TABLE),
+            ErrorKind::NoPromise => Some(
                 "name the noise after, --after, or give a level's noise before and after: \
-                                     --sigma2 Block=456.62:343.27"
-                    .into()
-            }
-            _ => error.hint().into(),
+                 --sigma2 Block=456.62:343.27",
+            ),
+            _ => None,
         };
-        Failure { hint, ..self.values.failure(error).flagged(FLAGS) }
+        let failure = self.values.failure(error).flagged(FLAGS);
+        Failure { hint: hint.map_or(failure.hint, Into::into), ..failure }
     }
 
     fn written(&self, report: &UtilityReport, level: &LevelErrors) -> String {
         match self.format {
             Format { json: true, .. } => output::json(report),
-            Format { csv: true, .. } => text::csv(&report.errors),
-            Format { markdown: true, .. } => text::document(report, level).markdown(),
-            _ => text::document(report, level).terminal(),
+            Format { csv: true, .. } => report.errors.columns().csv(),
+            Format { markdown: true, .. } => report.document(level).markdown(),
+            _ => report.document(level).terminal(),
         }
-    }
-
-    /// The level whose cells and bands are shown.
-    fn shown<'f>(&self, found: &'f Utility) -> Result<&'f LevelErrors, Failure> {
-        let last = found.levels.last().expect("there is a level");
-        let Some(name) = &self.level else { return Ok(last) };
-        found.levels.iter().find(|level| level.level.eq_ignore_ascii_case(name)).ok_or_else(|| {
-            let known: Vec<&str> = found.levels.iter().map(|l| l.level.as_str()).collect();
-            let allowed = format!("one of {}", known.join(", "));
-            Error::input("--level", name, allowed, "these are the levels with noise").into()
-        })
     }
 }
 

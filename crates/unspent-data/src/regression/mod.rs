@@ -6,6 +6,7 @@
 //! (an allocation, before and after calibration, or as given)
 //! ```
 
+mod document;
 mod files;
 mod simulation;
 mod survey;
@@ -14,8 +15,8 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use serde::Serialize;
-use unspent::calibrate::Change;
-use unspent::{Allocation, Delta, Error, ErrorKind, Promise, Rational, Result};
+use unspent::report::recalibration::Change;
+use unspent::{Allocation, Delta, Error, ErrorKind, Promise, Rational, Result, Scaling};
 
 pub use self::files::SurveyFile;
 pub use self::simulation::{
@@ -25,7 +26,7 @@ pub use self::survey::{Geography, LeftOut, Survey};
 use crate::measure::all_cores;
 use crate::noise::NoiseSource;
 use crate::progress::Progress;
-use crate::utility::{no_promise, variance};
+use crate::utility::variance;
 
 /// Files, and the noise whose effect on their slopes is asked for.
 pub struct RegressionQuestion {
@@ -177,9 +178,9 @@ impl Source {
             Variances::Given(noise) => return Ok(Source::Given(noise)),
             Variances::Published(published) => *published,
         };
-        let conversion = published.allocation.conversion().ok_or_else(no_promise)?;
-        let promise = Promise::Published(conversion);
-        let found = published.allocation.calibrate(&promise, true, published.delta.as_ref())?;
+        let promise = Promise::stated(&published.allocation, published.delta.as_ref(), Scaling::Level)?;
+        let Promise::Conversion(conversion) = promise else { unreachable!("an epsilon is of the whole") };
+        let found = published.allocation.calibrate(&promise, Scaling::Level, published.delta.as_ref())?;
         let how = format!(
             "each level to its own epsilon by {}, at delta = {}",
             conversion.authors(),

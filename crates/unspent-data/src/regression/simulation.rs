@@ -32,7 +32,7 @@ use std::thread;
 
 use serde::Serialize;
 use unspent::sampler::{Key, Noise, Sampler};
-use unspent::{DiscreteGaussian, Error, Rational, Result, report};
+use unspent::{DiscreteGaussian, Error, Rational, Result};
 
 use crate::utility::{Estimate, NORMAL_95};
 
@@ -200,7 +200,6 @@ pub struct Regression {
 #[derive(Clone, Debug, Serialize)]
 pub struct Distorted {
     /// σ², exactly.
-    #[serde(serialize_with = "report::exactly")]
     pub sigma2: Rational,
     /// How often, in all trials, an area had to be left out because no noisy count of it was above 0.
     pub emptied: u64,

@@ -5,6 +5,7 @@
 
 use serde::Serialize;
 use unspent::expected::Expected;
+use unspent::{Error, Result};
 
 /// The errors of a table, before and after.
 #[derive(Clone, Debug, Serialize)]
@@ -19,6 +20,18 @@ pub struct Utility {
     pub trials: u64,
     /// From the largest areas to the smallest.
     pub levels: Vec<LevelErrors>,
+}
+
+impl Utility {
+    /// The level of that name, capitals aside; the smallest units unless one is named.
+    pub fn level(&self, name: Option<&str>) -> Result<&LevelErrors> {
+        let Some(name) = name else { return Ok(self.levels.last().expect("there is a level")) };
+        self.levels.iter().find(|level| level.level.eq_ignore_ascii_case(name)).ok_or_else(|| {
+            let known: Vec<&str> = self.levels.iter().map(|level| level.level.as_str()).collect();
+            let allowed = format!("one of {}", known.join(", "));
+            Error::input("level", name, allowed, "these are the levels with noise")
+        })
+    }
 }
 
 /// The errors of a level.
@@ -61,10 +74,18 @@ pub struct Group {
 pub struct Errors {
     /// How many counts.
     pub counts: u64,
-    /// Published as they come.
+    /// Raw noisy counts.
     pub plain: Pair,
-    /// Cut at zero.
+    /// Clamped at zero.
     pub cut: Pair,
+}
+
+impl Errors {
+    /// Those of counts that are clamped at zero, or of raw ones.
+    #[must_use]
+    pub fn published(&self, clamped: bool) -> &Pair {
+        if clamped { &self.cut } else { &self.plain }
+    }
 }
 
 /// Before and after.

@@ -5,6 +5,7 @@
 //!                                                          └▶ UtilityReport
 //! ```
 
+mod document;
 mod errors;
 mod evaluation;
 mod noises;
@@ -13,9 +14,9 @@ use std::num::NonZeroUsize;
 
 use serde::Serialize;
 use unspent::allocation::Schema;
-use unspent::calibrate::Change;
 use unspent::mechanism::Stated;
-use unspent::{Allocation, Delta, Error, ErrorKind, Promise, Rational, Result};
+use unspent::report::recalibration::Change;
+use unspent::{Allocation, Delta, Error, Promise, Rational, Result, Scaling};
 
 pub(crate) use self::errors::NORMAL_95;
 pub use self::errors::{Errors, Estimate, Group, LevelErrors, NOT_PRIVATE, Pair, Simulated, Utility};
@@ -63,11 +64,8 @@ pub struct UtilityQuestion {
 /// Whose noise it is after.
 #[derive(Clone, Debug)]
 pub enum After {
-    /// The same allocation, spending what it promises: all levels scaled alike, or each by itself.
-    Calibrated {
-        /// Each level by itself.
-        each_level: bool,
-    },
+    /// The same allocation, spending what it promises.
+    Calibrated(Scaling),
     /// Another allocation.
     Allocation(Box<Allocation>),
 }
@@ -106,7 +104,7 @@ impl UtilityQuestion {
             table,
             schema: None,
             before: None,
-            after: After::Calibrated { each_level: false },
+            after: After::Calibrated(Scaling::Total),
             given: vec![],
             query: None,
             by: None,
@@ -141,9 +139,9 @@ impl UtilityQuestion {
         let delta = self.delta.as_ref();
         match (&self.before, &self.after) {
             (None, _) => Ok((None, None)),
-            (Some(before), After::Calibrated { each_level }) => {
-                let promise = Promise::stated(before, delta, *each_level).ok_or_else(no_promise)?;
-                let found = before.calibrate(&promise, *each_level, delta)?;
+            (Some(before), After::Calibrated(scaling)) => {
+                let promise = Promise::stated(before, delta, *scaling)?;
+                let found = before.calibrate(&promise, *scaling, delta)?;
                 let change = found.change();
                 Ok((Some(found.allocation), Some(change)))
             }
@@ -152,13 +150,4 @@ impl UtilityQuestion {
             }
         }
     }
-}
-
-/// An allocation that is to be calibrated to what it promises, and promises nothing.
-pub(crate) fn no_promise() -> Error {
-    Error::of_kind(
-        ErrorKind::NoPromise,
-        "no promise: the allocation does not say what was published",
-        "add an epsilon or a conversion to the allocation, or give the noise after",
-    )
 }

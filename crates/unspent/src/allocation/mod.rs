@@ -1,9 +1,10 @@
 //! How an agency divides its budget: a total ρ, shares by geographic level, shares by query.
 //!
 //! ```text
-//! file, table or preset ─▶ Allocation ─▶ Release, one or more for the same record ─▶ Composition
-//! (TOML, CSV)              (exact ρ and σ² of     (Scope: total, level, attribute, within)
-//!                           every measurement)
+//! file, table, preset ─▶ builder ─▶ Allocation ─▶ Release, one or more ─▶ WorstCase
+//! (crate::file)                     (exact ρ and    for the same record
+//!                                    σ² of every    (Scope: total, level, …)
+//!                                    measurement)
 //! ```
 //!
 //! A *measurement* is one query asked at one level: a table in which every record falls into exactly one
@@ -12,35 +13,25 @@
 //! with `m` moves (1 or 2) of `Δ` each, noise of variance σ² spends `ρ = mΔ²/2σ²`, and a share of ρ
 //! becomes `σ² = mΔ²/2ρ` (`theory/neighbours.md`, N1 to N3).
 
-mod csv;
-mod draft;
-mod file;
-mod limits;
-mod preset;
+mod builder;
 mod production;
-mod reader;
 mod schema;
-mod series;
-mod toml;
-mod write;
 
-use std::collections::HashMap;
 use std::fmt;
+use std::str::FromStr;
 
-pub use draft::{Draft, DraftLevel, DraftProduction, DraftQuery, DraftShare};
-pub use preset::Preset;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+pub use builder::{AllocationBuilder, Budget};
 pub(crate) use production::Segment;
 pub use production::{Bypass, Path, Production, parse_touches};
 pub use schema::{Attribute, Cell, Code, Schema, UnitLevel};
-pub use series::Missing;
 
-use crate::bounds::Round;
-use crate::calibrate::Target;
-use crate::composition::{Delta, Epsilon};
 use crate::error::{Error, Result};
-use crate::exact::Rational;
-use crate::mechanism::{DiscreteGaussian, Stated};
-use crate::release::{Release, Scope};
+use crate::mechanism::DiscreteGaussian;
+use crate::number::Rational;
+use crate::number::Round;
+use crate::quantity::{Delta, Epsilon};
 use crate::zcdp::Conversion;
 
 /// What two neighbouring data sets differ in. There is no default: figures for one are not figures
@@ -74,17 +65,57 @@ impl Neighbours {
         }
     }
 
+    /// What the two names mean, in one line.
+    pub const MEANING: &'static str = "with `bounded` (substitution) one record changes: two moves per query; \
+                                       with `add-remove` one record is added or removed: one move";
+
+    /// What the two data sets differ in, if one record is a `record`.
+    #[must_use]
+    pub fn in_words(self, record: &str) -> String {
+        match self {
+            Neighbours::Bounded => format!(
+                "Neighbours: bounded (substitution). One {record} changes: it leaves one cell of each query and \
+                 enters another."
+            ),
+            Neighbours::AddRemove => format!(
+                "Neighbours: add-remove. One {record} is added or removed: it moves one cell of each query."
+            ),
+        }
+    }
+
     /// Reads `add-remove` or `bounded`.
     pub fn parse(text: &str) -> Result<Neighbours> {
-        Neighbours::ALL
-            .into_iter()
-            .find(|n| n.name() == text)
-            .ok_or_else(|| Error::input("neighbours", text, "`bounded` or `add-remove`", NEIGHBOURS_HINT))
+        let known = Neighbours::ALL.into_iter().find(|n| n.name() == text);
+        known
+            .ok_or_else(|| Error::input("neighbours", text, "`bounded` or `add-remove`", Neighbours::MEANING))
     }
 }
 
-const NEIGHBOURS_HINT: &str =
-    "with `bounded` one record changes (two moves per query), with `add-remove` it comes or goes (one move)";
+impl fmt::Display for Neighbours {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Neighbours {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Neighbours> {
+        Neighbours::parse(text)
+    }
+}
+
+impl Serialize for Neighbours {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Neighbours {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Neighbours, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
 
 /// What a query is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -247,6 +278,11 @@ impl Allocation {
         self.table.as_ref()
     }
 
+    /// How its author writes budgets.
+    pub(crate) fn form(&self) -> Form {
+        self.form
+    }
+
     /// The same allocation, for a table that is read so.
     #[must_use]
     pub fn with_table(mut self, table: Schema) -> Allocation {
@@ -295,7 +331,7 @@ impl Allocation {
                 for m in &mut level.measurements {
                     let sigma2 = short(&(m.noise.sigma2() * factor), Round::Up)?;
                     m.noise = DiscreteGaussian::new(sigma2, m.noise.shift())?;
-                    m.rho = spent(&m.noise, self.neighbours);
+                    m.rho = m.noise.rho(self.neighbours.moves());
                 }
             }
             return Ok(scaled);
@@ -330,31 +366,12 @@ impl Allocation {
         most
     }
 
-    /// The same shares of the largest budget that keeps the ε that the allocation states.
-    pub(crate) fn spending_its_promise(self) -> Result<Allocation> {
-        let (Some(epsilon), Some(delta)) = (self.epsilon.clone(), self.delta.clone()) else {
-            return Ok(self);
-        };
-        let target = Target { epsilon, delta };
-        let release = Release::from(self);
-        let factor = release.worst_case(&Scope::Total)?.scale_meeting(&target)?.satisfying;
-        let [unit] = release.allocations() else { unreachable!("one allocation") };
-        let solved = unit.scaled_in_short(&vec![factor; unit.levels.len()], false)?;
-        if Release::from(solved.clone()).worst_case(&Scope::Total)?.meets(&target)? {
-            return Ok(solved);
-        }
-        Err(Error::not_certified(
-            "epsilon: no budget could be certified to keep it",
-            "give rho instead, or a slightly larger epsilon",
-        ))
-    }
-
     /// The same noise, accounted for other neighbours.
     #[must_use]
     pub fn restated(&self, neighbours: Neighbours) -> Allocation {
         let mut restated = Allocation { neighbours, ..self.clone() };
         for m in restated.levels.iter_mut().flat_map(|level| &mut level.measurements) {
-            m.rho = spent(&m.noise, neighbours);
+            m.rho = m.noise.rho(neighbours.moves());
         }
         restated
     }
@@ -373,17 +390,11 @@ impl Allocation {
     }
 }
 
-impl fmt::Display for Neighbours {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
 /// Significant digits of budgets and variances that are found by calibration.
 const CALIBRATED_DIGITS: u32 = 11;
 
 /// Names are shown in tables and asked for on command lines.
-fn check_text(field: &str, text: &str) -> Result<()> {
+pub(crate) fn check_text(field: &str, text: &str) -> Result<()> {
     // Some characters make what follows them read backwards.
     let reorders = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     if text.trim().is_empty() || text.chars().any(|c| c.is_control() || reorders(c)) {
@@ -393,27 +404,10 @@ fn check_text(field: &str, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// The first name that differs from an earlier one only in capitals, and why that is an error: what a query is said to
-/// touch must not depend on them.
-fn spelled_alike<'n>(names: impl Iterator<Item = &'n str>) -> Option<(usize, Error)> {
-    let mut seen: HashMap<String, &str> = HashMap::new();
-    for (i, name) in names.enumerate() {
-        if let Some(other) = seen.insert(name.to_lowercase(), name) {
-            return Some((i, differ_in_capitals(other, name)));
-        }
-    }
-    None
-}
-
-fn differ_in_capitals(first: &str, second: &str) -> Error {
-    let cause = format!("attributes: `{first}` and `{second}` differ in capitals only");
-    Error::stated(cause, "spell an attribute the same everywhere")
-}
-
 /// Longest number in a file. Thousands of unlike fractions are added up exactly, and their digits multiply.
-const MAX_DIGITS: usize = 256;
+pub(crate) const MAX_DIGITS: usize = 256;
 
-fn check_length(field: &str, text: &str) -> Result<()> {
+pub(crate) fn check_length(field: &str, text: &str) -> Result<()> {
     if text.len() > MAX_DIGITS {
         let allowed = format!("a number of at most {MAX_DIGITS} characters");
         return Err(Error::input(field, text, allowed, "shorten the fraction"));
@@ -422,35 +416,7 @@ fn check_length(field: &str, text: &str) -> Result<()> {
 }
 
 /// The noise that spends ρ on a query of that shift.
-fn noise(rho: &Rational, shift: u64, neighbours: Neighbours) -> Result<DiscreteGaussian> {
-    let squared = &Rational::from(shift) * &Rational::from(shift);
-    let sigma2 = &(&squared * &Rational::from(neighbours.moves())) / &(rho * &Rational::integer(2));
-    DiscreteGaussian::new(sigma2.clone(), shift).map_err(|_| {
-        let about = |x: &Rational| x.to_decimal(4, Round::Up);
-        let cause = format!(
-            "a budget of rho = {} means noise of variance {}, outside 1e-3 to 1e12",
-            about(rho),
-            about(&sigma2)
-        );
-        Error::stated(cause, "check the share and the total")
-    })
-}
-
-/// Noise on a query of that shift, stated as this number.
-///
-/// The square of a deviation has twice its digits, and is what is written into files.
-fn stated_noise(stated: Stated, number: Rational, shift: u64) -> Result<DiscreteGaussian> {
-    let sigma2 = stated.sigma2(number)?;
-    if stated != Stated::Sigma2 && sigma2.to_decimal_or_fraction().len() > MAX_DIGITS {
-        let allowed = format!("a number whose square has at most {MAX_DIGITS} characters");
-        return Err(Error::input(stated.name(), "", allowed, "shorten the fraction"));
-    }
-    DiscreteGaussian::new(sigma2, shift)
-}
-
-/// What noise spends on a query.
-fn spent(noise: &DiscreteGaussian, neighbours: Neighbours) -> Rational {
-    let squared = &Rational::from(noise.shift()) * &Rational::from(noise.shift());
-    let numerator = &squared * &Rational::from(neighbours.moves());
-    &numerator / &(noise.sigma2() * &Rational::integer(2))
+fn check_noise(rho: &Rational, shift: u64, neighbours: Neighbours) -> Result<DiscreteGaussian> {
+    DiscreteGaussian::spending(rho, shift, neighbours.moves())
+        .map_err(|e| Error::stated(e.to_string(), "check the share and the total"))
 }

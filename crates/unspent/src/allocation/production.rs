@@ -7,9 +7,10 @@
 //! (`theory/neighbours.md`, N6 to N9).
 
 use super::Allocation;
-use crate::error::{Error, Result, did_you_mean};
-use crate::exact::Rational;
+use crate::error::{Error, Result};
 use crate::mechanism::DiscreteGaussian;
+use crate::number::Rational;
+use crate::spelling::did_you_mean;
 
 /// Most paths of an allocation: a certificate looks at all pairs of them, 4,095.
 const MAX_PATHS: usize = 90;

@@ -22,8 +22,8 @@ use super::kernel::{Kernel, Losses, Payoff};
 use super::lattice::Lattice;
 use super::sieve::Sieve;
 use super::spectrum::Spectrum;
-use crate::bounds::{Bounds, Magnitude, Round};
-use crate::float::{self, Complex, DD_UNIT, Dd, FUNCTION, PI, Sum, UNIT};
+use crate::number::float::{self, Complex, DD_UNIT, Dd, FUNCTION, PI, Sum, UNIT};
+use crate::number::{Bounds, Magnitude, Round};
 use crate::stop;
 
 /// Nodes of a period up to which every index is exact.

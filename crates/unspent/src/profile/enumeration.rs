@@ -17,9 +17,8 @@ use super::Point;
 use super::contour::{Term, dropping};
 use super::kernel::{Payoff, ln_one_minus_exp};
 use super::spectrum::{Kind, Spectrum};
-use crate::bounds::{Bounds, Magnitude, Round};
-use crate::exact::Rational;
-use crate::float::{self, DD_UNIT, Dd, FUNCTION, Sum, UNIT};
+use crate::number::float::{self, DD_UNIT, Dd, FUNCTION, Sum, UNIT};
+use crate::number::{Bounds, Magnitude, Rational, Round};
 use crate::stop;
 
 /// Most atoms that are enumerated for one answer.

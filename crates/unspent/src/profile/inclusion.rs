@@ -7,6 +7,7 @@
 
 use super::contour::{DROPPED, Term};
 use super::*;
+use crate::effort::Effort;
 use crate::mechanism::DiscreteGaussian;
 use serde_json::Value;
 
@@ -112,7 +113,7 @@ impl Findings {
 fn run(cases: &[Case], prepare: impl Fn(Accountant) -> Accountant) -> Findings {
     let mut found = Findings::default();
     for case in cases {
-        let accountant = prepare(Accountant::new(&case.groups));
+        let accountant = prepare(Accountant::new(&case.groups, Effort::Normal));
         for truth in &case.points {
             found.pairs += 1;
             let at = Point::new(truth.epsilon.clone());
@@ -185,7 +186,7 @@ fn more_of_the_oracle_on_demand() {
 /// of the loss (on a coarse one the transform comes back at every period).
 fn fine(cases: Vec<Case>) -> Vec<Case> {
     let is_fine = |case: &Case| {
-        let accountant = Accountant::new(&case.groups);
+        let accountant = Accountant::new(&case.groups, Effort::Normal);
         let step = accountant.lattice.as_ref().map_or(0.0, |l| l.step_f64);
         accountant.atoms.is_none() && step < 3e-3 * accountant.mu2().sqrt()
     };
@@ -203,7 +204,7 @@ fn smoothing_alone_encloses_the_same_truth() {
 fn all_methods_overlap() {
     let mut compared = [0; 2];
     for case in reference() {
-        let make = |method| Accountant::new(&case.groups).restrict_to(method);
+        let make = |method| Accountant::new(&case.groups, Effort::Normal).restrict_to(method);
         let lattice = make(Method::Lattice);
         let others = [Method::Enumeration, Method::Smoothing].map(make);
         for truth in case.points.iter().step_by(4) {

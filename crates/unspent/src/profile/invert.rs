@@ -4,11 +4,10 @@
 //! is an upper bound of ε(δ), and any ε whose certified *lower* δ is at least the target a lower
 //! bound: the search may be as heuristic as it likes, only the two last evaluations count.
 
-use super::{Accountant, Delta, Point};
-use crate::bounds::{Bounds, Magnitude, Round};
-use crate::composition::Delta as TargetDelta;
-use crate::exact::Rational;
-use crate::float::{self, PI};
+use super::{Accountant, DeltaBounds, Point};
+use crate::number::float::{self, PI};
+use crate::number::{Bounds, Magnitude, Rational, Round};
+use crate::quantity::Delta;
 use crate::zcdp;
 
 /// A target δ in (0, 1).
@@ -31,17 +30,17 @@ impl Target {
     }
 
     /// Certainly δ(ε) ≤ target.
-    fn is_met_by(&self, found: &Delta) -> bool {
+    fn is_met_by(&self, found: &DeltaBounds) -> bool {
         found.delta.upper() <= self.delta.0 || found.complement.lower() >= self.complement.1
     }
 
     /// Certainly δ(ε) ≥ target.
-    fn is_missed_by(&self, found: &Delta) -> bool {
+    fn is_missed_by(&self, found: &DeltaBounds) -> bool {
         found.delta.lower() >= self.delta.1 || found.complement.upper() <= self.complement.0
     }
 
     /// `ln δ(ε) − ln δ`, or for large δ `ln(1−δ) − ln(1−δ(ε))`: falls with ε. And its width.
-    fn excess(&self, found: &Delta) -> (f64, f64) {
+    fn excess(&self, found: &DeltaBounds) -> (f64, f64) {
         let (bounds, target, sign) = if self.near_one {
             (found.complement, self.complement.0, -1.0)
         } else {
@@ -61,7 +60,7 @@ const MAX_BLIND: usize = 4;
 
 impl Accountant {
     /// ε(δ) for 0 < δ < 1, faster from a good guess.
-    pub fn epsilon(&self, delta: &TargetDelta, tolerance: f64, guess: Option<f64>) -> Bounds<f64> {
+    pub fn epsilon(&self, delta: &Delta, tolerance: f64, guess: Option<f64>) -> Bounds<f64> {
         let target = Target::new(delta.value());
         let at = |epsilon: f64| self.delta(&Point::from_f64(epsilon), tolerance);
         let guess = guess.unwrap_or_else(|| self.gaussian_epsilon(&target));

@@ -17,7 +17,7 @@
 //! (C6). All weights are non-negative, so `|K(c+it)| ≤ K(c)`, and nothing cancels near the real axis
 //! however fine the lattice is.
 
-use crate::float::{self, Complex, Dd, UNIT};
+use crate::number::float::{self, Complex, Dd, UNIT};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Payoff {

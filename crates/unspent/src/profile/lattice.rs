@@ -9,8 +9,8 @@ use num_integer::Integer;
 use num_traits::{One, ToPrimitive};
 
 use super::spectrum::Spectrum;
-use crate::exact::{Rational, ratio_to_dd};
-use crate::float::Dd;
+use crate::number::float::Dd;
+use crate::number::{Rational, ratio_to_dd};
 
 /// Multiples beyond this make a period too long to be sieved.
 const MAX_MULTIPLE: u64 = 1 << 40;
@@ -71,12 +71,12 @@ impl Lattice {
     }
 
     fn half_offset(&self) -> Rational {
-        &Rational::integer(self.offset.clone()) / &Rational::integer(2)
+        &Rational::from_bigint(self.offset.clone()) / &Rational::integer(2)
     }
 
     /// The loss of index `k`.
     pub fn loss(&self, k: &BigInt) -> Rational {
-        &self.step * &(&Rational::integer(k.clone()) - &self.half_offset())
+        &self.step * &(&Rational::from_bigint(k.clone()) - &self.half_offset())
     }
 
     /// `m/N` of each kind.

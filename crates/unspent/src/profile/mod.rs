@@ -21,10 +21,11 @@ use std::sync::OnceLock;
 
 use num_bigint::BigInt;
 
-use crate::bounds::{Bounds, Magnitude};
-use crate::exact::Rational;
-use crate::float::{self, Dd, PI};
+use crate::effort::Effort;
 use crate::mechanism::Mechanism;
+use crate::named::named;
+use crate::number::float::{self, Dd, PI};
+use crate::number::{Bounds, Magnitude, Rational};
 use crate::zcdp;
 use contour::Problem;
 pub(crate) use invert::log_gaussian_delta;
@@ -48,6 +49,10 @@ pub enum Method {
 }
 
 impl Method {
+    /// All of them.
+    pub const ALL: [Method; 4] =
+        [Method::Lattice, Method::Enumeration, Method::Smoothing, Method::Continuous];
+
     /// `lattice`, `enumeration`, `smoothing` or `continuous`.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -59,6 +64,8 @@ impl Method {
         }
     }
 }
+
+named!(Method, "method", "the method is how bounds were obtained");
 
 /// An ε, exact.
 #[derive(Clone, Debug)]
@@ -78,26 +85,26 @@ impl Point {
     }
 }
 
-/// δ(ε) and 1 − δ(ε): whichever is small is known to small relative error.
+/// Bounds of δ(ε) and of 1 − δ(ε): whichever is small is known to small relative error.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Delta {
+pub(crate) struct DeltaBounds {
     pub delta: Bounds<Magnitude>,
     pub complement: Bounds<Magnitude>,
 }
 
-impl Delta {
-    fn from_delta(delta: Bounds<Magnitude>) -> Delta {
+impl DeltaBounds {
+    fn from_delta(delta: Bounds<Magnitude>) -> DeltaBounds {
         let delta = at_most_one(delta);
-        Delta { delta, complement: delta.complement() }
+        DeltaBounds { delta, complement: delta.complement() }
     }
 
-    fn from_complement(complement: Bounds<Magnitude>) -> Delta {
+    fn from_complement(complement: Bounds<Magnitude>) -> DeltaBounds {
         let complement = at_most_one(complement);
-        Delta { delta: complement.complement(), complement }
+        DeltaBounds { delta: complement.complement(), complement }
     }
 
-    fn intersect(self, other: Delta) -> Delta {
-        Delta {
+    fn intersect(self, other: DeltaBounds) -> DeltaBounds {
+        DeltaBounds {
             delta: self.delta.intersect(&other.delta),
             complement: self.complement.intersect(&other.complement),
         }
@@ -124,11 +131,11 @@ const QUICK_WORK: u64 = 1 << 19;
 const THOROUGH_WORK: u64 = 1 << 22;
 const LATTICE_NODES: f64 = (1u64 << 20) as f64;
 
-/// The same in haste: a millisecond at most for an answer, and usually far less.
-const HASTY_WORK: u64 = 1 << 14;
-const HASTY_NODES: f64 = (1u64 << 11) as f64;
-const HASTY_ATOMS: f64 = (1u64 << 13) as f64;
-const HASTY_SUM: u64 = 1 << 15;
+/// The same in fast mode: a millisecond at most for an answer, and usually far less.
+const FAST_WORK: u64 = 1 << 14;
+const FAST_NODES: f64 = (1u64 << 11) as f64;
+const FAST_ATOMS: f64 = (1u64 << 13) as f64;
+const FAST_SUM: u64 = 1 << 15;
 
 /// Fraction of an answer at a glance that aliases, and nodes not computed, may each make up.
 const GLANCE: f64 = 1e-7;
@@ -150,59 +157,50 @@ pub(crate) struct Accountant {
     /// Number of atoms of the loss, if they are few enough to be added up.
     atoms: Option<f64>,
     lattice: Option<Lattice>,
-    /// The sieve of the lattice's period, where that is how answers are obtained; at either effort.
+    /// The sieve of the lattice's period, where that is how answers are obtained: with little work, and with more.
     quick: OnceLock<Option<Sieve>>,
     thorough: OnceLock<Option<Sieve>>,
     smoothing: Smoothing,
-    hasty: bool,
+    effort: Effort,
 }
 
 impl Accountant {
-    pub fn new(groups: &[(Mechanism, u128)]) -> Accountant {
+    pub fn new(groups: &[(Mechanism, u128)], effort: Effort) -> Accountant {
         let spectrum = Spectrum::new(groups);
+        let fast = effort == Effort::Fast;
+        let spectrum = if fast { Spectrum { work: FAST_SUM, ..spectrum } } else { spectrum };
         Accountant {
-            atoms: enumeration::atoms(&spectrum),
+            atoms: enumeration::atoms(&spectrum).filter(|atoms| !fast || *atoms <= FAST_ATOMS),
             lattice: Lattice::find(&spectrum),
-            spectrum,
-            quick: OnceLock::new(),
-            thorough: OnceLock::new(),
-            smoothing: Smoothing::default(),
-            hasty: false,
+            ..Accountant::smoothed(spectrum, effort)
         }
     }
 
-    /// In haste, and by smoothing alone: for one of many, of which few matter.
+    /// Fast, and by smoothing alone: for one of many compositions, of which few matter.
     pub fn at_a_glance(groups: &[(Mechanism, u128)]) -> Accountant {
         // What is left out is bounded all the same, and stays far below the width of the bracket.
-        let spectrum = Spectrum { alias: GLANCE, rest: GLANCE, ..Spectrum::new(groups) };
-        let accountant = Accountant {
+        let spectrum = Spectrum { work: FAST_SUM, alias: GLANCE, rest: GLANCE, ..Spectrum::new(groups) };
+        Accountant::smoothed(spectrum, Effort::Fast)
+    }
+
+    fn smoothed(spectrum: Spectrum, effort: Effort) -> Accountant {
+        Accountant {
             atoms: None,
             lattice: None,
             spectrum,
             quick: OnceLock::new(),
             thorough: OnceLock::new(),
             smoothing: Smoothing::default(),
-            hasty: false,
-        };
-        accountant.in_haste()
-    }
-
-    /// Prefers smoothing to whatever takes long.
-    pub fn in_haste(self) -> Accountant {
-        let atoms = self.atoms.filter(|atoms| *atoms <= HASTY_ATOMS);
-        Accountant {
-            spectrum: Spectrum { work: HASTY_SUM, ..self.spectrum },
-            atoms,
-            lattice: self.lattice,
-            quick: OnceLock::new(),
-            thorough: OnceLock::new(),
-            smoothing: Smoothing::default(),
-            hasty: true,
+            effort,
         }
     }
 
-    pub fn is_hasty(&self) -> bool {
-        self.hasty
+    pub fn effort(&self) -> Effort {
+        self.effort
+    }
+
+    fn is_fast(&self) -> bool {
+        self.effort == Effort::Fast
     }
 
     pub fn kinds(&self) -> usize {
@@ -226,15 +224,15 @@ impl Accountant {
     /// The lattice and the windows of its period, unless another method is better.
     fn period(&self) -> Option<(&Lattice, &Sieve)> {
         let lattice = self.lattice.as_ref()?;
-        let work = if self.hasty { HASTY_WORK } else { QUICK_WORK };
+        let work = if self.is_fast() { FAST_WORK } else { QUICK_WORK };
         let sieve = self.quick.get_or_init(|| self.sieve_period(lattice, work)).as_ref()?;
         Some((lattice, sieve))
     }
 
-    /// The same, with more effort.
+    /// The same, with more work.
     fn thorough_period(&self) -> Option<(&Lattice, &Sieve)> {
         self.period().or_else(|| {
-            let lattice = self.lattice.as_ref().filter(|_| !self.hasty)?;
+            let lattice = self.lattice.as_ref().filter(|_| !self.is_fast())?;
             let sieve = self.thorough.get_or_init(|| self.sieve_period(lattice, THOROUGH_WORK)).as_ref()?;
             Some((lattice, sieve))
         })
@@ -251,7 +249,7 @@ impl Accountant {
         let sieve = Sieve::new(&self.spectrum, 0.0, end, log_cut(end, mu), work)?;
         // Up to half a turn of every kind the sum stops by itself.
         let nodes = (sieve.measure - sieve.plain_end) * usual_distance(mu) / (2.0 * PI);
-        let most = if self.hasty { HASTY_NODES } else { LATTICE_NODES };
+        let most = if self.is_fast() { FAST_NODES } else { LATTICE_NODES };
         (nodes <= most).then_some(sieve)
     }
 
@@ -266,14 +264,14 @@ impl Accountant {
     }
 
     /// δ(ε) at ε ≥ 0, to a relative width of about `tolerance` where smoothing is needed.
-    pub fn delta(&self, at: &Point, tolerance: f64) -> Delta {
+    pub fn delta(&self, at: &Point, tolerance: f64) -> DeltaBounds {
         let mu2 = self.mu2();
         // How many deviations ε lies below the mean loss under Q. There δ is near 1 and its
         // complement is what can be computed well.
         let below = (0.5 * mu2 - at.dd.hi) / mu2.sqrt();
-        let call = || Delta::from_delta(self.solve(Payoff::Call, at, tolerance));
-        let covered = || Delta::from_complement(self.solve(Payoff::Covered, at, tolerance));
-        let (first, good): (Delta, bool) = if below <= 1.5 {
+        let call = || DeltaBounds::from_delta(self.solve(Payoff::Call, at, tolerance));
+        let covered = || DeltaBounds::from_complement(self.solve(Payoff::Covered, at, tolerance));
+        let (first, good): (DeltaBounds, bool) = if below <= 1.5 {
             let found = call();
             (found, found.delta.upper() < Magnitude::from_f64(0.9))
         } else {
@@ -291,7 +289,7 @@ impl Accountant {
         // Nothing is known, or δ is 1 to all digits: at least never say less than zCDP does.
         let rho = self.spectrum.mu2.scale(0.5);
         let cap = zcdp::canonne_kamath_steinke_delta(rho, at.dd);
-        both.intersect(Delta::from_delta(Bounds::new(Magnitude::ZERO, cap)))
+        both.intersect(DeltaBounds::from_delta(Bounds::new(Magnitude::ZERO, cap)))
     }
 
     /// `P[L > ε]`, strictly.

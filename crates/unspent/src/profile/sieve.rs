@@ -9,7 +9,7 @@
 //! The lead kind, whose windows are few, is stepped through directly instead of bisected to.
 
 use super::spectrum::{Kind, Spectrum};
-use crate::float::{Dd, UNIT};
+use crate::number::float::{Dd, UNIT};
 use crate::stop;
 
 /// Surviving intervals, and what is known of the rest.

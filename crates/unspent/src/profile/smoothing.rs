@@ -18,9 +18,9 @@ use super::contour::{Integral, Problem, Term, dropping};
 use super::kernel::{Losses, Payoff};
 use super::sieve::Sieve;
 use super::spectrum::Spectrum;
-use super::{Accountant, Delta, Point, log_cut};
-use crate::bounds::{Bounds, Magnitude, Round};
-use crate::float::{self, Dd, UNIT};
+use super::{Accountant, DeltaBounds, Point, log_cut};
+use crate::number::float::{self, Dd, UNIT};
+use crate::number::{Bounds, Magnitude, Round};
 
 /// Finest smoothing, `s = 2^−FINEST`.
 const FINEST: i32 = 60;
@@ -174,7 +174,7 @@ impl Smoothing {
         accountant: &Accountant,
         at: &Point,
         tolerance: f64,
-        here: &Delta,
+        here: &DeltaBounds,
     ) -> Bounds<Magnitude> {
         let mu2 = accountant.mu2();
         let c = (at.dd.hi / mu2 + 0.5).max(1.0) + 1.0 / mu2.sqrt();

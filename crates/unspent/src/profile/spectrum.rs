@@ -3,9 +3,9 @@
 use num_bigint::BigInt;
 use num_traits::Zero;
 
-use crate::exact::Rational;
-use crate::float::{DD_UNIT, Dd, TWO_PI, UNIT};
 use crate::mechanism::Mechanism;
+use crate::number::Rational;
+use crate::number::float::{DD_UNIT, Dd, TWO_PI, UNIT};
 use crate::stop;
 use crate::transform::{self, Tilt, Transform};
 
@@ -190,5 +190,5 @@ fn sum_mu2(kinds: &[Kind], keep: impl Fn(&Kind) -> bool) -> Dd {
     const BITS: u32 = 256;
     let sum =
         kinds.iter().filter(|k| keep(k)).fold(BigInt::zero(), |sum, kind| sum + kind.mu2.floor_scaled(BITS));
-    (&Rational::integer(sum) / &Rational::integer(BigInt::from(1) << BITS)).to_dd()
+    (&Rational::from_bigint(sum) / &Rational::from_bigint(BigInt::from(1) << BITS)).to_dd()
 }

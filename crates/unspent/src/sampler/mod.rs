@@ -43,8 +43,8 @@ use level::{Level, Steps, Words};
 use zeroize::Zeroizing;
 
 use crate::error::Result;
-use crate::exact::Rational;
 use crate::mechanism::check_sigma2;
+use crate::number::Rational;
 
 /// Draws that share their blocks of words.
 const GROUP: usize = 16;

@@ -17,7 +17,7 @@ use num_bigint::BigUint;
 use super::enclosure::Fraction;
 use super::level::{Steps, Words};
 use super::{Law, oracle};
-use crate::exact::Rational;
+use crate::number::Rational;
 
 /// Variances of all sizes: decimals, fractions, on both sides of the border, at both ends.
 const VARIANCES: [&str; 19] = [

@@ -15,8 +15,8 @@
 //! and 1) *with small relative error*, so that a billion mechanisms multiply a relative error.
 
 use super::{Remainder, Tilt, Transform};
-use crate::exact::Rational;
-use crate::float::{self, Complex, Dd, PI, UNIT};
+use crate::number::Rational;
+use crate::number::float::{self, Complex, Dd, PI, UNIT};
 
 /// Terms below `e^{−56} < 2⁻⁸⁰` are left out, and bounded.
 const CUT: f64 = 56.0;

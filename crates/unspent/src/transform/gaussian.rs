@@ -1,8 +1,8 @@
 //! The continuous Gaussian: `Φ(z) = e^{μ²(z²−z)/2}`, all of it quadratic.
 
 use super::{Remainder, Tilt, Transform};
-use crate::exact::Rational;
-use crate::float::{Complex, PI};
+use crate::number::Rational;
+use crate::number::float::{Complex, PI};
 
 #[derive(Debug)]
 pub(crate) struct GaussianTransform {

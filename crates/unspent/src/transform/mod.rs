@@ -21,7 +21,7 @@ mod gaussian;
 pub(crate) use discrete_gaussian::{DiscreteGaussianTransform, normaliser};
 pub(crate) use gaussian::GaussianTransform;
 
-use crate::float::{Complex, Dd};
+use crate::number::float::{Complex, Dd};
 
 /// `log Φ` on the real axis, at the tilt `c`.
 #[derive(Clone, Copy, Debug, Default)]

@@ -6,7 +6,7 @@ use super::super::blocks::{BAND, Blocks, FACTORIALS};
 use super::super::level::Steps;
 use super::super::{Law, oracle};
 use super::{Random, fraction, law, ratio};
-use crate::float;
+use crate::number::float;
 
 fn blocks(sigma2: &str) -> Blocks {
     let Law::Wide(blocks) = law(sigma2) else { panic!("{sigma2} is narrow") };

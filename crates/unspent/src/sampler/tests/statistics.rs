@@ -8,7 +8,7 @@
 use super::super::oracle::{self, chances};
 use super::super::{Key, Sampler};
 use super::{exact, ratio};
-use crate::float;
+use crate::number::float;
 
 const DRAWS: usize = 10_000_000;
 /// ln 10⁹.

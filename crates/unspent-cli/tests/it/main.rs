@@ -1,0 +1,21 @@
+//! The command as a user meets it: exit code, standard output, standard error and files of the real program.
+//!
+//! One binary for all of them, so that the program's dependencies are linked once.
+
+mod support;
+
+mod account;
+mod allocations;
+mod disk;
+mod files;
+mod help;
+mod measure;
+mod names;
+mod promises;
+mod readme;
+mod regress;
+mod reproduce;
+mod serve;
+mod stated;
+mod synthesize;
+mod utility;

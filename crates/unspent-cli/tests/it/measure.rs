@@ -1,0 +1,579 @@
+//! `unspent measure` and `unspent sample`: what they write, and what they refuse.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::{Field, Row, RowAccessor};
+
+use crate::support::blocks::{RACES, left_behind, measure, parquet_table, table, with_blocks};
+use crate::support::{
+    EXAMPLE, Place, RHODE_ISLAND, parse_json, read, refuses, repository, stderr, succeeds, succeeds_seeded,
+};
+
+/// A row of a noisy measurement file.
+#[derive(Debug, PartialEq)]
+struct Measured {
+    geocode: String,
+    query: String,
+    shape: Vec<i64>,
+    value: Vec<i64>,
+    variance: f64,
+    plb: f64,
+}
+
+fn list(row: &Row, at: usize) -> Vec<i64> {
+    let list = row.get_list(at).unwrap();
+    let number = |field: &Field| match field {
+        Field::Int(n) => i64::from(*n),
+        Field::Long(n) => *n,
+        other => panic!("{other}"),
+    };
+    list.elements().iter().map(number).collect()
+}
+
+/// All rows of a level, in the order of its files, and the notes of the last one.
+fn level(directory: &Path, folder: &str) -> (Vec<Measured>, BTreeMap<String, String>) {
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(directory.join(folder)).unwrap().map(|e| e.unwrap().path()).collect();
+    files.sort();
+    let (mut rows, mut notes) = (vec![], BTreeMap::new());
+    for file in files {
+        let reader = SerializedFileReader::new(File::open(file).unwrap()).unwrap();
+        for note in reader.metadata().file_metadata().key_value_metadata().unwrap() {
+            notes.insert(note.key.clone(), note.value.clone().unwrap());
+        }
+        let columns: Vec<String> = reader
+            .metadata()
+            .file_metadata()
+            .schema()
+            .get_fields()
+            .iter()
+            .map(|field| field.name().to_string())
+            .collect();
+        assert_eq!(columns, ["geocode", "query_name", "query_shape", "value", "variance", "plb"]);
+        rows.extend(reader.get_row_iter(None).unwrap().map(|row| {
+            let row = row.unwrap();
+            Measured {
+                geocode: row.get_string(0).unwrap().clone(),
+                query: row.get_string(1).unwrap().clone(),
+                shape: list(&row, 2),
+                value: list(&row, 3),
+                variance: row.get_double(4).unwrap(),
+                plb: row.get_double(5).unwrap(),
+            }
+        }));
+    }
+    (rows, notes)
+}
+
+/// Exact answers of a query, from the cells of a unit: under 18 by race, then 18 and over by race.
+fn exact(query: &str, cells: &[i64]) -> Vec<i64> {
+    match query {
+        "total" => vec![cells.iter().sum()],
+        "voting age" => vec![cells[..8].iter().sum(), cells[8..].iter().sum()],
+        "race" => (0..8).map(|i| cells[i] + cells[i + 8]).collect(),
+        _ => cells.to_vec(),
+    }
+}
+
+/// The cells of every unit of a level, from the CSV.
+fn cells(csv: &str, length: usize) -> BTreeMap<String, Vec<i64>> {
+    let mut lines = csv.lines();
+    let heads: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let at = |name: String| heads.iter().position(|h| *h == name).unwrap();
+    let (pop, vap): (Vec<usize>, Vec<usize>) =
+        RACES.iter().map(|race| (at(format!("pop_{race}")), at(format!("vap_{race}")))).unzip();
+    let mut units: BTreeMap<String, Vec<i64>> = BTreeMap::new();
+    for line in lines {
+        let fields: Vec<&str> = line.split(',').collect();
+        let n = |i: usize| fields[i].parse::<i64>().unwrap();
+        let under = pop.iter().zip(&vap).map(|(p, v)| n(*p) - n(*v));
+        let row: Vec<i64> = under.chain(vap.iter().map(|v| n(*v))).collect();
+        let sums = units.entry(fields[at("geoid".into())][..length].into()).or_insert_with(|| vec![0; 16]);
+        sums.iter_mut().zip(row).for_each(|(sum, cell)| *sum += cell);
+    }
+    units
+}
+
+const LEVELS: [(&str, usize); 5] =
+    [("state", 2), ("county", 5), ("tract", 11), ("block-group", 12), ("block", 15)];
+const QUERIES: [(&str, &[i64]); 4] =
+    [("total", &[1]), ("voting age", &[2]), ("race", &[8]), ("voting age * race", &[2, 8])];
+
+/// Every unit and query is there once, in order, and the noise has mean 0 and the variance that the file says.
+///
+/// Each of the forty sums is within six standard errors of its expectation; noise that is what it should be fails with a
+/// probability below 40 · 2e-9 by the central limit, where there are enough values for it.
+fn check_measurements(directory: &Path, csv: &str) {
+    for (folder, length) in LEVELS {
+        let (rows, _) = level(directory, folder);
+        let units = cells(csv, length);
+        // The state's total is not measured.
+        let queries = if folder == "state" { &QUERIES[1..] } else { &QUERIES[..] };
+        let mut expected = units
+            .iter()
+            .flat_map(|(code, cells)| queries.iter().map(move |(name, shape)| (code, cells, *name, *shape)));
+        let mut errors: BTreeMap<&str, (Vec<i64>, f64)> = BTreeMap::new();
+        for row in &rows {
+            let (code, cells, name, shape) = expected.next().expect("no more rows than that");
+            assert_eq!((&row.geocode, row.query.as_str(), &row.shape[..]), (code, name, shape));
+            let exact = exact(name, cells);
+            assert_eq!(row.value.len(), exact.len());
+            let of_query = errors.entry(name).or_insert((vec![], row.variance));
+            assert_eq!(of_query.1, row.variance);
+            of_query.0.extend(row.value.iter().zip(exact).map(|(noisy, exact)| noisy - exact));
+            // Bounded neighbours: two moves.
+            assert!((row.plb * row.variance - 1.0).abs() < 1e-9);
+        }
+        assert!(expected.next().is_none(), "all rows are there");
+        for (query, (errors, variance)) in errors {
+            let n = errors.len() as f64;
+            let sum = errors.iter().sum::<i64>() as f64;
+            let squares: f64 = errors.iter().map(|e| (e * e) as f64).sum();
+            assert!(sum.abs() < 6.0 * (n * variance).sqrt(), "{folder} {query}: mean {}", sum / n);
+            if n >= 1_000.0 {
+                let off = (squares - n * variance).abs();
+                assert!(
+                    off < 6.0 * (2.0 * n).sqrt() * variance,
+                    "{folder} {query}: variance {}",
+                    squares / n
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_table_becomes_noisy_measurements_at_every_level() {
+    let place = with_blocks("levels", 3_000);
+    let text = succeeds_seeded(&place.run(&measure("noisy", &["--not-private-seed", "7"])));
+    assert!(text.contains("WARNING: NOT PRIVATE"), "{text}");
+    check_measurements(&place.path("noisy"), &table(3_000));
+    assert_eq!(left_behind(&place), ["noisy"]);
+}
+
+#[test]
+fn the_manifest_says_what_was_released() {
+    let place = with_blocks("manifest", 500);
+    let text = succeeds(&place.run(&measure("noisy/.", &[])));
+    assert!(!text.contains("NOT PRIVATE"));
+    let noisy = place.path("noisy");
+    let manifest = place.json("noisy/manifest.json");
+    assert_eq!(manifest["private"], true);
+    assert_eq!((&manifest["rows"], &manifest["table"]), (&500.into(), &"blocks.csv".into()));
+    assert_eq!(manifest["version"], env!("CARGO_PKG_VERSION"));
+    assert!(manifest.get("warning").is_none() && !noisy.join("NOT-PRIVATE.txt").exists());
+    let block = &manifest["levels"][4];
+    assert_eq!((&block["level"], &block["units"]), (&"Block".into(), &500.into()));
+    let cross = &block["queries"][3];
+    assert_eq!((&cross["query_shape"], &cross["sigma2"]), (&serde_json::json!([2, 8]), &"32/15".into()));
+    assert_eq!(cross["measurements"], 8_000);
+    assert_eq!(
+        block["files"],
+        serde_json::json!([{"file": "block/part-00000.parquet", "rows": 2_000, "units": 500}])
+    );
+    // No trace of the key: nothing in the manifest but what is listed.
+    let keys: Vec<&String> = manifest.as_object().unwrap().keys().collect();
+    let known = [
+        "assumes",
+        "program",
+        "version",
+        "allocation",
+        "table",
+        "rows",
+        "private",
+        "kept",
+        "started",
+        "finished",
+        "levels",
+        "certificate",
+    ];
+    assert!(keys.len() == known.len() && known.iter().all(|k| manifest.get(k).is_some()), "{keys:?}");
+
+    // The certificate is that of the allocation that was used, and of the one that was written.
+    for allocation in [EXAMPLE, "noisy/allocation.toml"] {
+        let certificate = succeeds(&place.run(&["certificate", allocation, "--json"]));
+        let certificate: serde_json::Value = parse_json(&certificate);
+        assert_eq!(manifest["certificate"], certificate);
+    }
+    let markdown = succeeds(&place.run(&["certificate", EXAMPLE, "--markdown"]));
+    let written = place.read("noisy/certificate.md");
+    assert!(written.starts_with(markdown.trim_end()) && written.contains("exactly one cell of one row"));
+}
+
+#[test]
+fn a_fixed_seed_is_marked_wherever_its_noise_goes() {
+    let place = with_blocks("seed", 100);
+    succeeds_seeded(&place.run(&measure("noisy", &["--not-private-seed", "7"])));
+    let noisy = place.path("noisy");
+    let manifest = place.json("noisy/manifest.json");
+    assert_eq!(manifest["private"], false);
+    assert!(manifest["warning"].as_str().unwrap().starts_with("NOT PRIVATE"));
+    assert!(place.read("noisy/NOT-PRIVATE.txt").starts_with("NOT PRIVATE"));
+    assert!(place.read("noisy/certificate.md").starts_with("**NOT PRIVATE"));
+    for (folder, _) in LEVELS {
+        let (_, notes) = level(&noisy, folder);
+        assert_eq!(notes["unspent.private"], "false");
+        assert!(notes["unspent.warning"].starts_with("NOT PRIVATE"));
+    }
+    let sample = |more: &[&str]| {
+        let all = [&["sample", "--sigma2", "5", "--count", "3", "--not-private-seed", "7"], more].concat();
+        succeeds_seeded(&place.run(&all))
+    };
+    assert!(sample(&[]).starts_with("# NOT PRIVATE"));
+    assert!(sample(&["--csv"]).starts_with("noise_NOT_PRIVATE\n"));
+    sample(&["--out", "noise.parquet"]);
+    let reader = SerializedFileReader::new(File::open(place.path("noise.parquet")).unwrap()).unwrap();
+    assert_eq!(reader.metadata().file_metadata().schema().get_fields()[0].name(), "noise_NOT_PRIVATE");
+}
+
+#[test]
+fn threads_do_not_change_what_is_written() {
+    // More than one file at the lowest level: a file has some two million values.
+    let place = with_blocks("threads", 100_000);
+    for threads in ["1", "2", "5"] {
+        succeeds_seeded(&place.run(&measure(threads, &["--not-private-seed", "7", "--threads", threads])));
+    }
+    for (folder, _) in LEVELS {
+        let files: Vec<_> =
+            fs::read_dir(place.path("1").join(folder)).unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert_eq!(files.len(), if folder == "block" { 2 } else { 1 });
+        for file in files {
+            let read = |run: &str| fs::read(place.path(run).join(folder).join(&file)).unwrap();
+            assert_eq!(read("1"), read("2"), "{folder}");
+            assert_eq!(read("1"), read("5"), "{folder}");
+        }
+    }
+}
+
+#[test]
+fn a_second_run_has_other_noise() {
+    let place = with_blocks("again", 200);
+    succeeds(&place.run(&measure("first", &[])));
+    succeeds(&place.run(&measure("second", &[])));
+    let values = |run: &str| level(&place.path(run), "block").0.into_iter().flat_map(|row| row.value);
+    let same = values("first").zip(values("second")).filter(|(a, b)| a == b).count();
+    // 5,400 values: two with the same noise key would all agree.
+    assert!(same < 2_700, "{same}");
+}
+
+#[test]
+fn a_table_may_come_from_a_pipe_or_as_parquet() {
+    let place = with_blocks("kinds", 300);
+    succeeds_seeded(&place.run(&measure("csv", &["--not-private-seed", "7"])));
+    let mut child = place
+        .program()
+        .args(["measure", "-", "--allocation", EXAMPLE, "--out", "pipe", "--not-private-seed", "7"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(table(300).as_bytes()).unwrap();
+    assert!(child.wait().unwrap().success());
+    parquet_table(&place.path("blocks.parquet"), &table(300), 200, false);
+    let all =
+        ["measure", "blocks.parquet", "--allocation", EXAMPLE, "--out", "parquet", "--not-private-seed", "7"];
+    succeeds_seeded(&place.run(&all));
+    for (folder, _) in LEVELS {
+        let rows = |run: &str| level(&place.path(run), folder).0;
+        assert_eq!(rows("csv"), rows("pipe"));
+        assert_eq!(rows("csv"), rows("parquet"));
+    }
+    assert_eq!(place.json("pipe/manifest.json")["table"], "stdin");
+    // A count that is missing.
+    parquet_table(&place.path("missing.parquet"), &table(300), 200, true);
+    let output = place.run(&["measure", "missing.parquet", "--allocation", EXAMPLE, "--out", "x"]);
+    assert_eq!(
+        stderr(&output),
+        "error: missing.parquet: row 1: vap_white: is missing\nhint: every row has all codes and counts; write 0 if there is nobody\n"
+    );
+}
+
+#[test]
+fn integers_that_mean_something_else_are_no_counts() {
+    use parquet::data_type::{ByteArrayType, Int32Type};
+    use parquet::file::writer::SerializedFileWriter;
+    use parquet::schema::parser::parse_message_type;
+    let place = Place::new("decimal");
+    let allocation = "name = \"x\"\nneighbours = \"bounded\"\ndelta = \"1e-9\"\n[[levels]]\nname = \"A\"\nsigma2 = { total = 5 }\n\
+                      [table]\ncells = [{ column = \"p\" }]\n[table.levels]\nA = \"a\"\n";
+    place.write("x.toml", allocation);
+    for (kind, code) in [("decimal(9, 2)", 2), ("date", 2), ("uint_32", 2), ("int_32", 0)] {
+        let schema = format!("message t {{ required binary a (utf8); required int32 p ({kind}); }}");
+        let schema = parse_message_type(&schema).unwrap().into();
+        let path = place.path("t.parquet");
+        let mut writer =
+            SerializedFileWriter::new(File::create(&path).unwrap(), schema, Default::default()).unwrap();
+        let mut group = writer.next_row_group().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        column.typed::<ByteArrayType>().write_batch(&["1".into()], None, None).unwrap();
+        column.close().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        column.typed::<Int32Type>().write_batch(&[500_000], None, None).unwrap();
+        column.close().unwrap();
+        group.close().unwrap();
+        writer.close().unwrap();
+        let output = place.run(&["measure", "t.parquet", "--allocation", "x.toml", "--out", "noisy"]);
+        let errors = stderr(&output);
+        assert_eq!(output.status.code(), Some(code), "{kind}: {errors}");
+        assert!(code == 0 || errors.contains("column `p` is of "), "{errors}");
+    }
+}
+
+#[test]
+fn bad_tables_are_refused_by_name_and_nothing_is_written() {
+    let place = Place::new("bad");
+    let good = table(3);
+    let refuses = |table: &str, message: &str| {
+        place.write("blocks.csv", table);
+        let output = place.run(&measure("noisy", &[]));
+        refuses(&output, message);
+        assert_eq!(left_behind(&place), [""; 0]);
+    };
+    // The second block of the table, and its count of whites.
+    let spoiled = |by: &str| good.replacen("440010000011002,7,", &format!("440010000011002,{by},"), 1);
+    assert_ne!(spoiled("x"), good);
+    refuses(
+        "",
+        "error: blocks.csv: is empty\nhint: a table has a line of names and then one line for each unit\n",
+    );
+    refuses(
+        good.lines().next().unwrap(),
+        "error: the table has no rows\nhint: a table has a line of names and then one line for each unit\n",
+    );
+    refuses(
+        &good.replace(',', ";"),
+        "error: blocks.csv:1: is one column\nhint: separate columns with commas\n",
+    );
+    // What is in the table is named by line and column, and shown to those who ask for it.
+    let spoils = |table: &str, hidden: &str, shown: &str, hint: &str| {
+        refuses(table, &format!("error: blocks.csv:{hidden}\nhint: {hint}\n"));
+        let output = place.run(&measure("noisy", &["--show-values"]));
+        let message = format!("error: blocks.csv:{shown}\nhint: {hint}\n");
+        assert_eq!(stderr(&output), message);
+    };
+    for (count, hint) in [
+        ("-7", "counts are never negative"),
+        ("7.5", "counts are whole: noise on the integers is for integers"),
+        ("", "a count is missing: write 0 if there is nobody"),
+        ("99999999999999999999", "the largest count is 2^63 − 1"),
+        ("Jane Doe", "write digits only"),
+    ] {
+        let shown = format!("3: pop_white: `{count}` is not a count");
+        spoils(&spoiled(count), "3: pop_white: is not a count", &shown, hint);
+    }
+    spoils(
+        &spoiled("9223372036854775807"),
+        "4: the unit of level `Block`: a sum exceeds 2^63 − 1",
+        "4: unit `440010000011002` of level `Block`: a sum exceeds 2^63 − 1",
+        "check the counts of the table",
+    );
+    spoils(
+        &spoiled("1"),
+        "3: pop_white less vap_white is negative",
+        "3: pop_white less vap_white is -4",
+        "a cell is never negative: check the columns of the schema",
+    );
+    spoils(
+        &good.replace("440010000011003", "44001000001100"),
+        "4: level `Block`: code: is not a code of at least 15 characters",
+        "4: level `Block`: code: `44001000001100` is not a code of at least 15 characters",
+        "codes nest by their first characters; leading zeros may have been lost",
+    );
+    spoils(
+        &good.replace("440010000011003", "440010000011001"),
+        "4: the code of level `Block` is not after the one before",
+        "4: code `440010000011001` of level `Block` comes after `440010000011002`",
+        "sort the table by its codes; if a code means several units, name more columns, as in [\"county\", \"tract\"]",
+    );
+    spoils(
+        &good.replace("440010000011003", "440010000011002"),
+        "4: there are two rows for one unit of level `Block`",
+        "4: there are two rows for unit `440010000011002` of level `Block`",
+        "there is one row for each unit of the last level",
+    );
+    // A table without a line of names: its first line is one of counts.
+    refuses(
+        good.split_once('\n').unwrap().1,
+        "error: blocks.csv: there is no column `geoid`\n\
+         hint: the first line has numbers: a table begins with a line of names\n",
+    );
+    // A quote that is not closed.
+    refuses(
+        &(good.clone() + "\"" + &"440010000011004,1\n".repeat(1 << 20)),
+        "error: blocks.csv: a line has more than 16 megabytes\nhint: a quote may not be closed\n",
+    );
+    refuses(
+        &(good.clone() + "440010000011004,1\n"),
+        "error: blocks.csv:5: has 2 columns; the first line has 17\nhint: every line has all columns; quote what contains a comma\n",
+    );
+    refuses(
+        &good.replace("vap_two", "vap_white"),
+        "error: blocks.csv: there are two columns `vap_white`\nhint: give every column a name of its own\n",
+    );
+    let output = place.run(&["measure", "nowhere.csv", "--allocation", EXAMPLE, "--out", "noisy"]);
+    assert!(stderr(&output).starts_with("error: nowhere.csv: cannot be read: No such file"));
+    let output =
+        place.run(&["measure", "blocks.csv", "--allocation", "pl94-persons-us-2020", "--out", "noisy"]);
+    assert_eq!(
+        stderr(&output),
+        "error: `P.L. 94-171 redistricting data, persons, United States, 2020 production` does not say how a table is read\n\
+         hint: add a [table] to the allocation file, or name a file that has one with --schema; examples/blocks.toml is an example\n"
+    );
+    place.write("damaged.parquet", &good);
+    let output = place.run(&["measure", "damaged.parquet", "--allocation", EXAMPLE, "--out", "noisy"]);
+    assert!(stderr(&output).starts_with("error: damaged.parquet: cannot be read:"));
+    assert!(!place.path("noisy").exists());
+}
+
+#[test]
+fn bad_schemas_are_refused_where_they_are_bad() {
+    let place = with_blocks("schema", 3);
+    let good = read(EXAMPLE.as_ref());
+    let refuses = |what: &str, by: &str, message: &str| {
+        let text = good.replacen(what, by, 1);
+        assert_ne!(text, good, "{what}");
+        place.write("budget.toml", text);
+        let output = place.run(&["measure", "blocks.csv", "--allocation", "budget.toml", "--out", "noisy"]);
+        let errors = stderr(&output);
+        let first = errors.lines().next().unwrap();
+        let (line, cause) = first.trim_start_matches("error: budget.toml:").split_once(": ").unwrap();
+        assert!(line.split(':').all(|n| n.parse::<usize>().is_ok()), "{first}");
+        assert_eq!(cause, message);
+        assert_eq!((output.status.code(), left_behind(&place)), (Some(2), vec![]));
+    };
+    refuses(
+        "column = \"vap_two\"",
+        "column = \"pop_white\"",
+        "cells: those who are in `pop_white` would be counted twice",
+    );
+    refuses(
+        "race = \"nhpi\", column",
+        "race = \"nhip\", column",
+        "race: `nhip` is not one of white, black, hispanic, aian, asian, nhpi, other, two or more",
+    );
+    refuses(
+        "race = \"nhpi\", column",
+        "race = \"asian\", column",
+        "cells: the cell voting age = under 18, race = asian is in the list twice",
+    );
+    refuses("race = \"nhpi\", column", "column", "`race` is missing");
+    refuses(", column = \"pop_nhpi\", minus", ", minus", "`column` is missing");
+    refuses(
+        "\"aian\", \"asian\"",
+        "\"aian\", \"inuit\", \"asian\"",
+        "cells: the cell voting age = under 18, race = inuit has no column",
+    );
+    refuses("County = 5", "County = 1", "level `County`: 1 characters cannot lie inside a unit of 2");
+    refuses("County = 5", "County = 5.5", "level `County`: neither a number of characters nor a column");
+    refuses("County = 5", "County = 500", "County: `500` is not a number of characters between 0 and 64");
+    refuses("code = \"geoid\"", "", "level `State`: there is no code to take characters of");
+    refuses(
+        "code = \"geoid\"",
+        "kode = \"geoid\"",
+        "unknown key: `kode` is not one of the keys code, levels, attributes, cells",
+    );
+}
+
+#[test]
+fn rhode_island_is_measured() {
+    let place = Place::new("rhode-island");
+    let csv = read(RHODE_ISLAND.as_ref());
+    succeeds_seeded(&place.run(&[
+        "measure",
+        RHODE_ISLAND,
+        "--allocation",
+        EXAMPLE,
+        "--out",
+        "noisy",
+        "--not-private-seed",
+        "1",
+    ]));
+    let units: Vec<u64> = place.json("noisy/manifest.json")["levels"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|level| level["units"].as_u64().unwrap())
+        .collect();
+    assert_eq!(units, [1, 5, 244, 815, 25_181]);
+    check_measurements(&place.path("noisy"), &csv);
+    assert_eq!(cells(&csv, 2)["44"].iter().sum::<i64>(), 1_052_567);
+}
+
+/// What a newcomer tries first: a real table that says how it is read, and an allocation for it.
+#[test]
+fn the_allocation_for_rhode_island_fits_its_table() {
+    let place = Place::new("first");
+    let allocation = repository("data/ri-2010-allocation.toml");
+    succeeds(&place.run(&[
+        "measure",
+        RHODE_ISLAND,
+        "--allocation",
+        allocation.to_str().unwrap(),
+        "--out",
+        "noisy",
+    ]));
+    let manifest = place.json("noisy/manifest.json");
+    assert_eq!(manifest["private"], true);
+    let blocks = &manifest["levels"][4];
+    assert_eq!((&blocks["level"], &blocks["units"]), (&"Block".into(), &25_181.into()));
+}
+
+#[test]
+fn noise_comes_as_text_csv_or_parquet() {
+    let place = Place::new("sample");
+    let sample = |more: &[&str]| {
+        let all = [&["sample", "--sigma2", "68.49", "--count", "3000000", "--not-private-seed", "5"], more]
+            .concat();
+        succeeds_seeded(&place.run(&all))
+    };
+    let numbers = |text: &str| text.lines().skip(1).map(|l| l.parse().unwrap()).collect::<Vec<i64>>();
+    let text = numbers(&sample(&[]));
+    assert_eq!(text.len(), 3_000_000);
+    let squares: f64 = text.iter().map(|x| (x * x) as f64).sum();
+    // Six standard errors: a false-alarm rate of 2e-9, with a fixed seed.
+    assert!((squares / 3e6 - 68.49).abs() < 6.0 * (2.0f64 / 3e6).sqrt() * 68.49);
+    assert_eq!(numbers(&sample(&["--csv", "--threads", "1"])), text);
+    sample(&["--out", "noise.txt"]);
+    assert_eq!(numbers(&place.read("noise.txt")), text);
+    assert_eq!(
+        sample(&["--out", "noise.parquet"]),
+        "3000000 draws of N_Z(0, 68.49) written to noise.parquet.\n"
+    );
+    let reader = SerializedFileReader::new(File::open(place.path("noise.parquet")).unwrap()).unwrap();
+    let read: Vec<i64> =
+        reader.get_row_iter(None).unwrap().map(|row| row.unwrap().get_long(0).unwrap()).collect();
+    assert_eq!(read, text);
+    // Without a seed it is other noise every time.
+    let private = || succeeds(&place.run(&["sample", "--sigma2", "5", "--count", "100"]));
+    assert_ne!(private(), private());
+}
+
+#[test]
+fn bad_samples_are_refused_by_name() {
+    let place = Place::new("bad-sample");
+    for (arguments, message) in [
+        ("--sigma2 0 --count 3", "sigma2: `0` is not a variance between 1e-3 and 1e12"),
+        ("--sigma2 1e13 --count 3", "sigma2: `1e13` is not a variance between 1e-3 and 1e12"),
+        ("--sigma2 five --count 3", "sigma2: `five` is not a number"),
+        ("--sigma2 5 --count 0", "--count: `0` is not a whole number between 1 and 1000000000000"),
+        ("--sigma2 5 --count 1.5", "--count: `1.5` is not a whole number between 1 and 1000000000000"),
+        ("--sigma2 5 --count 3 --threads 0", "--threads: `0` is not a whole number between 1 and 1024"),
+        (
+            "--sigma2 5 --count 3 --not-private-seed -1",
+            "--not-private-seed: `-1` is not a whole number between 0 and 2^64 − 1",
+        ),
+        ("--sigma2 5 --count 3 --out noise.json", "--out: `noise.json` does not end in .txt, .csv, .parquet"),
+    ] {
+        let output = place.run(&[&["sample"], &arguments.split(' ').collect::<Vec<_>>()[..]].concat());
+        let errors = stderr(&output);
+        assert_eq!(errors.lines().next(), Some(format!("error: {message}").as_str()));
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
+    }
+    assert_eq!(left_behind(&place), [""; 0]);
+}

@@ -1,0 +1,127 @@
+//! Allocations as text: files, tables of budgets, presets, and drafts that are edited.
+//!
+//! ```text
+//! TOML, CSV, draft ─▶ values with their place ─▶ AllocationBuilder ─▶ Allocation ─▶ TOML that reads back the same
+//! ```
+//!
+//! Each reader knows where a value stands; the rules are the builder's.
+
+mod csv;
+mod digest;
+mod draft;
+mod limits;
+mod preset;
+mod reader;
+mod schema;
+mod toml;
+mod write;
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+pub use digest::FileDigest;
+pub use draft::{Draft, DraftLevel, DraftProduction, DraftQuery, DraftShare};
+pub use preset::Preset;
+
+use crate::allocation::{Allocation, MAX_DIGITS, Neighbours};
+use crate::error::{Error, ErrorKind, Result};
+use crate::mechanism::Stated;
+use crate::number::Rational;
+
+/// Largest file accepted. Ten thousand queries take about one megabyte.
+const MAX_BYTES: u64 = 16 << 20;
+
+impl Allocation {
+    /// Reads a file: a table of budgets if its name ends in `.csv`, TOML otherwise.
+    ///
+    /// A table of budgets cannot say what its neighbours are, so `neighbours` must; a TOML file says
+    /// it, so it must not.
+    pub fn read(path: &Path, neighbours: Option<Neighbours>) -> Result<Allocation> {
+        Allocation::read_with_digest(path, neighbours).map(|(allocation, _)| allocation)
+    }
+
+    /// The same, and which file it was.
+    pub fn read_with_digest(path: &Path, neighbours: Option<Neighbours>) -> Result<(Allocation, FileDigest)> {
+        let text = read_allocation(path)?;
+        let allocation = Allocation::parse_named(&path.display().to_string(), &text, neighbours)?;
+        Ok((allocation, FileDigest::of(&path.display().to_string(), &text)))
+    }
+
+    /// Reads the text of a file of that name: a table of budgets if it ends in `.csv`, TOML otherwise.
+    pub fn parse_named(name: &str, text: &str, neighbours: Option<Neighbours>) -> Result<Allocation> {
+        let is_table = Path::new(name).extension().is_some_and(|e| e.eq_ignore_ascii_case("csv"));
+        match (is_table, neighbours) {
+            (true, Some(neighbours)) => Allocation::parse_csv(name, text, neighbours),
+            (true, None) => Err(Error::stated(
+                format!("{name}: a table of budgets does not say what its neighbours are"),
+                format!("say it beside the table: {}", Neighbours::MEANING),
+            )),
+            (false, Some(_)) => Err(Error::stated(
+                format!("{name}: the file itself says what its neighbours are"),
+                "leave them out; only tables, whose names end in .csv, need to be told",
+            )),
+            (false, None) => Allocation::parse(name, text),
+        }
+    }
+}
+
+/// The text of an allocation file.
+fn read_allocation(path: &Path) -> Result<String> {
+    let hint = "an allocation file is a short text; every preset is one";
+    read_text(path, hint, "check the path")
+        .map_err(|e| e.at(path.display()).with_kind(ErrorKind::NoAllocation))
+}
+
+/// σ² of noise that is stated as this number in a file.
+///
+/// The square of a deviation has twice its digits, and is what is written into files.
+fn stated_sigma2(stated: Stated, number: Rational) -> Result<Rational> {
+    let sigma2 = stated.sigma2(number)?;
+    if stated != Stated::Sigma2 && sigma2.to_decimal_or_fraction().len() > MAX_DIGITS {
+        let allowed = format!("a number whose square has at most {MAX_DIGITS} characters");
+        return Err(Error::input(stated.name(), "", allowed, "shorten the fraction"));
+    }
+    Ok(sigma2)
+}
+
+/// A short text; `hint` is what to say if it is none, `missing` if there is no such file.
+fn read_text(path: &Path, hint: &str, missing: &str) -> Result<String> {
+    let refuse = |what: String| Error::stated(what, hint);
+    let failed = |error: io::Error| {
+        let hint = match error.kind() {
+            io::ErrorKind::NotFound => missing,
+            io::ErrorKind::PermissionDenied => "check that you may read it",
+            _ => "check that it is a file that can be read",
+        };
+        Error::stated(format!("cannot be read: {}", in_words(&error)), hint)
+    };
+    let file = File::open(path).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
+    if metadata.is_dir() {
+        return Err(refuse("is a directory, not a file".into()));
+    }
+    let mut bytes = vec![];
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        let size =
+            if metadata.len() > 0 { format!("has {} bytes", metadata.len()) } else { "has no end".into() };
+        return Err(refuse(format!("{size}; at most {MAX_BYTES} are read")));
+    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        refuse(format!("is not a text: byte {} is not UTF-8", at + 1))
+    })?;
+    match text.find('\0') {
+        Some(at) => Err(refuse(format!("is not a text: byte {} is zero", at + 1))),
+        None => Ok(text),
+    }
+}
+
+/// What the system says, without its number.
+fn in_words(error: &io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    let mut letters = text.chars();
+    letters.next().map(|c| c.to_lowercase().collect::<String>() + letters.as_str()).unwrap_or_default()
+}

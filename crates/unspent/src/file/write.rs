@@ -1,0 +1,200 @@
+//! An allocation as a file that reads back as the same allocation.
+
+use std::fmt::Write;
+
+use crate::allocation::{Allocation, Bypass, Form, Level};
+use crate::error::{Error, ErrorKind, Result};
+use crate::number::Rational;
+
+impl Allocation {
+    /// The text of an allocation file.
+    ///
+    /// Every number is exact.
+    #[must_use]
+    pub fn to_toml(&self) -> String {
+        let mut text = String::new();
+        let mut entry = |key: &str, value: &str| {
+            let _ = writeln!(text, "{key} = {}", quoted(value));
+        };
+        entry("name", self.name());
+        if let Some(source) = self.source() {
+            entry("source", source);
+        }
+        entry("record", self.record());
+        entry("neighbours", self.neighbours().name());
+        if let Some(delta) = self.delta() {
+            entry("delta", &delta.value().to_short());
+        }
+        if let Some(conversion) = self.conversion() {
+            entry("conversion", conversion.name());
+        }
+        if let Some(epsilon) = self.epsilon() {
+            let _ = writeln!(text, "epsilon = \"{}\"", epsilon.value().to_short());
+        }
+        if !self.is_nested() {
+            text += "nested = false\n";
+        }
+        let production = self.production();
+        if let Some(touches) = production.touches {
+            let _ = writeln!(text, "touches = {touches}");
+        }
+        if let Some(series) = &production.series {
+            let _ = writeln!(text, "series = {}", quoted(series));
+        }
+        if !production.assumptions.is_empty() {
+            let _ = writeln!(text, "assumptions = {}", list(&production.assumptions));
+        }
+        if !production.exact_totals.is_empty() {
+            let _ = writeln!(text, "exact_totals = {}", list(&production.exact_totals));
+        }
+        let numbers = self.numbers();
+        if let Some(total) = &numbers.total {
+            let _ = writeln!(text, "rho = \"{total}\"");
+        }
+        if !self.attributes().is_empty() {
+            let _ = writeln!(text, "attributes = {}", list(self.attributes()));
+        }
+        match &production.bypass {
+            None => {}
+            Some(Bypass::Keep(keep)) => {
+                let _ = write!(text, "\n[bypass]\nkeep = {}\n", list(keep));
+            }
+            Some(Bypass::Paths(paths)) => {
+                text += "\n[bypass]\npaths = [\n";
+                for path in paths {
+                    let _ = writeln!(text, "  {},", list(path));
+                }
+                text += "]\n";
+            }
+        }
+        text += "\n[queries]\n";
+        for query in self.queries() {
+            let attributes = list(&query.attributes);
+            let value = match query.shift {
+                1 => attributes,
+                shift => format!("{{ attributes = {attributes}, shift = {shift} }}"),
+            };
+            let _ = writeln!(text, "{} = {value}", key(&query.name));
+        }
+        for (level, numbers) in self.levels().iter().zip(numbers.levels) {
+            let _ = write!(text, "\n[[levels]]\nname = {}\n{}", quoted(&level.name), numbers.head);
+            for (m, number) in level.measurements.iter().zip(numbers.numbers) {
+                let _ = writeln!(text, "{} = \"{number}\"", key(&self.queries()[m.query].name));
+            }
+        }
+        if let Some(table) = self.table() {
+            table.write(&mut text);
+        }
+        text
+    }
+
+    /// The same, for a file that others will rely on: an error if it would not read back as this allocation.
+    pub fn to_file(&self) -> Result<String> {
+        let text = self.to_toml();
+        if Allocation::parse("", &text).as_ref() == Ok(self) {
+            return Ok(text);
+        }
+        Err(Error::of_kind(
+            ErrorKind::TooLarge,
+            "the allocation cannot be written as a file that reads back the same",
+            "its numbers may be too long: shorten the fractions of the original",
+        ))
+    }
+
+    /// The numbers of a file, in the form of its author; as variances, if they would be too long to read.
+    fn numbers(&self) -> Numbers {
+        let all: Vec<Rational> = self.measurements().map(|(_, _, m)| m.rho.clone()).collect();
+        // What is longer is not found out: it would not be written.
+        let total = Rational::sum_within(&all, BITS);
+        let in_form = |form: Form| -> Option<Vec<LevelNumbers>> {
+            self.levels().iter().map(|level| LevelNumbers::new(level, form, total.as_ref())).collect()
+        };
+        let written = total.as_ref().map(Rational::to_decimal_or_fraction);
+        match (self.form(), in_form(self.form()), written) {
+            (Form::Shares, Some(levels), Some(total)) if total.len() <= SHORT => {
+                Numbers { total: Some(total), levels }
+            }
+            (Form::LevelRho | Form::Rho, Some(levels), _) => Numbers { total: None, levels },
+            _ => {
+                // Each level by itself, which may still be short.
+                let level = |level: &Level| {
+                    let by_rho = match self.form() {
+                        Form::Sigma2 => None,
+                        _ => LevelNumbers::new(level, Form::LevelRho, None),
+                    };
+                    by_rho.unwrap_or_else(|| LevelNumbers::by_variance(level))
+                };
+                Numbers { total: None, levels: self.levels().iter().map(level).collect() }
+            }
+        }
+    }
+}
+
+struct Numbers {
+    total: Option<String>,
+    levels: Vec<LevelNumbers>,
+}
+
+/// What stands between the name of a level and its queries, and the number of each query.
+struct LevelNumbers {
+    head: String,
+    numbers: Vec<String>,
+}
+
+impl LevelNumbers {
+    /// In that form, if all numbers are short.
+    fn new(level: &Level, form: Form, total: Option<&Rational>) -> Option<LevelNumbers> {
+        let rhos: Vec<Rational> = level.measurements.iter().map(|m| m.rho.clone()).collect();
+        let rho = || Rational::sum_within(&rhos, BITS);
+        let written = |numbers: Vec<Rational>| numbers.iter().map(Rational::to_decimal_or_fraction).collect();
+        let shares = |rho: &Rational| written(rhos.iter().map(|x| x / rho).collect());
+        let made = match form {
+            Form::Shares => {
+                let rho = rho()?;
+                let share = (&rho / total?).to_decimal_or_fraction();
+                LevelNumbers {
+                    head: format!("share = \"{share}\"\n[levels.shares]\n"),
+                    numbers: shares(&rho),
+                }
+            }
+            Form::LevelRho => {
+                let rho = rho()?;
+                let head = format!("rho = \"{}\"\n[levels.shares]\n", rho.to_decimal_or_fraction());
+                LevelNumbers { head, numbers: shares(&rho) }
+            }
+            Form::Rho => LevelNumbers { head: "[levels.rho]\n".into(), numbers: written(rhos) },
+            Form::Sigma2 => LevelNumbers::by_variance(level),
+        };
+        let is_short = made.head.len() <= SHORT && made.numbers.iter().all(|number| number.len() <= SHORT);
+        is_short.then_some(made)
+    }
+
+    fn by_variance(level: &Level) -> LevelNumbers {
+        let numbers = level.measurements.iter().map(|m| m.noise.sigma2().to_decimal_or_fraction());
+        LevelNumbers { head: "[levels.sigma2]\n".into(), numbers: numbers.collect() }
+    }
+}
+
+/// Characters up to which a fraction is still to be read.
+const SHORT: usize = 110;
+/// Bits of a sum that may still be so short.
+const BITS: u64 = 4 * SHORT as u64;
+
+pub(super) fn list(names: &[String]) -> String {
+    format!("[{}]", names.iter().map(|n| quoted(n)).collect::<Vec<_>>().join(", "))
+}
+
+pub(super) fn key(name: &str) -> String {
+    let bare = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
+    if bare { name.into() } else { quoted(name) }
+}
+
+/// A basic string.
+pub(super) fn quoted(text: &str) -> String {
+    let escaped = text.chars().map(|c| match c {
+        '\\' | '"' => format!("\\{c}"),
+        c if c.is_control() => format!("\\u{:04X}", u32::from(c)),
+        c => c.to_string(),
+    });
+    format!("\"{}\"", escaped.collect::<String>())
+}

@@ -1,0 +1,15 @@
+//! What must hold of the library, through its public interface.
+//!
+//! One binary for all of them. What copies its own process or searches its memory is beside it, in processes of their own.
+
+mod support;
+
+mod adversarial;
+mod certificates;
+mod closed_forms;
+mod figures;
+mod fuzz;
+mod golden;
+mod paths;
+mod refused;
+mod structure;
