@@ -4,9 +4,9 @@ use clap::Args;
 use unspent::question::CertificateQuestion;
 use unspent::report::certificate::Stamp;
 use unspent::{Ask, Certificate, Conversion, Delta, Epsilon};
+use unspent_data::date;
 
 use crate::Failure;
-use crate::date;
 use crate::output::{self, Format};
 use crate::source::Source;
 
@@ -85,16 +85,17 @@ impl Arguments {
     }
 }
 
+/// What to do about a promise that is not kept.
+pub const NOT_KEPT: &str =
+    "`unspent calibrate FILE --epsilon E` finds noise that keeps it; or state what is delivered";
+
 /// A failure with exit code 3 if a promise is not certified to be kept.
-pub fn keeps(certificate: &Certificate) -> Result<(), Failure> {
+fn keeps(certificate: &Certificate) -> Result<(), Failure> {
     match certificate.promises.iter().find(|promise| promise.kept != Some(true)) {
         None => Ok(()),
         Some(broken) => Err(Failure {
             code: 3,
-            ..Failure::usage(
-                format!("`{}`: {}", broken.product, broken.in_words()),
-                "`unspent calibrate FILE --epsilon E` finds noise that keeps it; or state what is delivered",
-            )
+            ..Failure::usage(format!("`{}`: {}", broken.product, broken.in_words()), NOT_KEPT)
         }),
     }
 }

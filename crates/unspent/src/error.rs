@@ -23,6 +23,12 @@ pub enum ErrorKind {
     NoPromise,
     /// Nothing says how a table of counts is read.
     NoTable,
+    /// The queries of a level have different noise, and none of them was named.
+    NoQuery,
+    /// No level was named, and none is known whose noise the areas get.
+    NoLevel,
+    /// Nothing says how wide the noise of a level is.
+    NoVariance,
     /// A preset of that name does not exist.
     NoPreset,
     /// There is no allocation file at that path, or what is there is none.
@@ -37,6 +43,12 @@ pub enum ErrorKind {
     NotCertified,
     /// The operating system gave no random bytes, or the noise was already drawn.
     NoNoise,
+    /// A file that was named cannot be read.
+    Unreadable,
+    /// What is to be written is there already, or cannot be where it is to be.
+    Output,
+    /// An ε that an allocation states is not certified to be kept.
+    PromiseNotKept,
     /// Reading or writing failed.
     Io,
     /// The computation was [stopped](crate::stop), told to or because its time was up.
