@@ -193,13 +193,13 @@ impl Certificate {
 
     /// The certificate as Markdown, to be signed; `date` is that of the document.
     fn to_markdown(&self, date: &str) -> String {
-        self.report.signed(&Stamp { date: date.into() }).markdown()
+        self.report.signed(&Stamp { date: date.into(), ..Stamp::default() }).markdown()
     }
 
     /// The certificate as a page of HTML, to be printed and signed; `date` is that of the document.
     fn to_html(&self, date: &str) -> String {
         let title = format!("Privacy certificate: {}", self.report.name);
-        self.report.signed(&Stamp { date: date.into() }).html(&title)
+        self.report.signed(&Stamp { date: date.into(), ..Stamp::default() }).html(&title)
     }
 
     fn __repr__(&self) -> String {
