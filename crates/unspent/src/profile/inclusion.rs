@@ -5,7 +5,7 @@
 //! `../shared/reference/profiles.json` beside the project, and any file of the oracle's named by
 //! the variable `UNSPENT_ORACLE` (`make oracle` sets it).
 
-use super::contour::{DROPPED, Term};
+use super::term::{DROPPED, Term};
 use super::*;
 use crate::effort::Effort;
 use crate::mechanism::DiscreteGaussian;
