@@ -1,20 +1,18 @@
-//! `unspent account`: what a release promises, at the ε and δ asked for.
+//! `unspent account`: what a composition promises, at the ε and δ asked for.
 
 use clap::Args;
 use unspent::mechanism::{Stated, parse_count, parse_shift};
-use unspent::report::{self, Figure};
-use unspent::{
-    Composition, Delta, DiscreteGaussian, Epsilon, Error, Magnitude, Rational, Result, Rho, Round,
-};
+use unspent::question::AccountQuestion;
+use unspent::report::account::Noise;
+use unspent::{Ask, Delta, DiscreteGaussian, Epsilon, Error, Rational, Result};
 
 use crate::Failure;
-use crate::decimal::brief;
-use crate::report::{Conversions, Input, Mechanism, Point, Report};
+use crate::output;
 
 /// What a release promises: delta at given epsilon, epsilon at given delta.
 ///
-/// Both ends of every answer are certified: the truth lies between them, with every truncation and
-/// rounding error accounted for. Answers come in this order: every --epsilon as given, then every
+/// Both ends of every answer are certified: the exact value lies between them, with every truncation
+/// and rounding error accounted for. Answers come in this order: every --epsilon as given, then every
 /// --delta as given.
 #[derive(Args)]
 #[command(
@@ -66,58 +64,55 @@ pub struct Arguments {
 
     /// Writes one line of JSON, with 17 digits, instead of a table
     #[arg(long)]
-    pub json: bool,
-}
-
-/// A well-formed question.
-pub struct Request {
-    composition: Composition,
-    mechanisms: Vec<Mechanism>,
-    epsilons: Vec<Epsilon>,
-    deltas: Vec<Delta>,
-    tolerance: Option<f64>,
-    tails: bool,
+    json: bool,
 }
 
 const EXAMPLE: &str = "for example: unspent account --mechanism sigma2=5,count=10 --delta 1e-10";
 
-/// Reads all arguments; computes no answer.
-pub fn parse(arguments: &Arguments) -> std::result::Result<Request, Failure> {
-    if arguments.mechanisms.is_empty() {
-        return Err(Failure::usage("no release was described: at least one --mechanism is needed", EXAMPLE));
+impl Arguments {
+    /// Reads, asks and writes.
+    pub fn run(&self) -> std::result::Result<(), Failure> {
+        let report = self.question()?.answer()?;
+        output::print(&if self.json { output::json(&report) } else { report.document().terminal() })
     }
-    if arguments.epsilons.is_empty() && arguments.deltas.is_empty() {
-        return Err(Failure::usage(
-            "nothing was asked: at least one --epsilon or --delta is needed",
-            EXAMPLE,
-        ));
+
+    /// Reads all arguments; computes no answer.
+    fn question(&self) -> std::result::Result<AccountQuestion, Failure> {
+        if self.mechanisms.is_empty() {
+            return Err(Failure::usage(
+                "no release was described: at least one --mechanism is needed",
+                EXAMPLE,
+            ));
+        }
+        if self.epsilons.is_empty() && self.deltas.is_empty() {
+            return Err(Failure::usage(
+                "nothing was asked: at least one --epsilon or --delta is needed",
+                EXAMPLE,
+            ));
+        }
+        let mut mechanisms = vec![];
+        for (index, text) in self.mechanisms.iter().enumerate() {
+            mechanisms.push(parse_mechanism(&format!("--mechanism #{}", index + 1), text)?);
+        }
+        let tolerance = match &self.tolerance {
+            Some(text) => Some(Rational::parse("tolerance", text)?.to_f64()),
+            None => None,
+        };
+        Ok(AccountQuestion {
+            mechanisms,
+            epsilons: self.epsilons.iter().map(|e| Epsilon::parse(e)).collect::<Result<_>>()?,
+            deltas: self.deltas.iter().map(|d| Delta::parse(d)).collect::<Result<_>>()?,
+            tolerance,
+            tails: self.tails,
+        })
     }
-    let mut mechanisms = vec![];
-    let mut groups = vec![];
-    for (index, text) in arguments.mechanisms.iter().enumerate() {
-        let place = format!("--mechanism #{}", index + 1);
-        let (noise, count) = parse_mechanism(&place, text)?;
-        mechanisms.push(Mechanism { sigma2: noise.sigma2().clone(), count, shift: noise.shift() });
-        groups.push((noise, count));
-    }
-    let epsilons = arguments.epsilons.iter().map(|e| Epsilon::parse(e)).collect::<Result<_>>()?;
-    let deltas = arguments.deltas.iter().map(|d| Delta::parse(d)).collect::<Result<_>>()?;
-    let tolerance = match &arguments.tolerance {
-        Some(text) => Some(Rational::parse("tolerance", text)?.to_f64()),
-        None => None,
-    };
-    let mut composition = Composition::new(groups)?;
-    if let Some(tolerance) = tolerance {
-        composition = composition.with_tolerance(tolerance)?;
-    }
-    Ok(Request { composition, mechanisms, epsilons, deltas, tolerance, tails: arguments.tails })
 }
 
 const MECHANISM_HINT: &str =
     "write it like sigma2=6.25,count=10,shift=1 or, which is the same, sigma=2.5,count=10";
 
 /// Reads `sigma2=…,count=…,shift=…`, or `sigma=…` or `scale=…` for `sigma2=…`.
-fn parse_mechanism(place: &str, text: &str) -> Result<(DiscreteGaussian, u64)> {
+fn parse_mechanism(place: &str, text: &str) -> Result<Noise> {
     let refuse = |value: &str, allowed: &str| Err(Error::input(place, value, allowed, MECHANISM_HINT));
     let (mut noise, mut count, mut shift) = (vec![], None, None);
     for item in text.split(',') {
@@ -145,59 +140,5 @@ fn parse_mechanism(place: &str, text: &str) -> Result<(DiscreteGaussian, u64)> {
     let noise = parse_shift(shift.unwrap_or("1")).and_then(|shift| DiscreteGaussian::new(sigma2, shift));
     let noise = noise.map_err(at)?;
     let count = parse_count(count.unwrap_or("1")).map_err(at)?;
-    Ok((noise, count))
-}
-
-impl Request {
-    /// Computes every answer.
-    pub fn answer(self) -> Result<Report> {
-        let rho = report::rho(&self.composition);
-        let mut points = vec![];
-        for epsilon in &self.epsilons {
-            let place = |e: Error| e.at(format!("--epsilon {}", brief(epsilon.value(), Round::Up)));
-            let delta = self.composition.delta(epsilon).map_err(place)?;
-            let tail = |tail: fn(&Composition, &Epsilon) -> _| {
-                self.tails.then(|| tail(&self.composition, epsilon)).transpose().map_err(place)
-            };
-            points.push(Point {
-                input: Input::Epsilon,
-                epsilon: Figure::Exact(epsilon.value().clone()),
-                delta: delta.into(),
-                log10_delta: delta.into(),
-                zcdp: None,
-                p_tail: tail(Composition::p_tail)?.map(Figure::from),
-                q_tail: tail(Composition::q_tail)?.map(Figure::from),
-            });
-        }
-        for delta in &self.deltas {
-            let place = |e: Error| e.at(format!("--delta {}", brief(delta.value(), Round::Up)));
-            points.push(Point {
-                input: Input::Delta,
-                epsilon: self.composition.epsilon(delta).map_err(place)?.into(),
-                delta: Figure::Exact(delta.value().clone()),
-                log10_delta: delta.value().to_bounds().into(),
-                zcdp: conversions(&rho, delta),
-                p_tail: None,
-                q_tail: None,
-            });
-        }
-        Ok(Report {
-            points,
-            method: self.composition.method(),
-            rho,
-            mechanisms: self.mechanisms,
-            kinds: self.composition.kinds(),
-            tolerance: self.tolerance,
-            version: env!("CARGO_PKG_VERSION"),
-        })
-    }
-}
-
-/// ε by the published conversions; `None` where ρ is too small for them.
-fn conversions(rho: &Figure, delta: &Delta) -> Option<Conversions> {
-    let rho = Rho::new(rho.upper()).ok()?;
-    Some(Conversions {
-        canonne_kamath_steinke: Magnitude::from_f64(rho.epsilon_canonne_kamath_steinke(delta)),
-        bun_steinke: Magnitude::from_f64(rho.epsilon_bun_steinke(delta)),
-    })
+    Ok(Noise { sigma2: noise.sigma2().clone(), count, shift: noise.shift() })
 }

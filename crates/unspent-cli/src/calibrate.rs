@@ -1,14 +1,12 @@
 //! `unspent calibrate`: an allocation that spends what was promised.
 
 use clap::{Args, ValueEnum};
-use unspent::calibrate::Row;
-use unspent::{Allocation, Conversion, Delta, Epsilon, Neighbours, Promise, Rational, Recalibration, Round};
+use unspent::question::CalibrationQuestion;
+use unspent::report::{Scaling, equals};
+use unspent::{Ask, Conversion, Delta, Epsilon, Neighbours, Promise};
 
 use crate::Failure;
-use crate::certificate::{change, ends, equals, in_words};
-use crate::decimal::{self, READABLE, padded};
-use crate::document::{Document, Table};
-use crate::output::{self, Target};
+use crate::output::{self, Target, printable};
 use crate::source;
 
 /// Less noise for the same promise: a new allocation that spends what was promised.
@@ -78,42 +76,53 @@ pub enum Scope {
     Level,
 }
 
+impl From<Scope> for Scaling {
+    fn from(scope: Scope) -> Scaling {
+        match scope {
+            Scope::Overall => Scaling::Total,
+            Scope::Level => Scaling::Level,
+        }
+    }
+}
+
 impl Arguments {
-    /// Reads, computes and writes.
+    /// Reads, asks and writes.
     pub fn run(&self) -> Result<(), Failure> {
-        let delta = self.delta.as_deref().map(Delta::parse).transpose()?;
         let neighbours = self.neighbours.as_deref().map(Neighbours::parse).transpose()?;
+        let delta = self.delta.as_deref().map(Delta::parse).transpose()?;
         let out =
             self.out.as_ref().map(|out| Target::new("--out", out, &["toml"], self.force)).transpose()?;
-        let allocation = source::allocation(&self.named, neighbours)?;
-        let promise = match (&self.epsilon, &self.published) {
-            (Some(epsilon), _) => Promise::Epsilon(Epsilon::parse(epsilon)?),
-            (None, Some(conversion)) => Promise::Published(Conversion::parse(conversion)?),
-            (None, None) => stated(&allocation, delta.as_ref(), self.scope == Scope::Level)?,
+        let question = CalibrationQuestion {
+            epsilon: self.epsilon.as_deref().map(Epsilon::parse).transpose()?,
+            conversion: self.published.as_deref().map(Conversion::parse).transpose()?,
+            delta,
+            scaling: self.scope.into(),
+            ..CalibrationQuestion::about(source::product(&self.named, neighbours)?)
         };
-        let found = allocation.calibrate(&promise, self.scope == Scope::Level, delta.as_ref())?;
+        let found = question.answer()?;
         if let Some(out) = &out {
-            let promised = match &promise {
-                Promise::Epsilon(epsilon) => format!("epsilon{}", decimal::equals(epsilon.value())),
-                Promise::Published(conversion) => format!("the epsilon of {}", conversion.authors()),
+            let promised = match question.promise(&question.allocation.allocation()?)? {
+                Promise::Epsilon(epsilon) => format!("epsilon{}", equals(epsilon.value())),
+                Promise::Conversion(conversion) => format!("the epsilon of {}", conversion.authors()),
             };
-            let result = found.allocation.clone().renamed(
-                format!("{}, calibrated", found.name.trim_end_matches(", calibrated")),
-                format!(
-                    "unspent {}: the noise of `{}` calibrated to {promised} at delta{}, {}",
-                    env!("CARGO_PKG_VERSION"),
-                    printable(&self.named),
-                    decimal::equals(&found.delta),
-                    if found.scope == "level" { "each level by itself" } else { "all levels alike" }
-                ),
+            let scaled = match found.scope {
+                Scaling::Total => "all levels alike",
+                Scaling::Level => "each level by itself",
+            };
+            // A path may have anything in it.
+            let named = printable(&self.named).replace('\n', " ");
+            let source = format!(
+                "unspent {}: the noise of `{named}` calibrated to {promised} at delta{}, {scaled}",
+                env!("CARGO_PKG_VERSION"),
+                equals(&found.delta),
             );
-            let text = result.to_file()?;
+            let text = found.allocation.clone().renamed(found.calibrated_name(), source).to_file()?;
             out.write(text.as_bytes())?;
         }
         if self.json {
             return output::print(&output::json(&found));
         }
-        let mut text = document(&found, allocation.neighbours(), allocation.record());
+        let mut text = found.document();
         text.line("");
         text.line(match &self.out {
             Some(out) => format!("Written to {out}."),
@@ -121,62 +130,4 @@ impl Arguments {
         });
         output::print(&text.terminal())
     }
-}
-
-/// The promise that the allocation states.
-pub fn stated(allocation: &Allocation, delta: Option<&Delta>, each_level: bool) -> Result<Promise, Failure> {
-    Promise::stated(allocation, delta, each_level).ok_or_else(|| {
-        Failure::usage(
-            "no promise: the allocation does not say what was published",
-            "add --epsilon E, --published bun-steinke or --published canonne-kamath-steinke",
-        )
-    })
-}
-
-/// A path may have anything in it.
-fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
-}
-
-fn document(found: &Recalibration, neighbours: Neighbours, record: &str) -> Document {
-    let mut text = Document::default();
-    text.line(format!("{}, calibrated", found.name.trim_end_matches(", calibrated")));
-    text.line(in_words(neighbours, record));
-    text.line(format!("delta{}", decimal::equals(&found.delta)));
-    text.line("");
-    let mut table =
-        Table::new(&["noise of", "promised", "tight before", "tight after", "times (certified)", "change"]);
-    for row in &found.rows {
-        let name = row.name.clone().unwrap_or_else(|| "the whole release".into());
-        let factor = row.factor.as_ref();
-        table.row(vec![
-            name,
-            row.promised.as_ref().map_or_else(|| "–".into(), |promised| padded(&promised.at_most(READABLE))),
-            ends(&row.tight_before)[0].clone(),
-            ends(&row.tight_after)[0].clone(),
-            factor.map_or_else(|| "differs".into(), |f| f.to_decimal(12, Round::Up)),
-            factor.map_or_else(String::new, change),
-        ]);
-    }
-    text.table(table);
-    text.line("");
-    let total = &found.rows[0];
-    text.line(format!("Before, rho{}; after, rho{}.", equals(&total.rho_before), equals(&total.rho_after)));
-    if let (true, Some(published)) = (found.exceeds, &found.published) {
-        text.line(format!(
-            "WARNING: together the levels exceed the epsilon of {} that was promised for the whole release.",
-            published.at_most(READABLE)
-        ));
-    } else if total.rho_before.upper() < total.rho_after.upper() {
-        text.line("The tight epsilon is what counts, so that a larger rho keeps the promise.");
-    }
-    let fell = |row: &Row| {
-        row.factor.as_ref().is_some_and(|f| *f < Rational::from(1))
-            && row.tight_after.upper() < row.tight_before.bounds().lower().to_rational()
-    };
-    if found.rows.iter().any(fell) {
-        text.line("Where a few losses dominate, less noise can lower epsilon; both figures are certified.");
-    }
-    text.line("Each tight epsilon is a guarantee, rounded up; what is promised was checked on the result.");
-    text
 }

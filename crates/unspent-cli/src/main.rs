@@ -13,21 +13,23 @@ mod calibrate;
 mod certificate;
 mod compare;
 mod curve;
+mod date;
 mod decimal;
 mod defect;
+mod destination;
 mod directory;
 mod document;
 mod grid;
+mod hints;
 mod interval;
 mod measure;
 mod measurements;
 mod noise;
 mod output;
+mod pictures;
 mod presets;
 mod progress;
 mod regress;
-mod render;
-mod report;
 mod reproduce;
 mod sample;
 mod serve;
@@ -35,6 +37,7 @@ mod source;
 mod stated;
 mod synthesize;
 mod table;
+mod tradeoff;
 mod usage;
 mod utility;
 
@@ -70,7 +73,7 @@ enum Command {
     Certificate(certificate::Arguments),
     Calibrate(calibrate::Arguments),
     Curve(curve::Arguments),
-    Tradeoff(curve::TradeoffArguments),
+    Tradeoff(tradeoff::Arguments),
     Compare(compare::Arguments),
     Measure(measure::Arguments),
     Sample(sample::Arguments),
@@ -125,7 +128,7 @@ impl From<unspent::Error> for Failure {
         let code = if error.is_input() { 2 } else { 1 };
         let excerpt = error.excerpt().map_or_else(String::new, |excerpt| format!("{excerpt}\n"));
         let cause = error.to_string();
-        let hint = error.hint().into();
+        let hint = hints::of(&error);
         let revealed = Some(error.revealed().to_string()).filter(|revealed| *revealed != cause);
         Failure { cause, revealed, excerpt, hint, code }
     }
@@ -178,10 +181,6 @@ fn run() -> Result<(), Failure> {
         Command::Synthesize(arguments) => arguments.run(),
         Command::Reproduce(arguments) => arguments.run(),
         Command::Serve(arguments) => arguments.run(),
-        Command::Account(arguments) => {
-            let json = arguments.json;
-            let report = account::parse(&arguments)?.answer()?;
-            output::print(&if json { output::json(&report) } else { render::table(&report) })
-        }
+        Command::Account(arguments) => arguments.run(),
     }
 }

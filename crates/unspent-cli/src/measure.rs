@@ -10,16 +10,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 use serde::Serialize;
 use unspent::measure::{Batch, Noises, Plan, Tabulation};
 use unspent::sampler::Draws;
-use unspent::{Allocation, Certificate, Delta, Neighbours, Release};
+use unspent::{Allocation, Certificate, Delta, Neighbours};
 
 use crate::Failure;
 use crate::certificate;
+use crate::date;
 #[cfg(debug_assertions)]
 use crate::defect;
 use crate::directory::{self, Folder, Leftover, Unfinished};
@@ -174,7 +174,14 @@ impl Arguments {
         // Every unit is measured here, with the noise of its own level.
         let allocation = allocation.without_bypass();
         let plan = Plan::new(&allocation)?;
-        let certificate = Certificate::new(&Release::new(vec![allocation.clone()])?, delta.as_ref(), None)?;
+        let certificate = {
+            use unspent::Ask;
+            unspent::question::CertificateQuestion {
+                delta,
+                ..unspent::question::CertificateQuestion::about([allocation.clone()])
+            }
+            .answer()?
+        };
         if !self.break_promise {
             certificate::keeps(&certificate).map_err(|failure| Failure {
                 hint: format!("{}; --break-promise measures all the same", failure.hint),
@@ -187,7 +194,7 @@ impl Arguments {
         #[cfg(debug_assertions)]
         defect::injected("start");
         let (key, warning) = self.noise.key()?;
-        let started = now();
+        let started = date::now();
         let run = Run::new(&plan, &target, unfinished.folder(), &allocation, warning.as_deref())?;
         let measured = run.measure(table, Noises::new(&plan, &key)?, threads);
         let rows = measured.map_err(|failure| failure.showing(self.values.shown))?;
@@ -204,7 +211,7 @@ impl Arguments {
             kept: certificate.kept,
             warning: warning.as_ref(),
             started,
-            finished: now(),
+            finished: date::now(),
             levels: run.entries(),
             assumes: ASSUMES,
             certificate: &certificate,
@@ -213,7 +220,7 @@ impl Arguments {
             unfinished.folder().write(name, text).map_err(|e| directory::failed(&target, &e))
         };
         write("allocation.toml", &allocation.to_file()?)?;
-        let mut text = certificate::document(&certificate);
+        let mut text = certificate.document();
         text.line("");
         text.line(ASSUMES);
         let mut text = text.markdown();
@@ -428,30 +435,6 @@ fn folder(level: &str) -> String {
     if name.is_empty() { "level".into() } else { name.into() }
 }
 
-/// Now, as in `2020-04-01T12:00:00Z`.
-fn now() -> String {
-    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
-    timestamp(seconds)
-}
-
-fn timestamp(seconds: u64) -> String {
-    let (mut days, time) = (seconds / 86_400, seconds % 86_400);
-    let leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    let mut year = 1970;
-    while days >= 365 + u64::from(leap(year)) {
-        days -= 365 + u64::from(leap(year));
-        year += 1;
-    }
-    let lengths = [31, 28 + u64::from(leap(year)), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-    let mut month = 0;
-    while days >= lengths[month] {
-        days -= lengths[month];
-        month += 1;
-    }
-    let (hour, minute, second) = (time / 3_600, time / 60 % 60, time % 60);
-    format!("{year:04}-{:02}-{:02}T{hour:02}:{minute:02}:{second:02}Z", month + 1, days + 1)
-}
-
 fn summary(manifest: &Manifest<'_>, target: &Path) -> Document {
     let mut text = Document::default();
     text.line(manifest.allocation);
@@ -476,7 +459,7 @@ fn summary(manifest: &Manifest<'_>, target: &Path) -> Document {
     text.table(table);
     text.line("");
     if manifest.private {
-        text.line(certificate::in_short(manifest.certificate));
+        text.line(format!("{} certificate.md has the rest.", manifest.certificate.in_short()));
         text.line(ASSUMES);
     } else {
         text.line("No epsilon holds of it.");
@@ -489,15 +472,6 @@ fn summary(manifest: &Manifest<'_>, target: &Path) -> Document {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_timestamp_is_the_civil_date() {
-        assert_eq!(timestamp(0), "1970-01-01T00:00:00Z");
-        assert_eq!(timestamp(951_782_400), "2000-02-29T00:00:00Z");
-        assert_eq!(timestamp(1_585_742_400 + 3_661), "2020-04-01T13:01:01Z");
-        assert_eq!(timestamp(4_107_542_399), "2100-02-28T23:59:59Z");
-        assert_eq!(timestamp(4_107_542_400), "2100-03-01T00:00:00Z");
-    }
 
     #[test]
     fn folders_are_plain_words() {

@@ -9,9 +9,12 @@ use clap::Args;
 use crate::Failure;
 use crate::directory;
 
+pub use unspent::report::columns::csv;
+pub use unspent::report::printable;
+
 /// How a report is written to stdout.
 #[derive(Args)]
-#[group(multiple = false)]
+#[group(id = "format", multiple = false)]
 pub struct Format {
     /// Writes one line of JSON, with 17 digits
     #[arg(long)]
@@ -29,41 +32,6 @@ pub struct Format {
 /// One line of JSON.
 pub fn json(report: &impl serde::Serialize) -> String {
     serde_json::to_string(report).expect("strings, numbers and lists") + "\n"
-}
-
-/// The same text without characters that steer a terminal: those are shown by their numbers.
-pub fn printable(text: &str) -> String {
-    // Controls, and marks that turn the direction of writing.
-    let steers = |c: char| {
-        c.is_control() && c != '\n' || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        if steers(c) { shown.extend(c.escape_default()) } else { shown.push(c) }
-    }
-    shown
-}
-
-/// Comma-separated values.
-///
-/// A text that a spreadsheet would take for a formula has an apostrophe in front, which makes it a text.
-pub fn csv(heads: &[&str], rows: &[Vec<String>]) -> String {
-    let quoted = |field: &str| {
-        // Numbers may have a sign.
-        let formula = field.starts_with(['=', '+', '-', '@', '\t', '\r']) && field.parse::<f64>().is_err();
-        let field = if formula { format!("'{field}") } else { field.to_string() };
-        if field.contains([',', '"', '\n', '\r']) {
-            format!("\"{}\"", field.replace('"', "\"\""))
-        } else {
-            field
-        }
-    };
-    let mut text = heads.join(",") + "\n";
-    for row in rows {
-        text += &row.iter().map(|field| quoted(field)).collect::<Vec<_>>().join(",");
-        text.push('\n');
-    }
-    text
 }
 
 /// Writes to stdout.

@@ -6,15 +6,17 @@ use std::path::Path;
 use clap::Args;
 use csv::{ByteRecord, ReaderBuilder};
 use serde::Serialize;
-use unspent::calibrate::Change;
+use unspent::report::recalibration::Change;
 use unspent::utility::Estimate;
 use unspent::utility::regression::{
     Distorted, Distortion, Geography, LeftOut, MAX_TRIALS, MIN_TRIALS, Reduction, Regression, Sample, Survey,
 };
-use unspent::{Allocation, Delta, Error, Promise, Rational, Round};
+use unspent::{Allocation, Delta, Error, Promise, Rational, Round, Scaling};
 
 use crate::Failure;
-use crate::decimal::{self, READABLE};
+use unspent::report::READABLE;
+
+use crate::decimal;
 use crate::defect;
 use crate::document::{Document, Table};
 use crate::noise::NoiseArguments;
@@ -197,7 +199,7 @@ impl Arguments {
                 "give both variances: --before S --after S",
             ));
         };
-        let found = allocation.calibrate(&Promise::Published(conversion), true, Some(&delta))?;
+        let found = allocation.calibrate(&Promise::Conversion(conversion), Scaling::Level, Some(&delta))?;
         let (calibrated, change) = (found.allocation.clone(), found.change());
         let (level, query) = (self.level.clone(), self.query.clone());
         let how = format!(

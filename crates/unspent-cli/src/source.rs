@@ -4,7 +4,9 @@ use std::path::Path;
 
 use clap::Args;
 use unspent::allocation::{Level, Measurement, Schema};
-use unspent::{Allocation, Error, Neighbours, Preset, Rational, Release, Result, Scope};
+use unspent::file::FileDigest;
+use unspent::question::Product;
+use unspent::{Allocation, Error, Neighbours, Preset, Rational, Result, Scope};
 
 use crate::Failure;
 
@@ -37,7 +39,7 @@ pub struct Source {
 
 impl Source {
     /// Reads all products.
-    pub fn release(&self) -> std::result::Result<Release, Failure> {
+    pub fn products(&self) -> std::result::Result<Vec<Product>, Failure> {
         let neighbours = self.neighbours.as_deref().map(Neighbours::parse).transpose()?;
         let names: Vec<&String> = self.named.iter().chain(&self.products).collect();
         if names.is_empty() {
@@ -46,19 +48,20 @@ impl Source {
                 "for example: unspent certificate pl94-persons-us-2020; `unspent presets` lists the presets",
             ));
         }
-        let allocations: Result<Vec<Allocation>> = names
+        let read: Result<Vec<(Allocation, FileDigest)>> = names
             .iter()
             .map(|name| {
                 // With several products the flag is for those that need it.
                 let needed = neighbours.filter(|_| is_table(name) || !names.iter().any(|n| is_table(n)));
-                allocation(name, needed)
+                read(name, needed)
             })
             .collect();
-        let mut allocations = allocations?;
+        let (mut allocations, files): (Vec<_>, Vec<_>) = read?.into_iter().unzip();
         for touches in &self.touches {
             touch(&mut allocations, &names, touches)?;
         }
-        Ok(Release::new(allocations)?)
+        let products = allocations.into_iter().zip(files);
+        Ok(products.map(|(allocation, file)| Product::Allocation(Box::new(allocation), Some(file))).collect())
     }
 }
 
@@ -88,11 +91,14 @@ fn touch(
     ))
 }
 
-/// Reads a preset or a file.
-pub fn allocation(name: &str, neighbours: Option<Neighbours>) -> Result<Allocation> {
+/// Reads a preset or a file, and says which file it was.
+fn read(name: &str, neighbours: Option<Neighbours>) -> Result<(Allocation, FileDigest)> {
     let preset = Preset::find(name);
     match (preset, neighbours) {
-        (Ok(preset), None) => preset.allocation(),
+        (Ok(preset), None) => {
+            let file = FileDigest::of(&format!("preset {name}"), preset.text);
+            Ok((preset.allocation()?, file))
+        }
         (Ok(_), Some(_)) => Err(Error::input(
             "neighbours",
             name,
@@ -101,8 +107,24 @@ pub fn allocation(name: &str, neighbours: Option<Neighbours>) -> Result<Allocati
         )),
         // A bare word that is no file was meant to be a preset.
         (Err(error), _) if !name.contains(['.', '/', '\\']) && !Path::new(name).exists() => Err(error),
-        (Err(_), neighbours) => Allocation::read(Path::new(name), neighbours),
+        (Err(_), neighbours) => Allocation::read_with_digest(Path::new(name), neighbours),
     }
+}
+
+/// Reads a preset or a file.
+pub fn allocation(name: &str, neighbours: Option<Neighbours>) -> Result<Allocation> {
+    read(name, neighbours).map(|(allocation, _)| allocation)
+}
+
+/// Reads a preset or a file, to ask about it.
+pub fn product(name: &str, neighbours: Option<Neighbours>) -> Result<Product> {
+    let (allocation, file) = read(name, neighbours)?;
+    Ok(Product::Allocation(Box::new(allocation), Some(file)))
+}
+
+/// Reads one of several, to which the neighbours apply if it is a table that needs them.
+pub fn product_among(name: &str, neighbours: Option<Neighbours>) -> Result<Product> {
+    product(name, neighbours.filter(|_| is_table(name)))
 }
 
 /// Reads one of several, to which the neighbours apply if it is a table that needs them.

@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use clap::Args;
 use serde::Serialize;
 use unspent::allocation::{Level, Schema};
-use unspent::calibrate::Change;
 use unspent::mechanism::Stated;
+use unspent::report::recalibration::Change;
 use unspent::utility::{
     Estimate, Evaluation, Expected, Group, LevelErrors, LevelNoise, NOT_PRIVATE, Pair, Question, Utility,
 };
-use unspent::{Allocation, Delta, Error, Neighbours, Rational, Round};
+use unspent::{Allocation, Delta, Error, Neighbours, Promise, Rational, Round};
 
 use crate::Failure;
-use crate::calibrate::{self, Scope};
+use crate::calibrate::Scope;
 use crate::decimal;
 use crate::document::{Document, Table as Lines};
 use crate::noise::NoiseArguments;
@@ -172,9 +172,9 @@ impl Arguments {
         let after = match (&before, self.after.as_str()) {
             (None, _) => None,
             (Some(before), "calibrated") => {
-                let each_level = self.scope == Scope::Level;
-                let promise = calibrate::stated(before, delta.as_ref(), each_level)?;
-                let found = before.calibrate(&promise, each_level, delta.as_ref())?;
+                let scaling = self.scope.into();
+                let promise = Promise::stated(before, delta.as_ref(), scaling)?;
+                let found = before.calibrate(&promise, scaling, delta.as_ref())?;
                 change = Some(found.change());
                 Some(found.allocation)
             }

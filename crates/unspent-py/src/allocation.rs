@@ -6,7 +6,8 @@ use std::sync::Arc;
 use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use unspent::{Conversion, Delta, Epsilon, Neighbours, Preset, Promise, Release, Scope};
+use unspent::question::CalibrationQuestion;
+use unspent::{Conversion, Delta, Epsilon, Neighbours, Preset, Release, Scaling, Scope};
 
 use crate::bounds::Bounds;
 use crate::certificate::{self, Certificate, Recalibration};
@@ -14,7 +15,7 @@ use crate::composition::Composition;
 use crate::error::{OrRaise, exception};
 use crate::mechanism;
 use crate::number::{fraction, rational};
-use crate::work::interruptible;
+use crate::work::{asked, interruptible};
 use crate::worst::WorstCase;
 
 /// The names of the published allocations, for `preset`.
@@ -221,7 +222,7 @@ impl Allocation {
         Ok(Composition::wrap(made, None))
     }
 
-    /// What it promises: in total, by level, attribute and place, by the published conversions and tight; and what noise could go.
+    /// What it promises: in total, by level, attribute and place, by the published conversions and tight; and the removable noise.
     ///
     /// `delta` is that of the allocation unless given; `conversion` the one whose epsilon counts as published.
     ///
@@ -260,26 +261,14 @@ impl Allocation {
         conversion: Option<&str>,
         each_level: bool,
     ) -> PyResult<Recalibration> {
-        let delta = delta.map(|d| Delta::new(rational("delta", d)?).or_raise(py)).transpose()?;
-        let conversion = conversion.map(Conversion::parse).transpose().or_raise(py)?;
-        let promise = match (epsilon, conversion) {
-            (Some(_), Some(_)) => Err(unspent::Error::stated(
-                "epsilon, conversion: both were given",
-                "epsilon is a promise of its own; a conversion says how the promise was computed",
-            )),
-            (Some(epsilon), None) => Epsilon::new(rational("epsilon", epsilon)?).map(Promise::Epsilon),
-            (None, Some(conversion)) => Ok(Promise::Published(conversion)),
-            (None, None) => Promise::stated(&self.0, delta.as_ref(), each_level).ok_or_else(|| {
-                unspent::Error::stated(
-                    "no promise: the allocation does not say what was published",
-                    "give the promise to keep: epsilon, or conversion",
-                )
-            }),
+        let question = CalibrationQuestion {
+            epsilon: epsilon.map(|e| Epsilon::new(rational("epsilon", e)?).or_raise(py)).transpose()?,
+            conversion: conversion.map(Conversion::parse).transpose().or_raise(py)?,
+            delta: delta.map(|d| Delta::new(rational("delta", d)?).or_raise(py)).transpose()?,
+            scaling: if each_level { Scaling::Level } else { Scaling::Total },
+            ..CalibrationQuestion::about(self.0.clone())
         };
-        let promise = promise.or_raise(py)?;
-        let allocation = self.0.clone();
-        let found = interruptible(py, move || allocation.calibrate(&promise, each_level, delta.as_ref()))?;
-        Ok(Recalibration(found.or_raise(py)?))
+        Ok(Recalibration(asked(py, question)?))
     }
 
     /// The measurements as a pandas DataFrame.

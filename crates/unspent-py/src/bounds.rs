@@ -6,7 +6,7 @@ use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt, PyIterator, PyList, PyTuple};
-use unspent::report::{FULL, Figure, READABLE, padded};
+use unspent::report::{FULL, READABLE, padded};
 use unspent::{Bounds as Ends, Magnitude, Round};
 use unspent::{Error, Rational};
 
@@ -278,7 +278,7 @@ fn restore(lower: (f64, i64), upper: (f64, i64)) -> PyResult<Ends<Magnitude>> {
     if !(fine(lower) && fine(upper) && end(lower) <= end(upper)) {
         return Err(PyValueError::new_err("these are not the parts of bounds"));
     }
-    Ok(Figure::Between { lower: end(lower), upper: end(upper) }.bounds())
+    Ok(Ends::restored(end(lower), end(upper)))
 }
 
 /// Bounds in the shape of the array that was asked for; an index gives those of one place. Pickled, they are as good as

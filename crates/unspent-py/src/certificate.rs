@@ -1,17 +1,20 @@
 //! Certificates and calibrated allocations: the library's reports, as Python objects.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
+use pyo3::types::{PyDict, PyList, PyTuple};
 use pyo3::{PyClass, PyClassInitializer};
 use serde::Serialize;
-use unspent::report::{Figure, READABLE, padded};
-use unspent::{Conversion, Delta, Magnitude, Release, Round};
+use unspent::question::CertificateQuestion;
+use unspent::report::READABLE;
+use unspent::report::certificate::Stamp;
+use unspent::report::columns::{Columns, Values};
+use unspent::{Conversion, Delta, Round};
 
 use crate::allocation::Allocation;
 use crate::bounds::Bounds;
 use crate::error::OrRaise;
 use crate::number::{fraction, rational, wrong_type};
-use crate::work::interruptible;
+use crate::work::asked;
 
 /// The dictionary that `unspent ... --json` writes.
 fn dictionary<'py>(py: Python<'py>, report: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
@@ -20,6 +23,28 @@ fn dictionary<'py>(py: Python<'py>, report: &impl Serialize) -> PyResult<Bound<'
 
 fn json(report: &impl Serialize) -> String {
     serde_json::to_string(report).expect("a report has only texts, numbers and lists")
+}
+
+/// Columns as a pandas DataFrame.
+pub fn frame<'py>(py: Python<'py>, columns: &Columns) -> PyResult<Bound<'py, PyAny>> {
+    let data = PyDict::new(py);
+    for column in &columns.0 {
+        let exact = |x: &Option<unspent::Rational>| x.as_ref().map(|x| fraction(py, x)).transpose();
+        let values = match &column.values {
+            Values::Text(values) => values.into_pyobject(py)?,
+            Values::Flag(values) => values.into_pyobject(py)?,
+            Values::Count(values) => values.into_pyobject(py)?,
+            Values::Exact(values) => {
+                values.iter().map(exact).collect::<PyResult<Vec<_>>>()?.into_pyobject(py)?
+            }
+            Values::Rounded(values) => {
+                let doubles: Vec<_> = values.iter().map(|x| x.as_ref().map(|(_, x)| *x)).collect();
+                doubles.into_pyobject(py)?
+            }
+        };
+        data.set_item(column.name, values)?;
+    }
+    py.import("unspent._frames")?.call_method1("frame", (data,))
 }
 
 fn list<'py, T, C: PyClass + Into<PyClassInitializer<C>>>(
@@ -55,11 +80,8 @@ pub fn certificate(
     }
     let delta = delta.map(|d| Delta::new(rational("delta", d)?).or_raise(py)).transpose()?;
     let conversion = conversion.map(Conversion::parse).transpose().or_raise(py)?;
-    let question = (delta.clone(), conversion);
-    let report = interruptible(py, move || {
-        unspent::Certificate::new(&Release::new(inputs)?, delta.as_ref(), conversion)
-    })?;
-    let report = report.or_raise(py)?;
+    let question = CertificateQuestion { delta, conversion, ..CertificateQuestion::about(inputs) };
+    let report = asked(py, question.clone())?;
     Ok(Certificate { report, question, allocations: allocations.clone().unbind() })
 }
 
@@ -67,7 +89,7 @@ pub fn certificate(
 #[pyclass(frozen, module = "unspent")]
 pub struct Certificate {
     report: unspent::Certificate,
-    question: (Option<Delta>, Option<Conversion>),
+    question: CertificateQuestion,
     /// What it is about.
     #[pyo3(get)]
     allocations: Py<PyTuple>,
@@ -141,18 +163,16 @@ impl Certificate {
         list(py, &self.report.lines, |line| Line(line.clone()))
     }
 
-    /// What noise could go at the same published epsilon: of all levels alike, and of each by itself.
+    /// The removable noise at the same published epsilon: of all levels alike, and of each by itself.
     #[getter]
     fn reductions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         list(py, &self.report.reductions, |reduction| Reduction(reduction.clone()))
     }
 
-    /// Attributes of which nothing is said, because no query touches them or not all products know them by that name; and
-    /// levels of which nothing is said of places inside them, each with its reason in `to_dict()`.
+    /// Parts of which nothing is said, like "attribute race", each with its reason.
     #[getter]
-    fn left_out(&self) -> Vec<&str> {
-        let places = self.report.places_left_out.iter().map(|left| left.name.as_str());
-        self.report.left_out.iter().map(String::as_str).chain(places).collect()
+    fn left_out(&self) -> Vec<(String, &str)> {
+        self.report.left_out.iter().map(|left| (left.scope.to_string(), left.reason.as_str())).collect()
     }
 
     /// The same report as `unspent certificate --json`, as a dict.
@@ -165,9 +185,21 @@ impl Certificate {
         json(&self.report)
     }
 
-    /// The lines as a pandas DataFrame. Every epsilon in it but `tight_lower` is a guarantee, rounded up.
-    fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("unspent._frames")?.call_method1("certificate", (slf,))
+    /// The lines as a pandas DataFrame with the columns of `unspent certificate --csv`. Every epsilon in it is an upper
+    /// bound, rounded up, but those whose names end in `lower`.
+    fn to_pandas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        frame(py, &self.report.columns())
+    }
+
+    /// The certificate as Markdown, to be signed; `date` is that of the document.
+    fn to_markdown(&self, date: &str) -> String {
+        self.report.signed(&Stamp { date: date.into() }).markdown()
+    }
+
+    /// The certificate as a page of HTML, to be printed and signed; `date` is that of the document.
+    fn to_html(&self, date: &str) -> String {
+        let title = format!("Privacy certificate: {}", self.report.name);
+        self.report.signed(&Stamp { date: date.into() }).html(&title)
     }
 
     fn __repr__(&self) -> String {
@@ -182,48 +214,12 @@ impl Certificate {
     }
 
     fn __str__(&self) -> String {
-        let report = &self.report;
-        let header =
-            ["", "rho", "Bun-St.", "C.-K.-St.", "tight (<=)", "truth (>=)", "main path"].map(String::from);
-        let up = |x: &Magnitude| padded(&x.to_decimal(READABLE, Round::Up));
-        let rows = report.lines.iter().map(|line| {
-            [
-                line.label.clone(),
-                line.rho.at_most(READABLE),
-                up(&line.bun_steinke),
-                up(&line.canonne_kamath_steinke),
-                padded(&line.tight.at_most(READABLE)),
-                padded(&line.tight.at_least(READABLE)) + if line.attained { "" } else { "*" },
-                line.main_path.as_ref().map_or_else(String::new, |main| padded(&main.at_most(READABLE))),
-            ]
-        });
-        let rows: Vec<_> = std::iter::once(header).chain(rows).collect();
-        let width =
-            |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
-        let mut text: String = report.promises.iter().map(|promise| promise.in_words() + "\n").collect();
-        text += &format!(
-            "{}\n{} neighbours, delta = {}; epsilon of\n",
-            report.name,
-            report.neighbours.name(),
-            report.delta.value().to_short()
-        );
-        for row in &rows {
-            let cells: Vec<String> =
-                row.iter().enumerate().map(|(i, cell)| format!("{cell:<w$}", w = width(i))).collect();
-            text += format!("  {}", cells.join("  ")).trim_end();
-            text.push('\n');
-        }
-        text +=
-            "Each epsilon but the truth (>=) and the main path's is a guarantee, rounded up, for all paths.";
-        if report.lines.iter().any(|line| !line.attained) {
-            text += "\n* No neighbours are known that attain the upper end.";
-        }
-        text
+        self.report.document().terminal()
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let py = slf.py();
-        let (delta, conversion) = &slf.get().question;
+        let CertificateQuestion { delta, conversion, .. } = &slf.get().question;
         let delta = delta.as_ref().map(|delta| delta.value().to_string());
         let arguments = (&slf.get().allocations, delta, conversion.map(Conversion::name));
         Ok((slf.get_type().getattr("_restore")?, arguments.into_pyobject(py)?))
@@ -243,20 +239,20 @@ impl Certificate {
 
 /// What one part of a release promises.
 #[pyclass(frozen, module = "unspent")]
-pub struct Line(unspent::certificate::Line);
+pub struct Line(unspent::report::certificate::Line);
 
 #[pymethods]
 impl Line {
     /// "total", "level", "keeping", "attribute" or "within".
     #[getter]
     fn scope(&self) -> &'static str {
-        self.0.scope
+        self.0.scope.kind()
     }
 
     /// The name of the level or attribute; None for the total.
     #[getter]
     fn name(&self) -> Option<&str> {
-        self.0.name.as_deref()
+        self.0.scope.name()
     }
 
     /// How a certificate calls it, like "Block-within-County".
@@ -326,20 +322,20 @@ impl Line {
 
 /// How much smaller the noise of a part could be.
 #[pyclass(frozen, module = "unspent")]
-pub struct Reduction(unspent::certificate::Reduction);
+pub struct Reduction(unspent::report::certificate::Reduction);
 
 #[pymethods]
 impl Reduction {
     /// "total" or "level".
     #[getter]
     fn scope(&self) -> &'static str {
-        self.0.scope
+        self.0.scope.kind()
     }
 
     /// The name of the level; None for all alike.
     #[getter]
     fn name(&self) -> Option<&str> {
-        self.0.name.as_deref()
+        self.0.scope.name()
     }
 
     /// The promise that is kept, a float rounded up.
@@ -361,7 +357,7 @@ impl Reduction {
     }
 
     fn __repr__(&self) -> String {
-        let name = self.0.name.as_deref().unwrap_or("all levels alike");
+        let name = self.0.scope.name().unwrap_or("all levels alike");
         format!("<Reduction of '{name}': sigma2 times {}>", self.0.factor.to_decimal_or_fraction())
     }
 }
@@ -403,7 +399,7 @@ impl Recalibration {
 
     /// The lines as a pandas DataFrame.
     fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("unspent._frames")?.call_method1("recalibration", (slf,))
+        frame(slf.py(), &slf.get().0.columns())
     }
 
     fn __repr__(&self) -> String {
@@ -419,26 +415,26 @@ impl Recalibration {
 
 /// One part of an allocation, before and after calibration.
 #[pyclass(frozen, module = "unspent")]
-pub struct CalibratedLine(unspent::calibrate::Row);
+pub struct CalibratedLine(unspent::report::recalibration::Row);
 
 #[pymethods]
 impl CalibratedLine {
     /// "total" or "level".
     #[getter]
     fn scope(&self) -> &'static str {
-        self.0.scope
+        self.0.scope.kind()
     }
 
     /// The name of the level; None for the total.
     #[getter]
     fn name(&self) -> Option<&str> {
-        self.0.name.as_deref()
+        self.0.scope.name()
     }
 
     /// The epsilon that is kept, a float rounded up; None if this part has no promise of its own.
     #[getter]
     fn promised(&self) -> Option<f64> {
-        self.0.promised.as_ref().map(|figure: &Figure| figure.bounds().to_f64().upper())
+        self.0.promised.as_ref().map(|number: &unspent::Number| number.bounds().to_f64().upper())
     }
 
     /// What its variances were multiplied with, a Fraction; None for a total whose levels differ.
@@ -460,7 +456,7 @@ impl CalibratedLine {
     }
 
     fn __repr__(&self) -> String {
-        let name = self.0.name.as_deref().unwrap_or("total");
+        let name = self.0.scope.name().unwrap_or("total");
         format!("<CalibratedLine '{name}': epsilon <= {}>", self.0.tight_after.at_most(READABLE))
     }
 }

@@ -10,10 +10,9 @@ use pyo3::types::{PyList, PyTuple};
 use unspent::Bounds as Ends;
 use unspent::calibrate::Shape;
 use unspent::composition::Group;
-use unspent::report::Figure;
 use unspent::{
-    Alpha, Conversion, Delta, DiscreteGaussian, Epsilon, Magnitude, Method, Neighbours, Rational, Rho, Round,
-    Target, parallel,
+    Alpha, Conversion, Delta, DiscreteGaussian, Epsilon, Magnitude, Method, Neighbours, Number, Rational,
+    Rho, Round, Target, parallel,
 };
 
 use crate::bounds::{Bounds, BoundsArray, End};
@@ -114,7 +113,7 @@ impl Composition {
 
 /// ε, which is never negative, even where its lower end is.
 fn epsilon(inner: &unspent::Composition, delta: &Delta) -> unspent::Result<Ends<Magnitude>> {
-    Ok(Figure::from(inner.epsilon(delta)?).bounds())
+    Ok(Number::from(inner.epsilon(delta)?).bounds())
 }
 
 fn conversion(py: Python<'_>, name: &str) -> PyResult<Conversion> {
@@ -441,7 +440,7 @@ impl Composition {
 
     /// A ρ that is not below that of the mechanisms.
     fn published_rho(&self) -> unspent::Result<Rho> {
-        Rho::new(unspent::report::rho(&self.inner).upper())
+        Rho::new(self.inner.known_rho().upper())
     }
 }
 

@@ -3,6 +3,7 @@
 use pyo3::create_exception;
 use pyo3::exceptions::{PyUserWarning, PyValueError};
 use pyo3::prelude::*;
+use unspent::ErrorKind;
 
 create_exception!(
     unspent,
@@ -24,16 +25,29 @@ create_exception!(
     "Noise was made from a fixed seed: whoever knows the seed can take it off again."
 );
 
+/// The hint of an error, in words of this package.
+fn hint(error: &unspent::Error) -> String {
+    match error.kind() {
+        ErrorKind::NoDelta => "give delta=\"1e-10\"".into(),
+        ErrorKind::NoPromise => "give the promise to keep: epsilon, or conversion".into(),
+        ErrorKind::NoTable => "give schema=, a file whose [table] says how the table is read".into(),
+        ErrorKind::NoPreset => format!("{}; presets() lists them", error.hint()),
+        ErrorKind::NoAllocation => format!("{}; presets() lists what needs no file", error.hint()),
+        _ => error.hint().into(),
+    }
+}
+
 /// The exception that an error is.
 pub fn exception(py: Python<'_>, error: &unspent::Error) -> PyErr {
     let excerpt = error.excerpt().map_or_else(String::new, |excerpt| format!("{excerpt}\n"));
-    let message = format!("{error}\n{excerpt}hint: {}", error.hint());
+    let hint = hint(error);
+    let message = format!("{error}\n{excerpt}hint: {hint}");
     let raised = if error.is_tolerance() {
         PyErr::new::<ToleranceError, _>(message)
     } else {
         PyErr::new::<UnspentError, _>(message)
     };
-    match raised.value(py).setattr("hint", error.hint()) {
+    match raised.value(py).setattr("hint", hint) {
         Ok(()) => raised,
         Err(other) => other,
     }

@@ -7,8 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyTuple};
 use unspent::composition::Group;
 use unspent::mechanism::Stated;
-use unspent::report::Figure;
-use unspent::{Error, Magnitude, Mechanism, Rational, Rho, mechanism};
+use unspent::{Error, Mechanism, Number, Rational, Rho, mechanism};
 
 use crate::bounds::Bounds;
 use crate::composition::Composition;
@@ -51,17 +50,7 @@ pub fn keywords_only(called: &str, positional: &Bound<'_, PyTuple>) -> PyResult<
 
 /// The standard deviation parameter, the square root of sigma2.
 pub fn sigma(sigma2: &Rational) -> Bounds {
-    let root = sigma2.to_f64().sqrt();
-    let exactly = Rational::from_f64("sigma", root).expect("variances are finite");
-    let ends = if &(&exactly * &exactly) == sigma2 {
-        (root, root)
-    } else {
-        // A correctly rounded root of a double that is rounded outward is off by less than one unit.
-        let around = sigma2.to_bounds().to_f64();
-        (around.lower().sqrt().next_down(), around.upper().sqrt().next_up())
-    };
-    let (lower, upper) = (Magnitude::from_f64(ends.0), Magnitude::from_f64(ends.1));
-    Bounds::at_least(Figure::Between { lower, upper }.bounds())
+    Bounds::at_least(Number::from(sigma2.square_root()).bounds())
 }
 
 /// Refuses any L2 sensitivity of integers but 1, which is one answer moved by 1, in any dimension (N11).
@@ -192,8 +181,10 @@ macro_rules! shared {
             ) -> PyResult<$class> {
                 let rho = Rho::new(rational("rho", rho)?).or_raise(py)?;
                 let moved = shift.map_or(Ok(Rational::integer(1)), |shift| rational("shift", shift))?;
-                let sigma2 = &(&moved * &moved) / &(&Rational::integer(2) * rho.value());
-                $class::make(sigma2, count, shift, py)
+                // The smallest noise on one answer: a discrete one of the same sigma2 spends the same.
+                let noise = mechanism::Gaussian::spending(rho.value(), moved, 1).or_raise(py)?;
+                let noise = Mechanism::from(noise);
+                $class::make(noise.sigma2().clone(), count, shift, py)
             }
 
             /// sigma2, a Fraction.

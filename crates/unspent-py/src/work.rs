@@ -6,7 +6,9 @@ use std::thread;
 use std::time::Duration;
 
 use pyo3::prelude::*;
-use unspent::Stop;
+use unspent::{Ask, Stop, Terms};
+
+use crate::error::OrRaise;
 
 /// How often signals are looked for.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -35,4 +37,12 @@ pub fn interruptible<T: Send + 'static>(
             Err(RecvTimeoutError::Disconnected) => unreachable!("the thread sends before it ends"),
         }
     }
+}
+
+/// The answer to a question, which Ctrl-C can end.
+pub fn asked<Q: Ask + Send + 'static>(py: Python<'_>, question: Q) -> PyResult<Q::Report>
+where
+    Q::Report: Send + 'static,
+{
+    interruptible(py, move || question.ask(&Terms::default()))?.or_raise(py)
 }

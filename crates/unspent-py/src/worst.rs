@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use unspent::report::Figure;
-use unspent::{Alpha, Delta, Epsilon};
+use unspent::{Alpha, Delta, Epsilon, Number};
 
 use crate::bounds::Bounds;
 use crate::error::OrRaise;
@@ -60,7 +59,7 @@ impl WorstCase {
     fn epsilon(&self, py: Python<'_>, delta: &Bound<'_, PyAny>) -> PyResult<Bounds> {
         let delta = Delta::new(rational("delta", delta)?).or_raise(py)?;
         let found = self.ask(py, move |cases| cases.epsilon(&delta))?;
-        Ok(Bounds::at_most(Figure::from(found).bounds()))
+        Ok(Bounds::at_most(Number::from(found).bounds()))
     }
 
     /// The trade-off function: how often the best attacker misses at a rate `alpha` of false alarms. `.lower` is the

@@ -6,10 +6,6 @@
 //! mass across ε = 3). So the stretch above the answer is scanned, up to where zCDP proves that
 //! every larger scale satisfies (F7), and what the scan saw is part of the answer.
 
-mod allocation;
-
-pub use allocation::{Change, Promise, Recalibration, Row, Whose};
-
 use crate::composition::{Composition, Group};
 use crate::error::{Error, Result};
 use crate::mechanism::Mechanism;
@@ -17,7 +13,6 @@ use crate::number::float;
 use crate::number::{Bounds, Magnitude, Rational, Round};
 use crate::profile::{Point, log_gaussian_delta};
 use crate::quantity::{Delta, Epsilon, Rho};
-use crate::report;
 use crate::stop;
 
 /// A promise: (ε, δ).
@@ -394,7 +389,7 @@ impl Search<'_> {
 
     fn is_proved_by_zcdp(&self, value: f64) -> Result<bool> {
         // From above: what that proves the truth does.
-        let rho = Rho::new(report::rho(&(self.build)(&exact(value))?).upper())?;
+        let rho = Rho::new((self.build)(&exact(value))?.known_rho().upper())?;
         Ok(rho.delta_canonne_kamath_steinke(&self.target.epsilon)
             <= self.target.delta.value().to_magnitude_bounds().0)
     }

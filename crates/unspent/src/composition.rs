@@ -7,7 +7,7 @@ use crate::effort::Effort;
 use crate::error::{Error, Result};
 use crate::mechanism::{MAX_COUNT, Mechanism};
 use crate::number::float::Dd;
-use crate::number::{Bounds, Magnitude, Rational};
+use crate::number::{Bounds, Magnitude, Number, Rational};
 use crate::profile::{Accountant, Method, Point};
 use crate::quantity::{Delta, Epsilon};
 
@@ -171,8 +171,14 @@ impl Composition {
         Rational::sum(&self.squares()) / Rational::integer(2)
     }
 
+    /// ρ, exactly unless that would be a very long fraction.
+    #[must_use]
+    pub fn known_rho(&self) -> Number {
+        self.short_rho().map_or_else(|| self.rho_bounds().into(), Number::Exact)
+    }
+
     /// ρ exactly, unless that is a very long fraction.
-    pub(crate) fn short_rho(&self) -> Option<Rational> {
+    fn short_rho(&self) -> Option<Rational> {
         const BITS: u64 = 1 << 10;
         Some(Rational::sum_within(&self.squares(), BITS)? / Rational::integer(2))
     }

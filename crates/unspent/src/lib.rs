@@ -13,15 +13,13 @@
 mod effort;
 mod envelope;
 mod error;
+mod margin;
 mod named;
 mod number;
 
 pub mod allocation;
 pub mod calibrate;
-pub mod certificate;
-pub mod comparison;
 pub mod composition;
-pub mod curve;
 pub mod dominating;
 pub mod file;
 pub mod measure;
@@ -29,14 +27,13 @@ pub mod mechanism;
 pub mod parallel;
 pub mod population;
 mod profile;
-pub mod promise;
 pub mod quantity;
-pub mod reading;
+pub mod question;
 pub mod release;
 pub mod report;
 pub mod residual;
 pub mod sampler;
-pub mod series;
+mod scope;
 mod spelling;
 pub mod stop;
 pub mod tradeoff;
@@ -70,21 +67,22 @@ pub mod theory {
 }
 
 pub use allocation::{Allocation, Neighbours};
-pub use calibrate::{Calibration, Promise, Recalibration, Target};
-pub use certificate::Certificate;
-pub use comparison::Comparison;
+pub use calibrate::{Calibration, Target};
 pub use composition::{Composition, Group};
-pub use curve::{Curve, TradeoffCurve};
 pub use dominating::DominatingLaw;
 pub use effort::Effort;
 pub use error::{Error, ErrorKind, Excerpt, Result};
 pub use file::Preset;
 pub use mechanism::{DiscreteGaussian, Gaussian, Mechanism};
-pub use number::{Bounds, Magnitude, Rational, Round};
+pub use number::{Bounds, LogBounds, Magnitude, Number, Rational, Round};
 pub use profile::Method;
-pub use promise::PromiseCheck;
 pub use quantity::{Alpha, Delta, Epsilon, Rho};
-pub use release::{Release, Scope};
+pub use question::{Ask, Question, Terms};
+pub use release::Release;
+pub use report::{
+    Certificate, Comparison, Curve, Promise, PromiseCheck, Recalibration, Scaling, TradeoffCurve,
+};
+pub use scope::Scope;
 pub use stop::Stop;
 pub use tradeoff::Knot;
 pub use worst::WorstCase;

@@ -18,68 +18,26 @@
 
 mod cases;
 
-use std::fmt;
-
 pub(crate) use cases::Cases;
 
 use crate::allocation::{Allocation, Measurement, Neighbours, Query};
 use crate::composition::Composition;
-use crate::error::{Error, Result};
+use crate::effort::Effort;
+use crate::error::{Error, ErrorKind, Result};
 use crate::quantity::Delta;
+use crate::scope::Scope;
 use crate::spelling::did_you_mean;
 use crate::worst::WorstCase;
-
-/// Which part of a release is meant.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Scope {
-    /// All of it.
-    Total,
-    /// What is measured at one geographic level.
-    Level(String),
-    /// What a change of the record moves that stays inside one unit of this level: it keeps the totals of this level
-    /// and of those above.
-    Keeping(String),
-    /// What a change of this attribute moves.
-    Attribute(String),
-    /// What a move inside one unit of this level moves.
-    Within(String),
-}
-
-impl Scope {
-    /// `total`, `level`, `keeping`, `attribute` or `within`.
-    #[must_use]
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Scope::Total => "total",
-            Scope::Level(_) => "level",
-            Scope::Keeping(_) => "keeping",
-            Scope::Attribute(_) => "attribute",
-            Scope::Within(_) => "within",
-        }
-    }
-
-    /// The name of the level or attribute.
-    #[must_use]
-    pub fn name(&self) -> Option<&str> {
-        match self {
-            Scope::Total => None,
-            Scope::Level(name) | Scope::Keeping(name) | Scope::Attribute(name) | Scope::Within(name) => {
-                Some(name)
-            }
-        }
-    }
-}
 
 /// One allocation or more, for the same record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Release {
     allocations: Vec<Allocation>,
-    hasty: bool,
 }
 
 impl From<Allocation> for Release {
     fn from(allocation: Allocation) -> Release {
-        Release { allocations: vec![allocation], hasty: false }
+        Release { allocations: vec![allocation] }
     }
 }
 
@@ -91,7 +49,8 @@ impl Release {
         };
         for other in others {
             if other.neighbours() != first.neighbours() {
-                return Err(Error::stated(
+                return Err(Error::of_kind(
+                    ErrorKind::OtherNeighbours,
                     format!(
                         "`{}` is for {} neighbours, `{}` for {}",
                         first.name(),
@@ -99,7 +58,7 @@ impl Release {
                         other.name(),
                         other.neighbours()
                     ),
-                    "one guarantee needs one notion of neighbours; `unspent compare` shows both under either",
+                    "one guarantee needs one notion of neighbours; a comparison shows both under either",
                 ));
             }
             if other.record() != first.record() && other.production().touches.is_none() {
@@ -119,14 +78,7 @@ impl Release {
                 ));
             }
         }
-        Ok(Release { allocations, hasty: false })
-    }
-
-    /// The same release, for answers while somebody waits: see [`Effort::Fast`](crate::Effort::Fast).
-    #[must_use]
-    pub fn in_haste(mut self) -> Release {
-        self.hasty = true;
-        self
+        Ok(Release { allocations })
     }
 
     /// The allocations.
@@ -317,7 +269,12 @@ impl Release {
 
     /// The worst of all compositions that neighbours of that scope can come down to.
     pub fn worst_case(&self, scope: &Scope) -> Result<WorstCase> {
-        Cases::new(self).worst_case(scope)
+        self.worst_case_with(scope, Effort::Normal)
+    }
+
+    /// The same, with as much work for an answer as that.
+    pub fn worst_case_with(&self, scope: &Scope, effort: Effort) -> Result<WorstCase> {
+        Cases::new(self, effort).worst_case(scope)
     }
 
     /// The mechanisms that the secret of that scope can move on the path that keeps all levels, twice where it leaves a
@@ -329,7 +286,7 @@ impl Release {
     /// The same release, as if no unit had been bypassed.
     pub(crate) fn on_main_paths(&self) -> Release {
         let allocations = self.allocations.iter().map(Allocation::without_bypass).collect();
-        Release { allocations, hasty: self.hasty }
+        Release { allocations }
     }
 
     fn knows(&self, allocation: &Allocation, what: &str, name: &str, known: &[String]) -> Result<()> {
@@ -373,15 +330,6 @@ impl Release {
                 "nothing is released about it, so there is nothing to account for",
             ),
             Scope::Total => Error::stated("nothing is released", "a release has at least one query"),
-        }
-    }
-}
-
-impl fmt::Display for Scope {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.name() {
-            None => f.write_str(self.kind()),
-            Some(name) => write!(f, "{} {name}", self.kind()),
         }
     }
 }

@@ -17,11 +17,10 @@ use crate::effort::Effort;
 use crate::error::{Error, Result};
 use crate::mechanism::Mechanism;
 use crate::number::float::Dd;
-use crate::number::{Bounds, Magnitude, Rational};
+use crate::number::{Bounds, Magnitude, Number, Rational};
 use crate::parallel;
 use crate::profile::Method;
 use crate::quantity::{Alpha, Delta, Epsilon, Rho};
-use crate::report::{self, Figure};
 use crate::zcdp::{Conversion, canonne_kamath_steinke_delta};
 
 /// The paths that a record of one product leaves and enters.
@@ -40,14 +39,13 @@ pub(crate) struct Case {
     routes: Vec<Route>,
     groups: Vec<(Mechanism, u64)>,
     glance: OnceLock<Result<Composition>>,
-    quick: OnceLock<Result<Composition>>,
-    full: OnceLock<Result<Composition>>,
+    /// One for each effort.
+    composed: [OnceLock<Result<Composition>>; 3],
 }
 
 impl Case {
     pub fn new(routes: Vec<Route>, groups: Vec<(Mechanism, u64)>) -> Case {
-        let [glance, quick, full] = [const { OnceLock::new() }; 3];
-        Case { routes, groups, glance, quick, full }
+        Case { routes, groups, glance: OnceLock::new(), composed: [const { OnceLock::new() }; 3] }
     }
 
     /// Whether nothing is moved in it.
@@ -82,13 +80,8 @@ impl Case {
         self.glance.get_or_init(make).as_ref().map_err(Clone::clone)
     }
 
-    /// In fast mode, if it is all there is.
-    fn quick(&self) -> Result<&Composition> {
-        self.quick.get_or_init(|| self.made(Effort::Fast)).as_ref().map_err(Clone::clone)
-    }
-
-    fn full(&self) -> Result<&Composition> {
-        self.full.get_or_init(|| self.made(Effort::Normal)).as_ref().map_err(Clone::clone)
+    fn composed(&self, effort: Effort) -> Result<&Composition> {
+        self.composed[effort as usize].get_or_init(|| self.made(effort)).as_ref().map_err(Clone::clone)
     }
 
     /// ε in fast mode; `None` if the case certainly meets the target.
@@ -109,7 +102,7 @@ pub struct WorstCase {
     attained: Option<Vec<Arc<Case>>>,
     /// There are more cases than can be listed, all with a budget up to this: upper ends are those of zCDP.
     unlisted: Option<Rho>,
-    hasty: bool,
+    effort: Effort,
 }
 
 /// Two ends of a certified pair that can be compared.
@@ -142,17 +135,16 @@ impl From<Composition> for WorstCase {
     fn from(composition: Composition) -> WorstCase {
         let groups = composition.groups().iter().map(|g| (g.mechanism.clone(), g.count));
         let case = Case::new(vec![], groups.collect());
-        let hasty = composition.effort() == Effort::Fast;
-        let made = if hasty { &case.quick } else { &case.full };
-        let _ = made.set(Ok(composition));
-        WorstCase::new(vec![Arc::new(case)], None, hasty)
+        let effort = composition.effort();
+        let _ = case.composed[effort as usize].set(Ok(composition));
+        WorstCase::new(vec![Arc::new(case)], None, effort)
     }
 }
 
 impl WorstCase {
-    pub(crate) fn new(cases: Vec<Arc<Case>>, attained: Option<Vec<Arc<Case>>>, hasty: bool) -> WorstCase {
+    pub(crate) fn new(cases: Vec<Arc<Case>>, attained: Option<Vec<Arc<Case>>>, effort: Effort) -> WorstCase {
         assert!(!cases.is_empty(), "at least one case");
-        WorstCase { cases, attained, unlisted: None, hasty }
+        WorstCase { cases, attained, unlisted: None, effort }
     }
 
     /// The same, of more cases than are listed, none of which spends more than `rho`.
@@ -163,7 +155,7 @@ impl WorstCase {
 
     /// The composition of the first case, which is that of the main path if that is among them.
     pub(crate) fn into_first(self) -> Result<Composition> {
-        self.cases[0].made(if self.hasty { Effort::Fast } else { Effort::Normal })
+        self.cases[0].made(self.effort)
     }
 
     /// How many compositions it is the worst of.
@@ -185,10 +177,14 @@ impl WorstCase {
         self.unlisted.is_some()
     }
 
-    /// Whether answers come in fast mode.
+    /// How much work an answer is worth.
     #[must_use]
-    pub fn is_hasty(&self) -> bool {
-        self.hasty
+    pub fn effort(&self) -> Effort {
+        self.effort
+    }
+
+    fn is_fast(&self) -> bool {
+        self.effort == Effort::Fast
     }
 
     /// Whether the two are the worst of the same compositions.
@@ -202,7 +198,7 @@ impl WorstCase {
             _ => false,
         };
         let unlisted = self.unlisted == other.unlisted;
-        self.hasty == other.hasty && attained && unlisted && same(&self.cases, &other.cases)
+        self.effort == other.effort && attained && unlisted && same(&self.cases, &other.cases)
     }
 
     /// The composition, if there is only one.
@@ -214,7 +210,12 @@ impl WorstCase {
     }
 
     fn best_of<'c>(&self, case: &'c Case) -> Result<&'c Composition> {
-        if self.hasty { case.quick() } else { case.full() }
+        case.composed(self.effort)
+    }
+
+    /// As well as can be where the answer counts: not in fast mode.
+    fn well<'c>(&self, case: &'c Case) -> Result<&'c Composition> {
+        case.composed(self.effort.max(Effort::Normal))
     }
 
     /// How answers are obtained.
@@ -223,15 +224,15 @@ impl WorstCase {
     }
 
     /// The largest ρ of the cases.
-    pub fn rho(&self) -> Result<Figure> {
+    pub fn rho(&self) -> Result<Number> {
         if let Some(rho) = &self.unlisted {
-            return Ok(Figure::Exact(rho.value().clone()));
+            return Ok(Number::Exact(rho.value().clone()));
         }
         if let [only] = self.cases.as_slice() {
-            return Ok(report::rho(self.best_of(only)?));
+            return Ok(self.best_of(only)?.known_rho());
         }
         let largest = parallel::map(&self.cases, |case| case.rho()).into_iter().max();
-        Ok(Figure::Exact(largest.expect("at least one case")))
+        Ok(Number::Exact(largest.expect("at least one case")))
     }
 
     /// The least δ for which every case is (ε, δ)-differentially private.
@@ -274,9 +275,9 @@ impl WorstCase {
         };
         let (mut found, mut worst) = self.largest(quick, |case| case.epsilon(delta))?;
         let is_wide = self.attained.is_none() && found.upper() > found.lower() * (1.0 + WIDE);
-        if self.hasty && self.cases.len() > 1 && is_wide {
+        if self.is_fast() && self.cases.len() > 1 && is_wide {
             // A sparse law is known widely at a glance: here it is worth the time to know it well.
-            let well = WorstCase { hasty: false, ..self.clone() };
+            let well = WorstCase { effort: Effort::Normal, ..self.clone() };
             (found, worst) = well.largest(quick, |case| case.epsilon(delta))?;
         }
         let found = match &self.unlisted {
@@ -336,12 +337,12 @@ impl WorstCase {
             let greater = |a: usize, b: usize| if found[a].upper() < found[b].upper() { b } else { a };
             (0..found.len()).reduce(greater).expect("not empty")
         };
-        if !self.hasty {
+        if !self.is_fast() {
             // The likeliest first: what they prove leaves fewer to look at.
             let mut refined = vec![false; cases.len()];
             let mut next = vec![most(&found)];
             while !next.is_empty() {
-                for (i, bounds) in next.iter().zip(parallel::map(&next, |i| full(cases[*i].full()?))) {
+                for (i, bounds) in next.iter().zip(parallel::map(&next, |i| full(self.well(&cases[*i])?))) {
                     found[*i] = bounds?;
                     refined[*i] = true;
                 }
@@ -382,16 +383,16 @@ impl WorstCase {
             ));
         }
         if let [only] = self.cases.as_slice() {
-            return only.full()?.scale_meeting(target);
+            return self.well(only)?.scale_meeting(target);
         }
         // Where to begin need not be known well: every round ends with all cases.
-        let glance = WorstCase { hasty: true, ..self.clone() };
+        let glance = WorstCase { effort: Effort::Fast, ..self.clone() };
         let (_, mut next) = glance
             .largest(|case, _| case.glance()?.delta(&target.epsilon), |case| case.delta(&target.epsilon))?;
         let mut best: Option<Calibration> = None;
         // Each round adds the case that is farthest from meeting the target with what was found for those before it.
         for _ in 0..ROUNDS {
-            let found = self.cases[next].full()?.scale_meeting(target)?;
+            let found = self.well(&self.cases[next])?.scale_meeting(target)?;
             best = Some(match best {
                 Some(before) if found.satisfying <= before.satisfying => {
                     Calibration { satisfying: widened(&before.satisfying), ..before }
@@ -425,7 +426,7 @@ impl WorstCase {
             Ok(Arc::new(Case::new(case.routes.clone(), groups.collect::<Result<_>>()?)))
         };
         let cases = self.cases.iter().map(scale).collect::<Result<_>>()?;
-        Ok(WorstCase { cases, attained: None, unlisted: None, hasty: self.hasty })
+        Ok(WorstCase { cases, attained: None, unlisted: None, effort: self.effort })
     }
 
     /// The trade-off function at α: the smallest over the cases. The lower end is the guarantee.
@@ -449,7 +450,7 @@ impl WorstCase {
             let (f, power) = (only.tradeoff(alpha)?, only.power(alpha)?);
             let Some(rho) = &self.unlisted else { return Ok((f, power)) };
             // What the (ε, δ) of the conversion, all of them together, guarantee.
-            let least = Conversion::CanonneKamathSteinke.envelope(rho, !self.hasty).at(alpha);
+            let least = Conversion::CanonneKamathSteinke.envelope(rho, !self.is_fast()).at(alpha);
             let f = Bounds::new(if least < f.lower() { least } else { f.lower() }, f.upper());
             return Ok((f, f.complement()));
         }
@@ -518,12 +519,12 @@ mod tests {
             let noise = |text: &str| Mechanism::from(DiscreteGaussian::parse(text, "1").unwrap());
             Arc::new(Case::new(vec![], groups.iter().map(|(text, count)| (noise(text), *count)).collect()))
         };
-        let worst = WorstCase::new(groups.iter().map(case).collect(), None, false);
+        let worst = WorstCase::new(groups.iter().map(case).collect(), None, Effort::Normal);
         for k in 1..60 {
             let alpha = Alpha::new(&Rational::integer(k) / &Rational::integer(60)).unwrap();
             let (misses, power) = (worst.tradeoff(&alpha).unwrap(), worst.power(&alpha).unwrap());
             for case in &worst.cases {
-                let alone = case.full().unwrap();
+                let alone = case.composed(Effort::Normal).unwrap();
                 assert!(misses.lower() <= alone.tradeoff(&alpha).unwrap().upper(), "{alpha}");
                 assert!(alone.power(&alpha).unwrap().lower() <= power.upper(), "{alpha}");
             }

@@ -1,16 +1,17 @@
 //! The paper's figures, in its arrangement: what is drawn is described here and nowhere else.
 
+use unspent::question::{CurveQuestion, Grid, Product, TradeoffQuestion};
 use unspent::residual::against_gaussian;
 use unspent::{
-    Alpha, Composition, Conversion, Curve, Delta, DiscreteGaussian, Epsilon, Magnitude, Rational, Release,
-    Result, Rho, Round, Scope, TradeoffCurve,
+    Alpha, Ask, Composition, Conversion, Delta, DiscreteGaussian, Epsilon, Magnitude, Rational, Release,
+    Result, Rho, Round, Scope,
 };
 
 use super::data;
 use super::published::LEVELS;
 use super::study::{LEVEL_DELTA, Study, rounded_down};
-use crate::curve::smooth_rates;
 use crate::grid;
+use crate::pictures::smooth_rates;
 use crate::plot::{Axis, Bar, Figure, Interval, Panel, Role, Series};
 
 /// A figure of the study.
@@ -98,8 +99,9 @@ fn by_level(
 /// `(ε, log₁₀ δ)` of the tight guarantee and of both conversions, from 0 to `to`.
 fn lines(release: &Release, scope: &Scope, to: &Rational) -> Result<[Vec<(f64, f64)>; 3]> {
     let grid = grid::linear(&Rational::from(0), to, POINTS).into_iter().map(Epsilon::new);
-    let curve = Curve::over_epsilon(release, scope, &grid.collect::<Result<Vec<_>>>()?)?;
-    let line = |pick: fn(&unspent::curve::Point) -> f64| {
+    let over = Grid::Epsilon(grid.collect::<Result<_>>()?);
+    let curve = CurveQuestion { release: Product::all_of(release), part: scope.clone(), over }.answer()?;
+    let line = |pick: fn(&unspent::report::curve::Point) -> f64| {
         curve.points.iter().map(|p| (p.epsilon.upper().to_f64(), pick(p))).collect()
     };
     Ok([
@@ -185,9 +187,11 @@ fn epsilons(study: &Study) -> Result<StudyFigure> {
 
 /// Misses against false alarms, tight and by Bun and Steinke's conversion.
 fn tradeoff(release: &Release, scope: &Scope, rates: &[Alpha]) -> Result<[Vec<(f64, f64)>; 2]> {
-    let curve = TradeoffCurve::new(release, scope, rates)?;
-    let line = |pick: fn(&unspent::curve::TradeoffPoint) -> Magnitude| {
-        let at = |p: &unspent::curve::TradeoffPoint| {
+    let curve =
+        TradeoffQuestion { release: Product::all_of(release), part: scope.clone(), rates: rates.to_vec() }
+            .answer()?;
+    let line = |pick: fn(&unspent::report::curve::TradeoffPoint) -> Magnitude| {
+        let at = |p: &unspent::report::curve::TradeoffPoint| {
             (p.alpha.to_bounds().lower().to_f64(Round::Down), pick(p).to_f64(Round::Down))
         };
         curve.points.iter().map(at).collect()
@@ -391,7 +395,8 @@ fn zoomed_tradeoff(study: &Study) -> Result<StudyFigure> {
             })
             .collect::<Result<Vec<_>>>()
     };
-    let curve = TradeoffCurve::new(&study.release, &scope, &rates)?;
+    let release = Product::all_of(&study.release);
+    let curve = TradeoffQuestion { release, part: scope.clone(), rates: rates.clone() }.answer()?;
     let bun_steinke = curve.points.iter().map(|p| {
         let rest = Magnitude::from_f64(1.0 - p.bun_steinke.to_f64(Round::Down));
         (p.alpha.to_bounds().log10().lower(), rest.log10(Round::Up))
@@ -426,9 +431,11 @@ fn zoomed_tradeoff(study: &Study) -> Result<StudyFigure> {
 /// ε by Bun and Steinke less the tight one, against log₁₀ δ.
 fn gains(study: &Study, name: &str, percent: bool) -> Result<Panel> {
     let grid = grid::logarithmic(&number("1e-15"), &number("0.1"), 57).into_iter().map(Delta::new);
-    let curve = Curve::over_delta(&study.release, &level(name), &grid.collect::<Result<Vec<_>>>()?)?;
-    let line = |by: fn(&unspent::curve::Point) -> Magnitude| {
-        let at = |p: &unspent::curve::Point| {
+    let over = Grid::Delta(grid.collect::<Result<_>>()?);
+    let release = Product::all_of(&study.release);
+    let curve = CurveQuestion { release, part: level(name), over }.answer()?;
+    let line = |by: fn(&unspent::report::curve::Point) -> Magnitude| {
+        let at = |p: &unspent::report::curve::Point| {
             let (bureau, ours) = (by(p).to_f64(Round::Up), p.epsilon.upper().to_f64());
             let gain = if percent { 100.0 * (bureau - ours) / bureau } else { bureau - ours };
             (p.log10_delta.upper.unwrap_or(f64::NAN), gain)

@@ -5,9 +5,10 @@
 //! small, and the error in one of its two terms is multiplied by e^ε, so that relative errors grow with ε.
 
 use unspent::allocation::{Bypass, Production};
+use unspent::question::{Product, TradeoffQuestion};
 use unspent::{
-    Allocation, Alpha, Bounds, Composition, Conversion, Delta, Epsilon, Magnitude, Mechanism, Rational,
-    Release, Result, Rho, Round, Scope, TradeoffCurve, parallel,
+    Allocation, Alpha, Ask, Bounds, Composition, Conversion, Delta, Epsilon, Magnitude, Mechanism, Rational,
+    Release, Result, Rho, Round, Scope, Terms, parallel,
 };
 
 use super::figures::StudyFigure;
@@ -554,9 +555,11 @@ impl Paths {
         let rates = grid::logarithmic(&"1e-12".parse()?, &Rational::from(1), 121);
         let rates = rates.into_iter().map(Alpha::new).collect::<Result<Vec<_>>>()?;
         // What haste costs is a part in 10⁵, which cannot be seen.
-        let curve = TradeoffCurve::new(&self.release.clone().in_haste(), &Scope::Total, &rates)?;
-        let line = |pick: fn(&unspent::curve::TradeoffPoint) -> Magnitude| {
-            let at = |p: &unspent::curve::TradeoffPoint| {
+        let question =
+            TradeoffQuestion { release: Product::all_of(&self.release), part: Scope::Total, rates };
+        let curve = question.ask(&Terms::fast())?;
+        let line = |pick: fn(&unspent::report::curve::TradeoffPoint) -> Magnitude| {
+            let at = |p: &unspent::report::curve::TradeoffPoint| {
                 (p.alpha.to_bounds().lower().log10(Round::Down), pick(p).to_f64(Round::Down))
             };
             curve.points.iter().map(at).collect::<Vec<_>>()

@@ -1,11 +1,11 @@
 //! Every number of the paper that can be computed, beside what was printed.
 
-use unspent::certificate::Certificate;
+use unspent::question::{CertificateQuestion, Product};
 use unspent::residual::{absolute_residual, largest_difference};
 use unspent::utility::Law;
 use unspent::{
-    Allocation, Composition, Conversion, Delta, Epsilon, Magnitude, Promise, Rational, Release, Result, Rho,
-    Round, Scope,
+    Allocation, Ask, Composition, Conversion, Delta, Epsilon, Magnitude, Promise, Rational, Release, Result,
+    Rho, Round, Scaling, Scope,
 };
 
 use super::data::{self, Data, Files};
@@ -115,10 +115,11 @@ impl Study {
         let allocation = Allocation::preset("paper-2022-08-25")?;
         let release = Release::from(allocation.clone());
         let level_delta = Delta::parse(LEVEL_DELTA)?;
-        let bun_steinke = Promise::Published(Conversion::BunSteinke);
-        let by_level = allocation.calibrate(&bun_steinke, true, Some(&level_delta))?;
+        let bun_steinke = Promise::Conversion(Conversion::BunSteinke);
+        let by_level = allocation.calibrate(&bun_steinke, Scaling::Level, Some(&level_delta))?;
         let (epsilon, delta) = (Epsilon::parse(published::OVERALL.0)?, Delta::parse(published::OVERALL.1)?);
-        let overall = allocation.calibrate(&Promise::Epsilon(epsilon.clone()), false, Some(&delta))?;
+        let overall =
+            allocation.calibrate(&Promise::Epsilon(epsilon.clone()), Scaling::Total, Some(&delta))?;
         let by_level = Release::from(by_level.allocation);
         let mut study = Study {
             data: Data::new(files, [&release, &by_level], progress)?,
@@ -245,8 +246,12 @@ impl Study {
         let mut rows = vec![];
         let mut reductions = vec![];
         for text in [LEVEL_DELTA, "1e-5"] {
-            let certificate = Certificate::new(&self.release, Some(&Delta::parse(text)?), None)?;
-            for line in certificate.lines.iter().filter(|line| line.scope == "level") {
+            let question = CertificateQuestion {
+                delta: Some(Delta::parse(text)?),
+                ..CertificateQuestion::about(Product::all_of(&self.release))
+            };
+            let certificate = question.answer()?;
+            for line in certificate.lines.iter().filter(|line| matches!(line.scope, Scope::Level(_))) {
                 let up = |x: &Magnitude| x.to_decimal(9, Round::Up);
                 let bureau = line.bun_steinke.to_f64(Round::Up);
                 let tight = line.tight.upper().to_f64();

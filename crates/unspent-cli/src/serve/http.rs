@@ -28,7 +28,7 @@ use tokio::sync::{Notify, Semaphore};
 use tokio::{task, time};
 use unspent::Stop;
 
-use super::api::{self, Question, Reply, Trouble};
+use super::api::{self, Asked, Reply, Trouble};
 use crate::Failure;
 
 /// Most bytes of a request's body: thousands of measurements.
@@ -328,7 +328,7 @@ impl Server {
     /// The answer, at one of so many places; `None` if it takes longer than it may.
     async fn answer(
         &self,
-        question: &Question,
+        question: &Asked,
         places: &Arc<Semaphore>,
         most: Duration,
     ) -> api::Result<Option<api::Result<Reply>>> {

@@ -351,39 +351,6 @@ fn a_closed_pipe_ends_quietly() {
     }
 }
 
-#[test]
-fn help_and_version_are_data() {
-    let version = unspent(&["--version"]);
-    assert_eq!(stdout(&version), format!("unspent {}\n", env!("CARGO_PKG_VERSION")));
-    let fits = |arguments: &[&str]| {
-        let help = unspent(arguments);
-        assert_eq!((help.status.code(), stderr(&help)), (Some(0), ""));
-        assert!(stdout(&help).lines().all(|line| line.chars().count() <= 100), "{}", stdout(&help));
-    };
-    fits(&["--help"]);
-    for command in [
-        "account",
-        "certificate",
-        "calibrate",
-        "curve",
-        "tradeoff",
-        "compare",
-        "presets",
-        "preset",
-        "measure",
-        "sample",
-        "utility",
-        "regress",
-        "interval",
-        "synthesize",
-        "reproduce",
-    ] {
-        fits(&[command, "--help"]);
-        fits(&[command, "-h"]);
-    }
-    assert!(stdout(&unspent(&["account", "--help"])).contains("\nExit codes:\n  0  "));
-}
-
 /// |i64::MIN| is no i64: a limit that was checked with `abs` let it pass, and 10^(2^63) was begun.
 #[test]
 fn an_exponent_at_the_end_of_64_bits_is_refused() {

@@ -8,6 +8,7 @@ mod account;
 mod allocations;
 mod disk;
 mod files;
+mod help;
 mod measure;
 mod names;
 mod promises;

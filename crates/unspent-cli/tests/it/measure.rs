@@ -10,7 +10,9 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row, RowAccessor};
 
 use crate::support::blocks::{RACES, left_behind, measure, parquet_table, table, with_blocks};
-use crate::support::{EXAMPLE, Place, parse_json, read, refuses, stderr, succeeds, succeeds_seeded};
+use crate::support::{
+    EXAMPLE, Place, RHODE_ISLAND, parse_json, read, refuses, repository, stderr, succeeds, succeeds_seeded,
+};
 
 /// A row of a noisy measurement file.
 #[derive(Debug, PartialEq)]
@@ -480,17 +482,11 @@ fn bad_schemas_are_refused_where_they_are_bad() {
 
 #[test]
 fn rhode_island_is_measured() {
-    let path =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/census2010/ri_2010_block_pop.csv");
-    let Ok(csv) = fs::read_to_string(&path) else {
-        println!("SKIPPED rhode_island_is_measured: no {}", path.display());
-        return;
-    };
     let place = Place::new("rhode-island");
-    let path = path.to_str().unwrap();
+    let csv = read(RHODE_ISLAND.as_ref());
     succeeds_seeded(&place.run(&[
         "measure",
-        path,
+        RHODE_ISLAND,
         "--allocation",
         EXAMPLE,
         "--out",
@@ -507,6 +503,25 @@ fn rhode_island_is_measured() {
     assert_eq!(units, [1, 5, 244, 815, 25_181]);
     check_measurements(&place.path("noisy"), &csv);
     assert_eq!(cells(&csv, 2)["44"].iter().sum::<i64>(), 1_052_567);
+}
+
+/// What a newcomer tries first: a real table that says how it is read, and an allocation for it.
+#[test]
+fn the_allocation_for_rhode_island_fits_its_table() {
+    let place = Place::new("first");
+    let allocation = repository("data/ri-2010-allocation.toml");
+    succeeds(&place.run(&[
+        "measure",
+        RHODE_ISLAND,
+        "--allocation",
+        allocation.to_str().unwrap(),
+        "--out",
+        "noisy",
+    ]));
+    let manifest = place.json("noisy/manifest.json");
+    assert_eq!(manifest["private"], true);
+    let blocks = &manifest["levels"][4];
+    assert_eq!((&blocks["level"], &blocks["units"]), (&"Block".into(), &25_181.into()));
 }
 
 #[test]

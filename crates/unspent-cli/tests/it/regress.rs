@@ -1,11 +1,10 @@
 //! `unspent regress`: the slopes of real files, what noise does to them, and what is said of files that have none.
 
-use std::path::Path;
 use std::process::Output;
 
 use serde_json::Value;
 
-use crate::support::{Place, parse_json, refuses, stderr, stdout, succeeds, succeeds_seeded};
+use crate::support::{Place, parse_json, refuses, repository, stderr, stdout, succeeds, succeeds_seeded};
 
 const PLAIN: &str = "geo_id,name,pop25plus,lt_9th_grade,g9_12_no_diploma,hs_graduate,some_college_no_degree,associates,\
                      bachelors_or_higher,median_earnings\n";
@@ -68,29 +67,15 @@ fn json(place: &Place, arguments: &[&str]) -> Value {
     parse_json(&succeeds_seeded(&run(place, &[arguments, &["--json"]].concat())))
 }
 
-/// A file beside the project.
-fn survey(test: &str, name: &str) -> Option<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/acs").join(name);
-    if !path.is_file() {
-        println!("SKIPPED {test}: no {}", path.display());
-        return None;
-    }
-    Some(path.to_str().unwrap().into())
-}
-
-fn surveys(test: &str) -> Option<[String; 3]> {
-    Some([
-        survey(test, "acs5_2022_s1501_state.csv")?,
-        survey(test, "acs5_2020_s1501_oakland_tract.csv")?,
-        survey(test, "acs5_2022_s1501_vt_cousub.csv")?,
-    ])
+/// Of states, of tracts around Oakland, of Vermont's county subdivisions.
+fn surveys() -> [String; 3] {
+    ["acs-2022-s1501-states", "acs-2020-s1501-oakland-tracts", "acs-2022-s1501-vermont-towns"]
+        .map(|name| repository(&format!("data/{name}.csv")).to_str().unwrap().into())
 }
 
 #[test]
 fn real_files_have_the_slopes_they_are_known_for() {
-    let Some([states, oakland, vermont]) = surveys("real_files_have_the_slopes_they_are_known_for") else {
-        return;
-    };
+    let [states, oakland, vermont] = surveys();
     let place = Place::new("slopes");
     let slopes = |arguments: &[&str]| -> Vec<(u64, String)> {
         let report = json(&place, &[arguments, &["--trials", "100"]].concat());
@@ -111,7 +96,7 @@ fn real_files_have_the_slopes_they_are_known_for() {
 
 #[test]
 fn calibrated_noise_distorts_less_at_every_geography() {
-    let Some(files) = surveys("calibrated_noise_distorts_less_at_every_geography") else { return };
+    let files = surveys();
     let files = files.each_ref().map(String::as_str);
     let place = Place::new("distortion");
     let report = json(&place, &files);

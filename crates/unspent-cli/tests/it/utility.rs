@@ -1,17 +1,13 @@
 //! `unspent utility`: errors of a table, exact and simulated, and what it refuses.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use serde_json::Value;
 
-use crate::support::{BLOCKS, EXAMPLE, Place, parse_json, stderr, stdout, succeeds, succeeds_seeded};
-
-fn shared(name: &str) -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(name);
-    path.exists().then_some(path)
-}
+use crate::support::{
+    BLOCKS, EXAMPLE, Place, RHODE_ISLAND, parse_json, stderr, stdout, succeeds, succeeds_seeded,
+};
 
 #[track_caller]
 fn simulated(output: &Output) -> Value {
@@ -90,12 +86,7 @@ fn trials_agree_with_what_is_expected_at_every_level() {
 
 #[test]
 fn rhode_island_is_as_expected() {
-    let Some(table) = shared("census2010/ri_2010_block_pop.csv") else {
-        println!("SKIPPED rhode_island_is_as_expected: no census2010/ri_2010_block_pop.csv");
-        return;
-    };
     let place = Place::new("rhode-island");
-    let table = table.to_str().unwrap();
     let noise = [
         "State=5:4.25",
         "County=16.12:13.28",
@@ -103,7 +94,7 @@ fn rhode_island_is_as_expected() {
         "Block group=11.61:9.65",
         "Block=456.62:343.27",
     ];
-    let mut arguments = vec!["utility", table, "--schema", EXAMPLE, "--by", "race", "--json"];
+    let mut arguments = vec!["utility", RHODE_ISLAND, "--by", "race", "--json"];
     noise.iter().for_each(|noise| arguments.extend(["--sigma2", noise]));
     arguments.extend(["--trials", "650", "--not-private-seed", "1"]);
     let found = simulated(&place.run(&arguments));

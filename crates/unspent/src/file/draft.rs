@@ -14,11 +14,6 @@ use crate::number::Rational;
 use crate::quantity::{Delta, Epsilon, Rho};
 use crate::zcdp::Conversion;
 
-/// Most levels, and most queries.
-const MAX_PARTS: usize = 1_000;
-/// Most queries at levels.
-const MAX_MEASUREMENTS: usize = 5_000;
-
 /// An allocation as text, to be edited.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -203,6 +198,11 @@ impl DraftProduction {
 }
 
 impl Draft {
+    /// Most levels, most queries, and most attributes.
+    pub const MAX_PARTS: usize = 1_000;
+    /// Most queries at levels.
+    pub const MAX_MEASUREMENTS: usize = 5_000;
+
     /// The allocation, with levels and queries that have a share; errors name the field.
     pub fn allocation(&self) -> Result<Allocation> {
         let count: usize = self.levels.iter().map(|level| level.shares.len()).sum();
@@ -305,10 +305,10 @@ pub(super) fn check_sizes(
     measurements: usize,
 ) -> Result<()> {
     let sizes = [
-        ("levels", levels, MAX_PARTS),
-        ("queries", queries, MAX_PARTS),
-        ("attributes", attributes, MAX_PARTS),
-        ("levels", measurements, MAX_MEASUREMENTS),
+        ("levels", levels, Draft::MAX_PARTS),
+        ("queries", queries, Draft::MAX_PARTS),
+        ("attributes", attributes, Draft::MAX_PARTS),
+        ("levels", measurements, Draft::MAX_MEASUREMENTS),
     ];
     for (field, found, most) in sizes {
         if found > most {

@@ -7,6 +7,7 @@
 //! Each reader knows where a value stands; the rules are the builder's.
 
 mod csv;
+mod digest;
 mod draft;
 mod limits;
 mod preset;
@@ -19,6 +20,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+pub use digest::FileDigest;
 pub use draft::{Draft, DraftLevel, DraftProduction, DraftQuery, DraftShare};
 pub use preset::Preset;
 
@@ -36,11 +38,14 @@ impl Allocation {
     /// A table of budgets cannot say what its neighbours are, so `neighbours` must; a TOML file says
     /// it, so it must not.
     pub fn read(path: &Path, neighbours: Option<Neighbours>) -> Result<Allocation> {
-        let origin = path.display().to_string();
-        let hint = "an allocation file is a short text; every preset is one";
-        let text = read_text(path, hint, "check the path")
-            .map_err(|e| e.at(&origin).with_kind(ErrorKind::NoAllocation))?;
-        Allocation::parse_named(&origin, &text, neighbours)
+        Allocation::read_with_digest(path, neighbours).map(|(allocation, _)| allocation)
+    }
+
+    /// The same, and which file it was.
+    pub fn read_with_digest(path: &Path, neighbours: Option<Neighbours>) -> Result<(Allocation, FileDigest)> {
+        let text = read_allocation(path)?;
+        let allocation = Allocation::parse_named(&path.display().to_string(), &text, neighbours)?;
+        Ok((allocation, FileDigest::of(&path.display().to_string(), &text)))
     }
 
     /// Reads the text of a file of that name: a table of budgets if it ends in `.csv`, TOML otherwise.
@@ -59,6 +64,13 @@ impl Allocation {
             (false, None) => Allocation::parse(name, text),
         }
     }
+}
+
+/// The text of an allocation file.
+fn read_allocation(path: &Path) -> Result<String> {
+    let hint = "an allocation file is a short text; every preset is one";
+    read_text(path, hint, "check the path")
+        .map_err(|e| e.at(path.display()).with_kind(ErrorKind::NoAllocation))
 }
 
 /// σ² of noise that is stated as this number in a file.

@@ -20,7 +20,8 @@ use crate::mechanism::{self, Stated, parse_shift};
 use crate::number::Rational;
 use crate::quantity::Rho;
 use crate::quantity::{Delta, Epsilon};
-use crate::release::{Release, Scope};
+use crate::release::Release;
+use crate::scope::Scope;
 use crate::zcdp::Conversion;
 
 pub(super) const KEYS: &[&str] = &[

@@ -49,6 +49,16 @@ impl<T: Copy + PartialOrd + fmt::Debug> Bounds<T> {
     }
 }
 
+impl Bounds<Magnitude> {
+    /// Bounds that were taken apart, to be sent or kept: as good as whoever kept them.
+    ///
+    /// # Panics
+    /// If `lower ≤ upper` does not hold.
+    pub fn restored(lower: Magnitude, upper: Magnitude) -> Bounds<Magnitude> {
+        Bounds::new(lower, upper)
+    }
+}
+
 impl Bounds<f64> {
     /// `(upper − lower) / |lower|`, rounded up; infinite if `lower` is 0 and `upper` is not.
     #[must_use]

@@ -26,6 +26,18 @@ impl Rational {
         self.to_dd().to_f64()
     }
 
+    /// Bounds of its square root, exact if that is a double. For numbers from 0 on.
+    pub fn square_root(&self) -> Bounds<f64> {
+        let root = self.to_f64().sqrt();
+        let is_exact = BigRational::from_float(root).is_some_and(|root| &root * &root == self.0);
+        if is_exact {
+            return Bounds::new(root, root);
+        }
+        // A correctly rounded root of a double that is rounded outward is off by less than one unit.
+        let (lower, upper) = self.to_f64_bounds();
+        Bounds::new(lower.sqrt().next_down(), upper.sqrt().next_up())
+    }
+
     /// Doubles `lower ≤ self ≤ upper`, equal if `self` is one.
     pub(crate) fn to_f64_bounds(&self) -> (f64, f64) {
         let x = self.to_f64();

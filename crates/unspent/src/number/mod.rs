@@ -11,6 +11,7 @@ mod bounds;
 mod convert;
 mod decimal;
 pub(crate) mod float;
+mod known;
 mod magnitude;
 mod rational;
 mod search;
@@ -18,6 +19,8 @@ pub(crate) mod serial;
 
 pub use bounds::Bounds;
 pub(crate) use convert::ratio_to_dd;
+pub use known::{LogBounds, Number};
 pub use magnitude::{Magnitude, Round};
 pub use rational::Rational;
 pub(crate) use search::golden_section;
+pub(crate) use serial::{FULL, rounded_down, rounded_up};

@@ -8,6 +8,7 @@ use std::marker::PhantomData;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::ser::{Serialize, Serializer};
 
+use super::magnitude::{Magnitude, Round};
 use super::rational::Rational;
 use crate::error::Result;
 
@@ -21,6 +22,19 @@ impl<'de> Deserialize<'de> for Rational {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Rational, D::Error> {
         exact(deserializer, |text| Rational::parse("number", text))
     }
+}
+
+/// Digits of numbers made to be read by programs.
+pub(crate) const FULL: u32 = 17;
+
+/// An upper bound, as 17 digits rounded up.
+pub(crate) fn rounded_up<S: Serializer>(x: &Magnitude, s: S) -> std::result::Result<S::Ok, S::Error> {
+    s.serialize_str(&x.to_decimal(FULL, Round::Up))
+}
+
+/// A lower bound, as 17 digits rounded down.
+pub(crate) fn rounded_down<S: Serializer>(x: &Magnitude, s: S) -> std::result::Result<S::Ok, S::Error> {
+    s.serialize_str(&x.to_decimal(FULL, Round::Down))
 }
 
 /// Reads what `parse` makes of a text, or of an integer's digits.

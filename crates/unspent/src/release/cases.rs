@@ -5,12 +5,14 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::{Release, Scope, touches_any};
+use super::{Release, touches_any};
 use crate::allocation::{Allocation, Neighbours, Path, Segment};
+use crate::effort::Effort;
 use crate::error::{Error, Result};
 use crate::mechanism::DiscreteGaussian;
 use crate::number::Rational;
 use crate::quantity::Rho;
+use crate::scope::Scope;
 use crate::worst::{Case, Route, WorstCase};
 
 /// Which queries of a level are moved.
@@ -42,15 +44,16 @@ const MAX_CASES: usize = 1 << 12;
 /// The cases of a release, each once however many scopes it belongs to.
 pub(crate) struct Cases<'r> {
     release: &'r Release,
+    effort: Effort,
     paths: Vec<Vec<Path>>,
     made: HashMap<(Option<String>, Vec<Part>), Arc<Case>>,
     noise: HashMap<(usize, Segment), Vec<(usize, DiscreteGaussian)>>,
 }
 
 impl<'r> Cases<'r> {
-    pub fn new(release: &'r Release) -> Cases<'r> {
+    pub fn new(release: &'r Release, effort: Effort) -> Cases<'r> {
         let paths = release.allocations.iter().map(Allocation::paths).collect();
-        Cases { release, paths, made: HashMap::new(), noise: HashMap::new() }
+        Cases { release, effort, paths, made: HashMap::new(), noise: HashMap::new() }
     }
 
     /// The worst of all compositions that neighbours of that scope can come down to.
@@ -59,7 +62,7 @@ impl<'r> Cases<'r> {
         self.release.moved(scope)?;
         let lists = self.lists(scope, Allocation::exact_level)?;
         let count = lists.iter().map(Vec::len).try_fold(1usize, |all, n| all.checked_mul(n));
-        let hasty = self.release.hasty;
+        let effort = self.effort;
         if count.is_none_or(|count| count > MAX_CASES) {
             // Budgets add up: zCDP bounds all combinations at once. The first of each list is the main path.
             let mut budgets = vec![];
@@ -69,14 +72,14 @@ impl<'r> Cases<'r> {
             }
             let first = lists.into_iter().map(|list| list.into_iter().take(1).collect()).collect();
             let main = self.combined(scope, first)?;
-            return Ok(WorstCase::new(main, None, hasty).bounded_by(Rho::new(Rational::sum(&budgets))?));
+            return Ok(WorstCase::new(main, None, effort).bounded_by(Rho::new(Rational::sum(&budgets))?));
         }
         let cases = self.combined(scope, lists)?;
         if cases.is_empty() {
             return Err(self.release.nothing_moves(scope));
         }
         let attained = self.attained(scope)?;
-        Ok(WorstCase::new(cases, attained, hasty))
+        Ok(WorstCase::new(cases, attained, effort))
     }
 
     /// Every combination of one route for each product.

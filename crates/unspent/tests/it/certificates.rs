@@ -1,116 +1,64 @@
 //! Published allocations: certificates as signed, tight figures, the paper's table.
 
-use std::io::Write;
-use std::path::Path;
-
 use proptest::prelude::*;
-use unspent::certificate::Against;
 use unspent::{
-    Allocation, Alpha, Certificate, Comparison, Conversion, Curve, Delta, Epsilon, Neighbours, Preset,
-    Promise, Rational, Release, Round, Scope, TradeoffCurve,
+    Allocation, Alpha, Certificate, Conversion, Delta, Epsilon, Neighbours, Preset, Promise, Rational,
+    Release, Round, Scaling, Scope,
 };
 
-use crate::support::{line, number, preset};
+use crate::support::{self, comparison, facts, line, number, over_delta, over_epsilon, preset, tradeoff};
 
 fn certificate(name: &str, delta: Option<&str>) -> Certificate {
     let delta = delta.map(|d| Delta::parse(d).unwrap());
-    Certificate::new(&preset(name), delta.as_ref(), None).unwrap()
+    support::certificate(&preset(name), delta.as_ref(), None)
 }
 
 /// The lines of the two signed certificates of 2021-06-25.
-const PERSONS: [(&str, &str); 10] = [
-    ("total", "17.14"),
-    ("hhgq", "7.24"),
-    ("votingage", "7.57"),
-    ("hispanic", "10.04"),
-    ("cenrace", "10.08"),
-    ("Block-within-Block_Group", "2.93"),
-    ("Block-within-Tract", "9.38"),
-    ("Block-within-County", "11.70"),
-    ("Block-within-State", "13.05"),
-    ("Block-within-US", "16.89"),
-];
-const UNITS: [(&str, &str); 7] = [
-    ("total", "2.47"),
-    ("h1", "2.47"),
-    ("Block-within-Block_Group", "0.82"),
-    ("Block-within-Tract", "1.81"),
-    ("Block-within-County", "2.35"),
-    ("Block-within-State", "2.46"),
-    ("Block-within-US", "2.47"),
-];
-
 #[test]
 fn every_line_of_the_signed_certificates_is_reproduced() {
-    let cases =
-        [("pl94-persons-us-2020", &PERSONS[..], "persons"), ("pl94-units-us-2020", &UNITS[..], "units")];
-    for (name, printed, file) in cases {
+    let signed = facts("pl94-2021-certificates.csv");
+    assert_eq!(signed.len(), 17);
+    for name in ["pl94-persons-us-2020", "pl94-units-us-2020"] {
         // The signed certificates know one path, and places also of units whose number in every block is exact.
         let text = Preset::find(name).unwrap().text.replace("exact_totals = [\"Block\"]", "");
-        let signed = Release::from(Allocation::parse(name, &text).unwrap().without_bypass());
-        let certificate = Certificate::new(&signed, None, None).unwrap();
-        for (label, epsilon) in printed {
+        let release = Release::from(Allocation::parse(name, &text).unwrap().without_bypass());
+        let certificate = support::certificate(&release, None, None);
+        let mut lines = 0;
+        for row in signed.iter().filter(|row| row[0] == name) {
+            let [_, label, delta, epsilon] = &row[..] else { panic!("{row:?}") };
+            assert_eq!(certificate.delta.value(), &number(delta));
             let ours = line(&certificate, label).canonne_kamath_steinke.to_f64(Round::Up);
             assert_eq!(format!("{ours:.2}"), *epsilon, "{name} {label}");
+            lines += 1;
         }
+        assert_eq!(lines, if name.contains("persons") { 10 } else { 7 });
         assert_eq!(certificate.published, Some(Conversion::CanonneKamathSteinke));
-        // The constants above are what the signed text says.
-        let path = format!("certificates/pl94_us_{file}_2021-06-25.txt");
-        let Some(text) = shared_data(&path) else { continue };
-        let words: Vec<&str> = text.split_whitespace().collect();
-        for (label, epsilon) in &printed[1..] {
-            assert!(words.windows(2).any(|pair| pair == [*label, *epsilon]), "{path}: {label} {epsilon}");
-        }
     }
-}
-
-/// A file beside the project, or a word that it is not there. Written past the capture of the test runner.
-fn shared_data(path: &str) -> Option<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(path);
-    let text = std::fs::read_to_string(&path).ok();
-    if text.is_none() {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let _ = writeln!(std::io::stderr(), "SKIPPED: {name} is not there to compare with");
-    }
-    text
 }
 
 #[test]
 fn presets_are_the_published_allocations() {
-    let names = [
-        ("PL94_persons_US_production", "pl94-persons-us-2020"),
-        ("PL94_persons_PR_production", "pl94-persons-pr-2020"),
-        ("PL94_units_US_production", "pl94-units-us-2020"),
-        ("PL94_units_PR_production", "pl94-units-pr-2020"),
-        ("DHCP_US_production", "dhc-persons-us-2020"),
-        ("DHCP_PR_production", "dhc-persons-pr-2020"),
-        ("DHCH_US_production", "dhc-units-us-2020"),
-        ("DHCH_PR_production", "dhc-units-pr-2020"),
-        ("DHCP_US_demo_20220825", "dhc-persons-us-2022-08-25"),
-        ("DHCP_PR_demo_20220825", "dhc-persons-pr-2022-08-25"),
-        ("DHCH_US_demo_20220825", "dhc-units-us-2022-08-25"),
-        ("DHCH_PR_demo_20220825", "dhc-units-pr-2022-08-25"),
-    ];
+    let rows = facts("das-2020-budgets.csv");
+    assert_eq!(rows.len(), 688);
+    let mut names: Vec<&str> = rows.iter().map(|row| row[0].as_str()).collect();
+    names.dedup();
+    // All but the paper's, which is not an agency's.
     assert_eq!(names.len() + 1, Preset::ALL.len());
-    let Some(text) = shared_data("allocations/das2020_allocations.csv") else { return };
-    for (product, name) in names {
+    for name in names {
         let allocation = Allocation::preset(name).unwrap();
-        let mut published: Vec<(String, String, Rational)> = text
-            .lines()
-            .map(|line| line.split(',').collect::<Vec<_>>())
-            .filter(|row| row[0] == product)
-            .map(|row| (row[1].into(), row[2].into(), number(&format!("{}/{}", row[4], row[5]))))
-            .collect();
-        let mut ours: Vec<(String, String, Rational)> = allocation
+        let published = rows.iter().filter(|row| row[0] == name);
+        let mut published: Vec<(&str, &str, Rational)> =
+            published.map(|row| (row[1].as_str(), row[2].as_str(), number(&row[3]))).collect();
+        let mut ours: Vec<(&str, &str, Rational)> = allocation
             .measurements()
             .map(|(level, query, m)| {
                 // Bounded neighbours: σ² = 1/ρ.
                 assert_eq!(&m.rho * m.noise.sigma2(), Rational::from(1));
-                (level.name.clone(), query.name.clone(), m.rho.clone())
+                (level.name.as_str(), query.name.as_str(), m.rho.clone())
             })
             .collect();
         let order: Vec<&str> = allocation.levels().iter().map(|l| l.name.as_str()).collect();
-        let mut seen: Vec<&str> = published.iter().map(|p| p.0.as_str()).collect();
+        let mut seen: Vec<&str> = published.iter().map(|p| p.0).collect();
         seen.dedup();
         assert_eq!(order, seen, "{name}: levels in the published order");
         published.sort();
@@ -140,7 +88,7 @@ fn tight_totals() {
 #[test]
 fn the_papers_table_of_noise() {
     let certificate = certificate("paper-2022-08-25", Some("1e-11"));
-    assert_eq!(certificate.against, Some(Against::Conversion(Conversion::BunSteinke)));
+    assert_eq!(certificate.against, Some(Promise::Conversion(Conversion::BunSteinke)));
     for (level, sigma2) in [
         ("US", 54.193_952),
         ("State", 4.245_382),
@@ -151,7 +99,7 @@ fn the_papers_table_of_noise() {
         ("Optimized Block Group", 9.647_810),
         ("Block", 343.269_047),
     ] {
-        let reduction = certificate.reductions.iter().find(|r| r.name.as_deref() == Some(level)).unwrap();
+        let reduction = certificate.reduction(&Scope::Level(level.into())).unwrap();
         assert_eq!(reduction.least_sigma2, reduction.greatest_sigma2);
         let enough = (&reduction.least_sigma2 * &reduction.factor).to_f64();
         assert!((enough - sigma2).abs() < 1e-6, "{level}: {enough}");
@@ -165,7 +113,8 @@ fn the_papers_table_of_noise() {
 fn all_eighty_folds_at_once() {
     let allocation = Allocation::preset("paper-2022-08-25").unwrap();
     let promise = Promise::Epsilon(Epsilon::parse("21.97").unwrap());
-    let found = allocation.calibrate(&promise, false, Some(&Delta::parse("1e-10").unwrap())).unwrap();
+    let found =
+        allocation.calibrate(&promise, Scaling::Total, Some(&Delta::parse("1e-10").unwrap())).unwrap();
     let less = 100.0 * (1.0 - found.rows[0].factor.as_ref().unwrap().to_f64());
     assert!((less - 12.1793).abs() < 5e-5, "{less}");
     // δ(ε) of the result, the figure of the promise itself.
@@ -178,10 +127,13 @@ fn all_eighty_folds_at_once() {
 #[test]
 fn a_calibrated_file_reads_back_and_keeps_its_promise() {
     let delta = Delta::parse("1e-10").unwrap();
-    for (name, each_level) in [("pl94-persons-us-2020", false), ("dhc-units-us-2022-08-25", true)] {
+    for (name, scaling) in
+        [("pl94-persons-us-2020", Scaling::Total), ("dhc-units-us-2022-08-25", Scaling::Level)]
+    {
+        let each_level = scaling == Scaling::Level;
         let allocation = Allocation::preset(name).unwrap();
         let conversion = allocation.conversion().unwrap();
-        let found = allocation.calibrate(&Promise::Published(conversion), each_level, None).unwrap();
+        let found = allocation.calibrate(&Promise::Conversion(conversion), scaling, None).unwrap();
         let back = Allocation::parse("back", &found.allocation.to_toml()).unwrap();
         assert_eq!(back, found.allocation);
         // It states what was promised for the whole, and does not claim the conversion any more.
@@ -287,7 +239,7 @@ fn the_four_forms_of_a_budget_are_the_same() {
 fn several_products_for_the_same_person() {
     let products = ["pl94-persons-us-2020", "dhc-persons-us-2020"];
     let both = Release::new(products.map(|p| Allocation::preset(p).unwrap()).to_vec()).unwrap();
-    let certificate = Certificate::new(&both, None, None).unwrap();
+    let certificate = support::certificate(&both, None, None);
     let total = &certificate.lines[0];
     assert_eq!(total.rho.upper(), number("293764/114921") + number("4.9622"));
     let alone = |name: &str| self::certificate(name, None).lines[0].tight.upper();
@@ -301,7 +253,10 @@ fn several_products_for_the_same_person() {
         line(&self::certificate(products[0], None), "hispanic").rho.upper()
             + line(&self::certificate(products[1], None), "hispanic").rho.upper()
     );
-    assert_eq!(certificate.left_out, ["hhgq", "votingage", "relgq", "sex", "age"]);
+    let left_out: Vec<_> = certificate.left_out.iter().filter_map(|left| left.scope.name()).collect();
+    assert_eq!(left_out, ["hhgq", "votingage", "relgq", "sex", "age"]);
+    let reason = "not every product has an attribute of that name";
+    assert!(certificate.left_out.iter().all(|left| left.reason == reason));
     assert!(certificate.lines.iter().all(|l| l.label != "Block-within-Tract"));
     let error = both.main_path(&Scope::Within("Tract".into())).unwrap_err();
     assert!(error.to_string().contains("is not among the levels of `Demographic"), "{error}");
@@ -315,10 +270,10 @@ fn several_products_for_the_same_person() {
 #[test]
 fn comparison_restates_what_is_for_other_neighbours() {
     let (a, b) = (preset("dhc-persons-us-2022-08-25"), preset("paper-2022-08-25"));
-    let found = Comparison::new(&a, &b, None).unwrap();
+    let found = comparison(&a, &b);
     assert!(!found.same_neighbours);
     let [bounded, add_remove] = &found.restated[..] else { panic!("{:?}", found.restated) };
-    assert_eq!((bounded.neighbours, add_remove.neighbours), ("bounded", "add-remove"));
+    assert_eq!((bounded.neighbours, add_remove.neighbours), (Neighbours::Bounded, Neighbours::AddRemove));
     // Each as it is under its own, and B, with half the noise, is worse under either.
     assert_eq!(bounded.tight[0], found.lines[0].sides[0].as_ref().unwrap().tight);
     assert_eq!(add_remove.tight[1], found.lines[0].sides[1].as_ref().unwrap().tight);
@@ -326,7 +281,7 @@ fn comparison_restates_what_is_for_other_neighbours() {
         assert!(restated.tight[1].upper() > restated.tight[0].upper());
     }
     assert_eq!(found.noise.len(), 120);
-    let same = Comparison::new(&a, &a, None).unwrap();
+    let same = comparison(&a, &a);
     assert!(same.same_neighbours && same.noise.is_empty() && same.same_noise == 80);
 }
 
@@ -335,18 +290,18 @@ fn curves_lie_below_what_zcdp_says_and_tradeoffs_above() {
     let release = preset("dhc-persons-us-2020");
     for scope in [Scope::Total, Scope::Level("State".into()), Scope::Attribute("age".into())] {
         let grid: Vec<Epsilon> = ["0", "1", "5", "12.5", "40"].map(|e| Epsilon::parse(e).unwrap()).into();
-        for point in Curve::over_epsilon(&release, &scope, &grid).unwrap().points {
+        for point in over_epsilon(&release, &scope, &grid).points {
             let tight = point.delta.bounds();
             assert!(tight.upper() <= point.canonne_kamath_steinke, "{scope} {point:?}");
             assert!(point.canonne_kamath_steinke <= point.bun_steinke, "{scope} {point:?}");
         }
         let grid: Vec<Delta> = ["1e-300", "1e-10", "0.01"].map(|d| Delta::parse(d).unwrap()).into();
-        for point in Curve::over_delta(&release, &scope, &grid).unwrap().points {
+        for point in over_delta(&release, &scope, &grid).points {
             assert!(point.epsilon.bounds().upper() <= point.canonne_kamath_steinke, "{scope} {point:?}");
         }
         let grid: Vec<Alpha> =
             ["0", "1e-9", "0.001", "0.05", "0.5", "0.99", "1"].map(|a| Alpha::parse(a).unwrap()).into();
-        for point in TradeoffCurve::new(&release, &scope, &grid).unwrap().points {
+        for point in tradeoff(&release, &scope, &grid).points {
             let tight = point.misses.bounds();
             assert!(point.canonne_kamath_steinke <= tight.upper(), "{scope} {point:?}");
             assert!(point.bun_steinke <= point.canonne_kamath_steinke, "{scope} {point:?}");
@@ -365,7 +320,7 @@ fn the_tradeoff_of_a_conversion_is_its_best() {
     let rho = unspent::Rho::new(release.main_path(&Scope::Total).unwrap().rho()).unwrap();
     for alpha in ["0.001", "0.05", "0.3", "0.9"] {
         let grid = [Alpha::parse(alpha).unwrap()];
-        let found = &TradeoffCurve::new(&release, &Scope::Total, &grid).unwrap().points[0];
+        let found = &tradeoff(&release, &Scope::Total, &grid).points[0];
         let a = number(alpha).to_f64();
         // Finer than a grid can be, and no more than that.
         let mut best: f64 = 0.0;

@@ -9,5 +9,7 @@ mod certificates;
 mod closed_forms;
 mod figures;
 mod fuzz;
+mod golden;
 mod paths;
+mod refused;
 mod structure;

@@ -2,6 +2,8 @@
 
 pub mod blocks;
 pub mod browser;
+#[path = "../../../../unspent/tests/it/support/expect.rs"]
+mod expect;
 mod place;
 
 use std::fs;
@@ -11,11 +13,15 @@ use std::process::{Command, Output};
 use serde_json::Value;
 use unspent::Rational;
 
+pub use expect::expect;
 pub use place::Place;
 
 /// The example allocation with the description of its table, and that table.
 pub const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/blocks.toml");
 pub const BLOCKS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/blocks.csv");
+
+/// The blocks of Rhode Island in 2010; how they are read stands beside them.
+pub const RHODE_ISLAND: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/ri-2010-blocks.csv");
 
 /// A file of the repository.
 pub fn repository(path: &str) -> PathBuf {

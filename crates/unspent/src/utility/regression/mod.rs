@@ -39,7 +39,6 @@ use super::table::{Estimate, NORMAL_95};
 use crate::error::{Error, Result};
 use crate::mechanism::DiscreteGaussian;
 use crate::number::Rational;
-use crate::report;
 use crate::sampler::{Key, Noise, Sampler};
 
 /// The categories of education.
@@ -206,7 +205,6 @@ pub struct Regression {
 #[derive(Clone, Debug, Serialize)]
 pub struct Distorted {
     /// σ², exactly.
-    #[serde(serialize_with = "report::exactly")]
     pub sigma2: Rational,
     /// How often, in all trials, an area had to be left out because no noisy count of it was above 0.
     pub emptied: u64,

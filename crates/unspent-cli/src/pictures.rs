@@ -1,0 +1,263 @@
+//! Reports as pictures: curves, trade-off functions and noise, described as data.
+
+use std::collections::HashMap;
+
+use unspent::allocation::Measurement;
+use unspent::question::{CurveQuestion, Grid, TradeoffQuestion};
+use unspent::report::curve::{Point, Subject, TradeoffPoint};
+use unspent::report::{READABLE, brief, nearest};
+use unspent::{
+    Allocation, Alpha, Ask, Conversion, Curve, Delta, Effort, Epsilon, Error, Magnitude, Number, Rational,
+    Release, Result, Rho, Round, Scope, Terms, TradeoffCurve,
+};
+
+use crate::grid;
+use crate::plot::{Axis, Bar, Figure, Panel, Role, Series};
+
+/// Fewest points of a picture: chords of a coarser curve would show, below it.
+pub const SMOOTH: usize = 201;
+
+/// Cases from which on a picture in fast mode has fewer points.
+const MANY: usize = 64;
+
+/// The δ that is marked if the allocation states none.
+const USUAL_DELTA: &str = "1e-10";
+
+/// A little more than the ε that is published.
+pub fn beyond_published(release: &Release, part: &Scope) -> Result<Rational> {
+    let usual = Delta::parse(USUAL_DELTA)?;
+    let rho = Rho::new(release.worst_case(part)?.rho()?.upper())?;
+    let published = rho.epsilon(Conversion::BunSteinke, release.delta().unwrap_or(&usual));
+    Magnitude::from_f64(1.05 * published).to_decimal(2, Round::Up).parse()
+}
+
+/// δ against ε as `unspent curve --plot` draws it; with another allocation beside it, if one is given.
+pub fn curve_picture(
+    allocation: &Allocation,
+    part: &Scope,
+    other: Option<&Allocation>,
+    terms: &Terms,
+) -> Result<Figure> {
+    let release = Release::from(allocation.clone());
+    let mut to = beyond_published(&release, part)?;
+    // What the other one does not have has no curve there.
+    let other = other.filter(|other| Release::from((*other).clone()).moved(part).is_ok());
+    if let Some(other) = other {
+        to = to.max(beyond_published(&Release::from(other.clone()), part)?);
+    }
+    // Each point is asked of every case: with many of them, fewer points. −ln δ is curved by about 1/2ρ, as a
+    // Gaussian's, so that chords are then below the curve by some 0.002 decades.
+    let is_many = terms.effort == Effort::Fast && release.worst_case(part)?.count() > MANY;
+    let points = if is_many { SMOOTH.div_ceil(4) } else { SMOOTH };
+    let grid = grid::linear(&Rational::from(0), &to, points).into_iter().map(Epsilon::new);
+    let grid = Grid::Epsilon(grid.collect::<Result<_>>()?);
+    let curve = |allocation: &Allocation| {
+        let release = vec![allocation.clone().into()];
+        CurveQuestion { release, part: part.clone(), over: grid.clone() }.ask(terms)
+    };
+    let mut figure = of_curve(&curve(allocation)?, &grid, release.delta());
+    if let Some(other) = other {
+        beside(&mut figure, &of_curve(&curve(other)?, &grid, None));
+    }
+    Ok(figure)
+}
+
+/// The trade-off function as `unspent tradeoff --plot` draws it; with another allocation beside it, if one is given.
+pub fn tradeoff_picture(
+    allocation: &Allocation,
+    part: &Scope,
+    other: Option<&Allocation>,
+    terms: &Terms,
+) -> Result<Figure> {
+    let rates = smooth_rates(&Rational::from(0), &Rational::from(1))?;
+    let rates = rates.into_iter().map(Alpha::new).collect::<Result<Vec<_>>>()?;
+    let tradeoff = |allocation: &Allocation| {
+        let release = vec![allocation.clone().into()];
+        let question = TradeoffQuestion { release, part: part.clone(), rates: rates.clone() };
+        Ok::<_, Error>(of_tradeoff(&question.ask(terms)?, false))
+    };
+    let mut figure = tradeoff(allocation)?;
+    if let Some(other) = other.filter(|other| Release::from((*other).clone()).moved(part).is_ok()) {
+        beside(&mut figure, &tradeoff(other)?);
+    }
+    Ok(figure)
+}
+
+/// Adds the other's guarantee.
+fn beside(figure: &mut Figure, other: &Figure) {
+    let panel = &mut figure.panels[0];
+    let guarantee = other.panels[0].series[0].data.clone();
+    panel.series.insert(1, Series { label: "at the start".into(), role: Role::Alternative, data: guarantee });
+    if let (Some((low, _)), Some((other, _))) = (&mut panel.y.range, other.panels[0].y.range) {
+        *low = low.min(other);
+    }
+}
+
+/// A curve as a picture.
+pub fn of_curve(curve: &Curve, over: &Grid, stated: Option<&Delta>) -> Figure {
+    let upper = |number: &Number| number.bounds().upper();
+    let epsilon = |x: Magnitude| x.to_f64(Round::Up);
+    let line = |pick: &dyn Fn(&Point) -> Magnitude| {
+        let at = |p: &Point| match over {
+            Grid::Epsilon(_) => (epsilon(upper(&p.epsilon)), pick(p).log10(Round::Up)),
+            Grid::Delta(_) => (epsilon(pick(p)), p.log10_delta.upper.unwrap_or(f64::NEG_INFINITY)),
+        };
+        curve.points.iter().map(at).collect::<Vec<_>>()
+    };
+    let tight = |p: &Point| match over {
+        Grid::Epsilon(_) => upper(&p.delta),
+        Grid::Delta(_) => upper(&p.epsilon),
+    };
+    let guarantee: Vec<(f64, f64)> = line(&tight);
+    let mut series = vec![
+        Series::line("certified: the guarantee", Role::Guarantee, guarantee.clone()),
+        Series::line(
+            "Canonne–Kamath–Steinke, from ρ",
+            Role::Baseline(0),
+            line(&|p| p.canonne_kamath_steinke),
+        ),
+        Series::line("Bun–Steinke, from ρ", Role::Baseline(1), line(&|p| p.bun_steinke)),
+    ];
+    let lower = |p: &Point| p.log10_delta.lower.unwrap_or(f64::NEG_INFINITY);
+    let wide = |p: &Point| p.log10_delta.upper.is_some_and(|upper| upper - lower(p) > VISIBLE);
+    if matches!(over, Grid::Epsilon(_)) && curve.points.iter().any(wide) {
+        let slices = curve.points.iter().zip(&guarantee).map(|(p, (x, y))| (*x, lower(p), *y)).collect();
+        series.insert(1, Series::band("the exact value lies in here", Role::Guarantee, slices));
+    }
+    let (left, right) =
+        guarantee.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), p| (a.min(p.0), b.max(p.0)));
+    let floor = guarantee.iter().fold(0.0, |least: f64, p| least.min(p.1));
+    let mut y = Axis::log10("δ");
+    if floor.is_finite() {
+        y = y.between(floor.floor().min(-1.0), 0.0);
+    }
+    if let Some(delta) = stated {
+        let at = delta.value().to_bounds().log10().upper();
+        let label = format!("δ = {}, as stated", power(delta));
+        series.push(Series::line(label, Role::Reference, vec![(left, at), (right, at)]));
+    }
+    figure(&curve.subject, Panel { x: Axis::linear("ε").between(left, right), y, series, ..Panel::default() })
+}
+
+/// Decades that can be seen in print.
+const VISIBLE: f64 = 0.02;
+
+/// A trade-off function as a picture.
+pub fn of_tradeoff(curve: &TradeoffCurve, log: bool) -> Figure {
+    let scaled = |x: Magnitude, round| if log { x.log10(round) } else { x.to_f64(round) };
+    let line = |pick: &dyn Fn(&TradeoffPoint) -> Magnitude| {
+        let at = |p: &TradeoffPoint| {
+            (scaled(p.alpha.to_bounds().lower(), Round::Down), scaled(pick(p), Round::Down))
+        };
+        curve.points.iter().map(at).collect::<Vec<_>>()
+    };
+    let lower = |p: &TradeoffPoint| p.misses.bounds().lower();
+    let one = Rational::from(1);
+    let series = vec![
+        Series::line("certified: the guarantee", Role::Guarantee, line(&lower)),
+        Series::line(
+            "Canonne–Kamath–Steinke, from ρ",
+            Role::Baseline(0),
+            line(&|p| p.canonne_kamath_steinke),
+        ),
+        Series::line("Bun–Steinke, from ρ", Role::Baseline(1), line(&|p| p.bun_steinke)),
+        Series::line("guessing", Role::Reference, line(&|p| (&one - &p.alpha).to_bounds().lower())),
+    ];
+    let (x, y) = ("α, rate of false alarms", "rate of misses, at least");
+    let panel = if log {
+        // Both rates down to the same: the rest of the function is its mirror image.
+        let least = curve.points.first().map_or(-6.0, |p| p.alpha.to_bounds().log10().lower());
+        let y = Axis::log10(y).between(least, 0.0);
+        Panel { x: Axis::log10(x), y, series, ..Panel::default() }
+    } else {
+        Panel { x: Axis::linear(x), y: Axis::linear(y).between(0.0, 1.0), series, ..Panel::default() }
+    };
+    figure(&curve.subject, panel)
+}
+
+/// Rates dense at both ends. The function is convex, so that chords lie above it: they must not be seen to.
+pub fn smooth_rates(from: &Rational, to: &Rational) -> Result<Vec<Rational>> {
+    let one = Rational::from(1);
+    let small = grid::logarithmic(&"1e-6".parse()?, &one, SMOOTH / 3);
+    let mirrored = small.iter().map(|rate| &one - rate);
+    let mut rates: Vec<Rational> = mirrored.chain(grid::linear(from, to, SMOOTH / 3)).collect();
+    rates.extend(small);
+    rates.retain(|rate| from <= rate && rate <= to);
+    rates.sort();
+    rates.dedup();
+    Ok(rates)
+}
+
+/// The noise of every query, a panel a level.
+pub fn deviations(now: &Allocation, start: Option<&Allocation>) -> Figure {
+    let before: HashMap<(&str, &str), &Measurement> = start
+        .into_iter()
+        .flat_map(Allocation::measurements)
+        .map(|(level, query, m)| ((level.name.as_str(), query.name.as_str()), m))
+        .collect();
+    let bar = |measurement: Option<&Measurement>| match measurement {
+        Some(m) => {
+            let value = m.noise.sigma2().to_f64().sqrt();
+            Bar { value, label: nearest(value, 4) }
+        }
+        None => Bar { value: f64::NAN, label: String::new() },
+    };
+    let panels = now.levels().iter().map(|level| {
+        let queries: Vec<String> =
+            level.measurements.iter().map(|m| now.queries()[m.query].name.clone()).collect();
+        let bars = level.measurements.iter().map(|m| bar(Some(m))).collect();
+        let mut series = vec![Series::bars("now", Role::Guarantee, bars)];
+        if start.is_some() {
+            let bars = queries.iter().map(|query| bar(before.get(&(&level.name, query)).copied())).collect();
+            series.push(Series::bars("at the start", Role::Alternative, bars));
+        }
+        Panel {
+            title: level.name.clone(),
+            x: Axis::linear("σ, standard deviation of the noise"),
+            categories: queries,
+            series,
+            ..Panel::default()
+        }
+    });
+    let is_bypassed = now.paths().len() > 1;
+    Figure {
+        title: "Noise by level and query".into(),
+        subtitle: now.name().into(),
+        notes: is_bypassed.then(|| unspent::report::BYPASSED.into()).into_iter().collect(),
+        columns: 2,
+        panels: panels.collect(),
+    }
+}
+
+fn figure(subject: &Subject, panel: Panel) -> Figure {
+    let part = match &subject.part {
+        Scope::Total => "the whole release".into(),
+        Scope::Level(name) => format!("level {name} alone"),
+        Scope::Attribute(name) => format!("attribute {name}"),
+        Scope::Keeping(_) | Scope::Within(_) => subject.label.clone(),
+    };
+    let note = format!(
+        "{} neighbours; {} per query; ρ ≤ {}. Each line is a valid bound at the computed points.",
+        subject.neighbours,
+        if subject.moves == 1 { "one move" } else { "two moves" },
+        subject.rho.at_most(READABLE)
+    );
+    let mut note_letters = note.chars();
+    let note: String =
+        note_letters.next().into_iter().flat_map(char::to_uppercase).chain(note_letters).collect();
+    Figure { title: subject.name.clone(), subtitle: part, notes: vec![note], columns: 1, panels: vec![panel] }
+}
+
+/// `10⁻¹⁰`, or the number as it is.
+fn power(delta: &Delta) -> String {
+    let text = brief(delta.value(), Round::Up);
+    match text.strip_prefix("1e-") {
+        Some(exponent) => {
+            let raised = |digit: char| {
+                digit.to_digit(10).and_then(|d| "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().nth(d as usize)).unwrap_or(digit)
+            };
+            format!("10⁻{}", exponent.chars().map(raised).collect::<String>())
+        }
+        None => text,
+    }
+}

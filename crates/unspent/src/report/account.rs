@@ -1,0 +1,245 @@
+//! What a composition promises at given ε and δ.
+
+use serde::{Deserialize, Serialize};
+
+use crate::composition::Composition;
+use crate::error::{Error, Result};
+use crate::number::{LogBounds, Magnitude, Number, Rational, Round, rounded_up};
+use crate::profile::Method;
+use crate::quantity::{Delta, Epsilon, Rho};
+use crate::report::document::{Document, Table};
+use crate::report::numerals::{brief, counted, lower, number_equals, up, upper};
+use crate::report::words;
+
+/// A composition and its guarantees.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Account {
+    /// The answers: at every ε, then at every δ.
+    pub points: Vec<AccountPoint>,
+    /// How they were obtained.
+    pub method: Method,
+    /// The composition satisfies ρ-zCDP and no smaller ρ.
+    pub rho: Number,
+    /// The mechanisms, as given.
+    pub mechanisms: Vec<Noise>,
+    /// The number of distinct ones among them.
+    pub kinds: usize,
+    /// The relative width of δ that was demanded.
+    pub tolerance: Option<f64>,
+    /// Of this library.
+    pub version: &'static str,
+}
+
+/// Equal discrete Gaussian mechanisms.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Noise {
+    /// The variance of the noise.
+    pub sigma2: Rational,
+    /// How many there are.
+    #[serde(default = "one")]
+    pub count: u64,
+    /// How far one record moves each answer.
+    #[serde(default = "one")]
+    pub shift: u64,
+}
+
+fn one() -> u64 {
+    1
+}
+
+/// A point (ε, δ) of the privacy profile: one is given, the other bounded.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct AccountPoint {
+    /// Which of the two was given.
+    pub input: Input,
+    /// ε.
+    pub epsilon: Number,
+    /// δ.
+    pub delta: Number,
+    /// log₁₀ δ.
+    pub log10_delta: LogBounds,
+    /// What the published conversions from zCDP say of ε, where δ was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub zcdp: Option<Conversions>,
+    /// P[L > ε].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p_tail: Option<Number>,
+    /// Q[L > ε].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub q_tail: Option<Number>,
+}
+
+/// ε by the published conversions, rounded up: valid for the composition, and not tight.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Conversions {
+    /// Canonne, Kamath and Steinke's.
+    #[serde(serialize_with = "rounded_up")]
+    pub canonne_kamath_steinke: Magnitude,
+    /// Bun and Steinke's.
+    #[serde(serialize_with = "rounded_up")]
+    pub bun_steinke: Magnitude,
+}
+
+/// What was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Input {
+    /// ε; δ is the answer.
+    Epsilon,
+    /// δ; ε is the answer.
+    Delta,
+}
+
+impl Account {
+    pub(crate) fn new(
+        composition: &Composition,
+        mechanisms: Vec<Noise>,
+        (epsilons, deltas): (&[Epsilon], &[Delta]),
+        tails: bool,
+    ) -> Result<Account> {
+        let rho = composition.known_rho();
+        let mut points = vec![];
+        for epsilon in epsilons {
+            let place = |e: Error| e.at(format!("epsilon {}", brief(epsilon.value(), Round::Up)));
+            let delta = composition.delta(epsilon).map_err(place)?;
+            let tail = |tail: fn(&Composition, &Epsilon) -> _| {
+                tails.then(|| tail(composition, epsilon)).transpose().map_err(place)
+            };
+            points.push(AccountPoint {
+                input: Input::Epsilon,
+                epsilon: Number::Exact(epsilon.value().clone()),
+                delta: delta.into(),
+                log10_delta: delta.into(),
+                zcdp: None,
+                p_tail: tail(Composition::p_tail)?.map(Number::from),
+                q_tail: tail(Composition::q_tail)?.map(Number::from),
+            });
+        }
+        for delta in deltas {
+            let place = |e: Error| e.at(format!("delta {}", brief(delta.value(), Round::Up)));
+            points.push(AccountPoint {
+                input: Input::Delta,
+                epsilon: composition.epsilon(delta).map_err(place)?.into(),
+                delta: Number::Exact(delta.value().clone()),
+                log10_delta: delta.value().to_bounds().into(),
+                zcdp: conversions(&rho, delta),
+                p_tail: None,
+                q_tail: None,
+            });
+        }
+        Ok(Account {
+            points,
+            method: composition.method(),
+            rho,
+            mechanisms,
+            kinds: composition.kinds(),
+            tolerance: composition.demanded_tolerance(),
+            version: env!("CARGO_PKG_VERSION"),
+        })
+    }
+
+    /// The answers for people.
+    #[must_use]
+    pub fn document(&self) -> Document {
+        let mut text = Document::default();
+        self.composition(&mut text);
+        let epsilon = ["epsilon, given", "delta: upper (≤)", "delta: lower (≥)"];
+        self.answers(&mut text, Input::Epsilon, epsilon, |point| Some(&point.delta));
+        let delta = ["delta, given", "epsilon: upper (≤)", "epsilon: lower (≥)"];
+        self.answers(&mut text, Input::Delta, delta, |point| Some(&point.epsilon));
+        self.conversions(&mut text);
+        let p_tail = ["epsilon, given", "P[L > epsilon], record absent (≤)", "at least (≥)"];
+        self.answers(&mut text, Input::Epsilon, p_tail, |point| point.p_tail.as_ref());
+        let q_tail = ["epsilon, given", "Q[L > epsilon], record present (≤)", "at least (≥)"];
+        self.answers(&mut text, Input::Epsilon, q_tail, |point| point.q_tail.as_ref());
+        text.line(
+            "Every (≤) is a guarantee for this composition: one record moves only these answers, each by its shift.",
+        );
+        text.line("Whether neighbours add, remove or replace a record is up to the counts and shifts given.");
+        text
+    }
+
+    fn composition(&self, text: &mut Document) {
+        /// Groups of mechanisms shown before the rest is only counted.
+        const SHOWN: usize = 20;
+        let total: u128 = self.mechanisms.iter().map(|m| u128::from(m.count)).sum();
+        let answers = if total == 1 { "answer" } else { "answers" };
+        text.line(format!(
+            "Release: {total} {answers} with discrete Gaussian noise of {}; zCDP rho{}",
+            counted(self.kinds, "kind", "kinds"),
+            number_equals(&self.rho)
+        ));
+        let mut table = Table::new(&["count", "sigma2", "shift"]);
+        for noise in self.mechanisms.iter().take(SHOWN) {
+            let cells =
+                vec![noise.count.to_string(), brief(&noise.sigma2, Round::Down), noise.shift.to_string()];
+            table.row(cells);
+        }
+        if self.mechanisms.len() > SHOWN {
+            table.note(format!("… and {} more groups", self.mechanisms.len() - SHOWN));
+        }
+        text.table(table);
+        text.line("");
+        text.line(format!("Method: {}", words::method(self.method)));
+        let any_delta = self.points.iter().any(|point| point.input == Input::Epsilon);
+        if let Some(tolerance) = self.tolerance.filter(|_| any_delta) {
+            text.line(format!(
+                "Tolerance: each delta asked for is known to a relative width of {tolerance:e}."
+            ));
+        }
+        text.line("");
+    }
+
+    /// The answers to one sort of question, if any was asked.
+    fn answers(
+        &self,
+        text: &mut Document,
+        input: Input,
+        heads: [&str; 3],
+        answer: impl Fn(&AccountPoint) -> Option<&Number>,
+    ) {
+        let mut table = Table::new(&heads);
+        for point in self.points.iter().filter(|point| point.input == input) {
+            let given = match input {
+                Input::Epsilon => &point.epsilon,
+                Input::Delta => &point.delta,
+            };
+            if let (Number::Exact(given), Some(answer)) = (given, answer(point)) {
+                table.row(vec![brief(given, Round::Up), upper(answer), lower(answer)]);
+            }
+        }
+        if !table.groups[0].rows.is_empty() {
+            text.table(table);
+            text.line("");
+        }
+    }
+
+    /// What zCDP alone would say, for comparison.
+    fn conversions(&self, text: &mut Document) {
+        let heads = ["for comparison", "from rho, Canonne–Kamath–Steinke (≤)", "from rho, Bun–Steinke (≤)"];
+        let mut table = Table::new(&heads);
+        for point in &self.points {
+            if let (Number::Exact(delta), Some(zcdp)) = (&point.delta, &point.zcdp) {
+                let (tighter, looser) = (up(&zcdp.canonne_kamath_steinke), up(&zcdp.bun_steinke));
+                table.row(vec![brief(delta, Round::Up), tighter, looser]);
+            }
+        }
+        if !table.groups[0].rows.is_empty() {
+            text.table(table);
+            text.line("");
+        }
+    }
+}
+
+/// ε by the published conversions; `None` where ρ is too small for them.
+fn conversions(rho: &Number, delta: &Delta) -> Option<Conversions> {
+    let rho = Rho::new(rho.upper()).ok()?;
+    Some(Conversions {
+        canonne_kamath_steinke: Magnitude::from_f64(rho.epsilon_canonne_kamath_steinke(delta)),
+        bun_steinke: Magnitude::from_f64(rho.epsilon_bun_steinke(delta)),
+    })
+}

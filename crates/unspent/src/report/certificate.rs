@@ -1,0 +1,344 @@
+//! What a release promises: in total, by level, by attribute, by geography; and removable noise.
+//!
+//! Every line has the same release behind it three times: by the two published conversions of its ρ, and tight. The
+//! gap between them is budget that was promised and never spent: the last part says how much smaller the
+//! noise could have been, all of it or one level's, for the same published ε.
+
+mod assemble;
+mod columns;
+mod document;
+
+use serde::Serialize;
+
+pub(super) use assemble::{assemble, stated_delta};
+pub use document::{ShownCertificate, Stamp};
+
+use crate::allocation::{Allocation, Neighbours};
+use crate::effort::Effort;
+use crate::error::Result;
+use crate::file::FileDigest;
+use crate::number::{Magnitude, Number, Rational, rounded_up};
+use crate::profile::Method;
+use crate::quantity::{Delta, Epsilon};
+use crate::release::Release;
+use crate::report::promise::{Promise, PromiseCheck};
+use crate::report::series::Missing;
+use crate::report::spending::NoiseLine;
+use crate::scope::Scope;
+use crate::zcdp::Conversion;
+
+/// A release and its guarantees.
+///
+/// ```
+/// use unspent::{Allocation, question::CertificateQuestion};
+/// let census = Allocation::preset("pl94-persons-us-2020")?;
+/// let certificate = CertificateQuestion::about([census]).answer()?;
+/// let total = &certificate.lines[0];
+/// assert_eq!(total.tight.at_most(6), "16.4678");
+/// assert_eq!(&total.canonne_kamath_steinke.to_decimal(6, unspent::Round::Up), "17.1436");
+/// # Ok::<(), unspent::Error>(())
+/// ```
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Certificate {
+    /// What was released.
+    pub name: String,
+    /// The allocations it consists of.
+    pub products: Vec<Product>,
+    /// What one record is.
+    pub record: String,
+    /// What the total protects.
+    pub neighbours: Neighbours,
+    /// The δ of every ε.
+    pub delta: Delta,
+    /// How the published ε was computed, if that is known.
+    pub published: Option<Conversion>,
+    /// Whether every ε that is stated is certified to be kept; none if none is stated.
+    pub kept: Option<bool>,
+    /// Each ε that a product states, beside what it delivers.
+    pub promises: Vec<PromiseCheck>,
+    /// What each scope promises.
+    pub lines: Vec<Line>,
+    /// The promise that the reductions keep, if one is known.
+    pub against: Option<Promise>,
+    /// How much smaller the noise could be at the same published ε.
+    pub reductions: Vec<Reduction>,
+    /// Attributes, and places inside levels, of which nothing is said, and why.
+    pub left_out: Vec<LeftOut>,
+    /// The noise of every query at every level, where no unit was bypassed.
+    pub noise: Vec<NoiseLine>,
+    /// What the certificate rests on and does not check.
+    pub assumptions: Vec<String>,
+    /// Products of the same series, about the same people, that are not counted here.
+    pub missing: Vec<Missing>,
+    /// Of this library.
+    pub version: &'static str,
+}
+
+/// A part of which nothing is said, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct LeftOut {
+    /// The part.
+    #[serde(flatten)]
+    pub scope: Scope,
+    /// Why.
+    pub reason: String,
+}
+
+/// An allocation, in brief.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Product {
+    /// Its name.
+    pub name: String,
+    /// Where its figures come from.
+    pub source: Option<String>,
+    /// The file that it was read from.
+    pub file: Option<FileDigest>,
+    /// How many geographic levels it has.
+    pub levels: usize,
+    /// How many different queries.
+    pub queries: usize,
+    /// How many queries at levels.
+    pub measurements: usize,
+    /// Its budget.
+    pub rho: Number,
+    /// How many paths through the geography its noise may take.
+    pub paths: usize,
+    /// How many of its records one record of the release can change.
+    pub touches: u64,
+    /// Levels whose units' totals are published exactly: the guarantee is for neighbours that keep them.
+    pub exact_totals: Vec<String>,
+}
+
+/// What one scope promises at the certificate's δ.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Line {
+    /// The part that it is about.
+    #[serde(flatten)]
+    pub scope: Scope,
+    /// How a certificate calls it, like `Block-within-County`.
+    pub label: String,
+    /// How many cells of each measurement its secret moves.
+    pub moves: u64,
+    /// The zCDP budget of what it can move.
+    pub rho: Number,
+    /// ε by Bun and Steinke's conversion, rounded up.
+    #[serde(serialize_with = "rounded_up")]
+    pub bun_steinke: Magnitude,
+    /// ε by Canonne, Kamath and Steinke's conversion, rounded up.
+    #[serde(serialize_with = "rounded_up")]
+    pub canonne_kamath_steinke: Magnitude,
+    /// The least ε over all neighbours and all paths: the guarantee is its upper end.
+    pub tight: Number,
+    /// Whether some neighbours are known to have the ε of the worst case. If not, the lower end is that of neighbours
+    /// that are known.
+    pub attained: bool,
+    /// How many compositions it is the largest of: one for each pair of paths.
+    pub cases: usize,
+    /// The same on the path that keeps all levels, if there are others: not a guarantee for all records.
+    pub main_path: Option<Number>,
+    /// The paths of the worst case, one pair for each product; empty if there is only one path.
+    pub worst: Vec<WorstPaths>,
+    /// How it was obtained.
+    pub method: Method,
+}
+
+/// The levels that the two paths of the worst case keep.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WorstPaths {
+    /// On the path whose cells the record leaves.
+    pub from: Vec<String>,
+    /// On the path whose cells it enters.
+    pub to: Vec<String>,
+}
+
+/// How much smaller the noise of a scope could be.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Reduction {
+    /// The total, or a level.
+    #[serde(flatten)]
+    pub scope: Scope,
+    /// The promise.
+    #[serde(serialize_with = "rounded_up")]
+    pub epsilon: Magnitude,
+    /// The smallest variance in it now.
+    pub least_sigma2: Rational,
+    /// The largest.
+    pub greatest_sigma2: Rational,
+    /// What all its variances can be multiplied with: certified to keep the promise.
+    pub factor: Rational,
+    /// Right below it, and certified to break the promise; none if the least noise allowed keeps it.
+    pub failing: Option<Rational>,
+}
+
+/// What is asked of a release.
+pub(crate) struct Asked<'q> {
+    pub delta: Option<&'q Delta>,
+    pub conversion: Option<Conversion>,
+    /// Another ε that is stated for the whole release.
+    pub epsilon: Option<&'q Epsilon>,
+    /// Whether to look for removable noise, which takes most of the time.
+    pub reductions: bool,
+    pub effort: Effort,
+    /// The file of each product.
+    pub files: Vec<Option<FileDigest>>,
+}
+
+impl Certificate {
+    pub(crate) fn new(release: &Release, asked: Asked<'_>) -> Result<Certificate> {
+        let delta = stated_delta(release, asked.delta)?;
+        let published = asked.conversion.or(published(release));
+        // An ε that is stated is stated at the allocation's own δ.
+        let stated = match release.allocations() {
+            [only] if only.delta() == Some(&delta) => only.epsilon().cloned(),
+            _ => None,
+        };
+        let against = published.map(Promise::Conversion).or(stated.map(Promise::Epsilon));
+        let searched = against.as_ref().filter(|_| asked.reductions);
+        let (lines, reductions) = assemble(release, &delta, searched, asked.effort)?;
+        let promise = |allocation: &Allocation| {
+            let same = release.allocations().len() == 1 && allocation.delta() == Some(&delta);
+            PromiseCheck::stated(allocation, same.then(|| &lines[0].tight))
+        };
+        let promises = release.allocations().iter().map(promise).collect::<Result<Vec<_>>>()?;
+        let mut promises: Vec<PromiseCheck> = promises.into_iter().flatten().collect();
+        if let Some(epsilon) = asked.epsilon {
+            promises.push(PromiseCheck::new(release, epsilon, &delta)?);
+        }
+        let kept = (!promises.is_empty()).then(|| promises.iter().all(|promise| promise.kept == Some(true)));
+        let several = release.allocations().len() > 1;
+        let files = asked.files.into_iter().chain(std::iter::repeat(None));
+        let products = release.allocations().iter().zip(files).map(|(a, f)| Product::new(a, several, f));
+        Ok(Certificate {
+            left_out: left_out(release, &lines),
+            kept,
+            promises,
+            assumptions: assumptions(release),
+            missing: Missing::of(release),
+            name: release.name(),
+            products: products.collect::<Result<_>>()?,
+            record: release.record().into(),
+            neighbours: release.neighbours(),
+            published,
+            delta,
+            lines,
+            against,
+            reductions,
+            noise: NoiseLine::all(release.allocations())?,
+            version: env!("CARGO_PKG_VERSION"),
+        })
+    }
+
+    /// The line of that part of the release.
+    #[must_use]
+    pub fn line(&self, scope: &Scope) -> Option<&Line> {
+        self.lines.iter().find(|line| line.scope == *scope)
+    }
+
+    /// The removable noise of that part of the release.
+    #[must_use]
+    pub fn reduction(&self, scope: &Scope) -> Option<&Reduction> {
+        self.reductions.iter().find(|reduction| reduction.scope == *scope)
+    }
+}
+
+/// The conversion behind what was published, if all allocations state the same one.
+fn published(release: &Release) -> Option<Conversion> {
+    let first = release.allocations()[0].conversion();
+    first.filter(|_| release.allocations().iter().all(|a| a.conversion() == first))
+}
+
+/// Attributes and places of which there is no line.
+fn left_out(release: &Release, lines: &[Line]) -> Vec<LeftOut> {
+    let mut list: Vec<LeftOut> = vec![];
+    let mut add = |scope: Scope, reason: &dyn Fn() -> Option<String>| {
+        let known =
+            lines.iter().any(|line| line.scope == scope) || list.iter().any(|left| left.scope == scope);
+        if let (false, Some(reason)) = (known, reason()) {
+            list.push(LeftOut { scope, reason });
+        }
+    };
+    for name in release.allocations().iter().flat_map(Allocation::attributes) {
+        let reason = if release.allocations().len() > 1 {
+            "not every product has an attribute of that name"
+        } else {
+            "no query touches it: nothing is released about it"
+        };
+        add(Scope::Attribute(name.clone()), &|| Some(reason.into()));
+    }
+    for allocation in release.allocations() {
+        let (_, above) = allocation.levels().split_last().expect("at least one level");
+        for level in above {
+            let scope = Scope::Within(level.name.clone());
+            let reason = || release.moved(&scope).err().map(|error| error.to_string());
+            add(scope.clone(), &reason);
+        }
+    }
+    list
+}
+
+impl Product {
+    /// Among several, or alone.
+    fn new(allocation: &Allocation, several: bool, file: Option<FileDigest>) -> Result<Product> {
+        let rho = Release::from(allocation.clone()).on_main_paths().worst_case(&Scope::Total)?.rho()?;
+        let production = allocation.production();
+        Ok(Product {
+            paths: allocation.paths().len(),
+            touches: production.touches.filter(|_| several).unwrap_or(1),
+            exact_totals: production.exact_totals.clone(),
+            name: allocation.name().into(),
+            source: allocation.source().map(Into::into),
+            file,
+            levels: allocation.levels().len(),
+            queries: allocation.queries().len(),
+            measurements: allocation.measurements().count(),
+            rho,
+        })
+    }
+}
+
+impl Line {
+    /// The ε of one of the conversions.
+    #[must_use]
+    pub fn by(&self, conversion: Conversion) -> &Magnitude {
+        match conversion {
+            Conversion::BunSteinke => &self.bun_steinke,
+            Conversion::CanonneKamathSteinke => &self.canonne_kamath_steinke,
+        }
+    }
+}
+
+/// What every certificate rests on, and what these allocations add.
+fn assumptions(release: &Release) -> Vec<String> {
+    let mut list = vec![
+        "Each measurement is drawn once: noise that is drawn again for the same count is another \
+         measurement."
+            .into(),
+        "The noise is exactly the discrete Gaussian, independent from cell to cell.".into(),
+        "Every record is in one unit of each level and in one cell of each query; which units there are \
+         does not depend on the records."
+            .into(),
+    ];
+    if release.allocations().iter().any(|a| !a.attributes().is_empty()) {
+        list.push("A query touches the attributes that the allocation says it touches.".into());
+    }
+    for allocation in release.allocations() {
+        if !allocation.production().exact_totals.is_empty() {
+            list.push(format!(
+                "`{}`: the totals of {} are exact; the guarantee is for neighbours that keep them.",
+                allocation.name(),
+                allocation.production().exact_totals.join(", ")
+            ));
+        }
+        for assumption in &allocation.production().assumptions {
+            if !list.contains(assumption) {
+                list.push(assumption.clone());
+            }
+        }
+    }
+    list
+}
