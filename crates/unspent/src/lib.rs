@@ -24,6 +24,8 @@ pub mod dominating;
 pub mod file;
 pub mod measure;
 pub mod mechanism;
+#[cfg(test)]
+mod oracle;
 pub mod parallel;
 pub mod population;
 mod profile;

@@ -369,3 +369,52 @@ impl<'a> Atoms<'a> {
         loss - self.at.exact.clone()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::term::DROPPED;
+    use super::*;
+    use crate::oracle;
+
+    /// Truths of chosen compositions that are above the upper end with these thresholds, and those that are inside.
+    fn above_and_inside(thresholds: Thresholds, term: Option<Term>) -> (usize, usize) {
+        DROPPED.set(term);
+        let (mut above, mut inside) = (0, 0);
+        for case in oracle::file("standard.json")["cases"].as_array().unwrap() {
+            let groups: Vec<_> =
+                oracle::groups(&case["groups"]).into_iter().map(|(m, n)| (m, u128::from(n))).collect();
+            let spectrum = Spectrum::new(&groups);
+            if atoms(&spectrum).is_none() {
+                continue;
+            }
+            for point in case["points"].as_array().unwrap() {
+                let at = Point::new(oracle::exact(&point["e"]));
+                let c = (at.dd.hi / spectrum.mu2.hi + 0.5).max(1.0);
+                let Some(found) = solve_within(&spectrum, Payoff::Call, &at, c, thresholds) else { continue };
+                let (low, high) = oracle::enclosure(&point["d"]);
+                if low.to_bounds().lower() > found.upper() {
+                    above += 1;
+                } else {
+                    assert!(found.lower() <= high.to_bounds().upper(), "{case}: {point}");
+                    inside += 1;
+                }
+            }
+        }
+        DROPPED.set(None);
+        (above, inside)
+    }
+
+    /// With thresholds so low that what lies beyond them matters; with the usual ones it is below every rounding.
+    #[test]
+    fn a_dropped_remainder_of_the_enumeration_is_noticed() {
+        let short = Thresholds { cut: 6.0, ..USUAL };
+        let coarse = Thresholds { negligible: 4.0, ..USUAL };
+        for (thresholds, term) in [(short, Term::Remainder), (coarse, Term::Negligible)] {
+            let (above, inside) = above_and_inside(thresholds, None);
+            assert!(above == 0 && inside > 300, "{term:?}: {above} above, {inside} inside");
+            let (above, _) = above_and_inside(thresholds, Some(term));
+            eprintln!("without {term:?}: {above} above");
+            assert!(above > 0, "dropping {term:?} goes unnoticed");
+        }
+    }
+}
