@@ -34,3 +34,18 @@ pub(crate) fn power_of_two(exponent: isize) -> Big {
 fn integer(n: &num_bigint::BigInt) -> Big {
     Big::from(IBig::from_str_radix(&n.to_string(), 10).unwrap()).with_precision(BITS).value()
 }
+
+/// A sequence of numbers to try, the same every time.
+pub(crate) struct Draws(u64);
+
+impl Draws {
+    pub fn new(seed: u64) -> Draws {
+        Draws(seed)
+    }
+
+    /// Between 0 and 1.
+    pub fn unit(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
