@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks certificates against the oracle: presets read, neighbours listed and delta computed a second time.
 
-usage: certificates.py UNSPENT PRESETS_DIRECTORY [--all | PRESET ...]
+usage: python -m oracle.certificates UNSPENT PRESETS_DIRECTORY [--all | PRESET ...]
 
 Nothing is shared with the program but the text of the presets. Without names, all presets are checked but those of the
 demonstration of 2022-08-25, which --all adds. For every line of a certificate:
@@ -44,7 +44,11 @@ from fractions import Fraction
 
 import numpy
 
-from oracle import Composition, Unaffordable, ball, by_dft, by_integration, evaluate
+from .balls import ball
+from .composition import Composition, Unaffordable
+from .fourier import by_dft
+from .integration import by_integration
+from .methods import evaluate
 
 # ----------------------------------------------------------------------------------------------
 # What a preset says
@@ -73,7 +77,9 @@ class Preset:
             return [frozenset(map(self.levels.index, names)) for names in bypass["paths"]]
         always = set(map(self.levels.index, bypass["keep"]))
         free = [level for level in every if level not in always]
-        sets = [always | {f for i, f in enumerate(free) if number >> i & 1} for number in range(2 ** len(free))]
+        sets = [
+            always | {f for i, f in enumerate(free) if number >> i & 1} for number in range(2 ** len(free))
+        ]
         return [frozenset(kept) for kept in sets]
 
     def stretches(self, path):
@@ -203,7 +209,9 @@ class Screen:
         h = 2 * math.pi / max(60 / (c - 1), 12 * math.sqrt(mu2))
         self.t = h * numpy.arange(int(9 / s / h) + 2)
         self.z = c + 1j * self.t
-        weight = numpy.exp(s * s * self.z * (self.z - 1) / 2 - (self.z - 1) * epsilon) / (self.z * (self.z - 1))
+        weight = numpy.exp(s * s * self.z * (self.z - 1) / 2 - (self.z - 1) * epsilon) / (
+            self.z * (self.z - 1)
+        )
         weight[1:] *= 2
         self.weight = weight * h / (2 * math.pi)
         self.factors = {}
@@ -212,7 +220,9 @@ class Screen:
         """E_P[e^{zL}] of one mechanism: e^{-z/(2 sigma2)} sum_x e^{z x/sigma2 - x^2/(2 sigma2)} / sum_x e^{-x^2/(2 sigma2)}."""
         s = float(sigma2)
         c = self.z[0].real
-        norm = sum(math.exp(-x * x / (2 * s)) for x in range(-int(40 * math.sqrt(s)) - 2, int(40 * math.sqrt(s)) + 3))
+        norm = sum(
+            math.exp(-x * x / (2 * s)) for x in range(-int(40 * math.sqrt(s)) - 2, int(40 * math.sqrt(s)) + 3)
+        )
         total = numpy.zeros_like(self.z)
         if s < 2:
             # Terms centred at x = c.
@@ -375,6 +385,7 @@ SAMPLE = 1
 
 def check_counts(directory):
     """Numbers of pairs that were counted otherwise: by the authors of the 43 paths, and by hand."""
+
     def load(name):
         return Preset((directory / f"{name}.toml").read_text(encoding="utf-8"))
 
@@ -383,12 +394,18 @@ def check_counts(directory):
         return len({(a, b) for a, b, s in triples(preset) if s >= least})
 
     state = load("pl94-persons-us-2020").levels.index("State")
-    expected = {("dhc-persons-us-2020", -1): 946, ("pl94-persons-us-2020", -1): 136, ("pl94-persons-us-2020", state): 51}
+    expected = {
+        ("dhc-persons-us-2020", -1): 946,
+        ("pl94-persons-us-2020", -1): 136,
+        ("pl94-persons-us-2020", state): 51,
+    }
     bad = 0
     for (name, least), number in expected.items():
         found = count(name, least)
         bad += found != number
-        print(f"{'ok  ' if found == number else 'BAD '} {name:26} pairs of paths that share level {least}: {found}")
+        print(
+            f"{'ok  ' if found == number else 'BAD '} {name:26} pairs of paths that share level {least}: {found}"
+        )
     return bad
 
 
@@ -421,7 +438,9 @@ def main():
                 f"{time.time() - began:.1f}s {'; '.join(wrong + doubts)}",
                 flush=True,
             )
-    print(f"{checked} lines checked, {open_ends} not decided but compatible, {bad} bad, {time.time() - start:.0f} s")
+    print(
+        f"{checked} lines checked, {open_ends} not decided but compatible, {bad} bad, {time.time() - start:.0f} s"
+    )
     sys.exit(bad > 0 or checked == 0)
 
 

@@ -76,6 +76,13 @@ impl Composition {
         Composition::with_accountant(groups, Accountant::at_a_glance)
     }
 
+    /// By one method alone.
+    #[cfg(test)]
+    pub(crate) fn restricted_to(groups: Vec<(Mechanism, u64)>, method: Method) -> Composition {
+        let account = |merged: &[_]| Accountant::new(merged, Effort::Normal).restrict_to(method);
+        Composition::with_accountant(groups, account).unwrap()
+    }
+
     fn with_accountant<M: Into<Mechanism>>(
         groups: impl IntoIterator<Item = (M, u64)>,
         account: impl Fn(&[(Mechanism, u128)]) -> Accountant,

@@ -24,6 +24,8 @@ pub mod dominating;
 pub mod expected;
 pub mod file;
 pub mod mechanism;
+#[cfg(test)]
+mod oracle;
 pub mod parallel;
 mod profile;
 pub mod quantity;

@@ -7,6 +7,8 @@
 //!                                    serial
 //! ```
 
+#[cfg(test)]
+pub(crate) mod big;
 mod bounds;
 mod convert;
 mod decimal;

@@ -12,15 +12,18 @@
 //! function lies below its chords extended, and beyond them it only falls. On a lattice `H` is
 //! linear between losses, so its maximum is at one of them (`theory/tradeoff.md`).
 
+mod height;
+
 use num_bigint::BigInt;
 
 use crate::composition::Composition;
 use crate::error::{Error, Result};
-use crate::number::float::{self, Dd, UNIT};
+use crate::number::float;
 use crate::number::{Bounds, Magnitude, Rational, Round, golden_section};
 use crate::profile::Point;
 use crate::quantity::Alpha;
 use crate::stop;
+use height::{Value, by_concavity, loose, ratio_of_gaps};
 
 /// A vertex of the trade-off function on a lattice of losses: the test that raises an alarm when
 /// the loss is at least `loss`.
@@ -39,31 +42,6 @@ const STEERING: f64 = 1e-3;
 
 /// Most knots that are listed at a time.
 const MAX_KNOTS: u64 = 100_000;
-
-/// `H` at one ε, and `1 − H`: whichever is small is known to small relative error.
-#[derive(Clone, Copy, Debug)]
-struct Value {
-    f: Bounds<Magnitude>,
-    power: Bounds<Magnitude>,
-}
-
-impl Value {
-    /// The value of whichever is the better for the attacked: the larger `H`.
-    fn or_better(&self, other: &Value, by_power: bool) -> Value {
-        let least = |a: Magnitude, b: Magnitude| if b < a { b } else { a };
-        let most = |a: Magnitude, b: Magnitude| if a < b { b } else { a };
-        let f = Bounds::new(most(self.f.lower(), other.f.lower()), most(self.f.upper(), other.f.upper()));
-        let power = Bounds::new(
-            least(self.power.lower(), other.power.lower()),
-            least(self.power.upper(), other.power.upper()),
-        );
-        if by_power { Value { f: power.complement(), power } } else { Value { f, power: f.complement() } }
-    }
-
-    fn intersect(&self, other: &Value) -> Value {
-        Value { f: self.f.intersect(&other.f), power: self.power.intersect(&other.power) }
-    }
-}
 
 /// Bounds of f(α), and of 1 − f(α).
 pub(crate) type Misses = Bounds<Magnitude>;
@@ -164,37 +142,10 @@ impl Composition {
         let zero = Rational::integer(0);
         if *epsilon >= zero {
             let at = Point::new(epsilon.clone());
-            let delta = self.accountant().delta(&at, tolerance);
-            let (low, high) = alpha.to_magnitude_bounds();
-            let end = |delta: Magnitude, alpha: Magnitude, round| {
-                delta.add(exp(at.dd, round).mul(alpha, round), round)
-            };
-            // H can be negative, and 1 − H above 1, far from the maximum.
-            let power = Bounds::new(
-                end(delta.delta.lower(), low, Round::Down),
-                end(delta.delta.upper(), high, Round::Up),
-            );
-            // 1 − δ − xα through the complement, which keeps its digits where δ is near 1.
-            let rest = |complement: Magnitude, alpha: Magnitude, round, other| {
-                complement.sub(exp(at.dd, other).mul(alpha, other), round)
-            };
-            let f = Bounds::new(
-                rest(delta.complement.lower(), high, Round::Down, Round::Up),
-                rest(delta.complement.upper(), low, Round::Up, Round::Down),
-            );
-            return Value { f: f.intersect(&power.complement()), power };
+            return Value::at(alpha, &at, &self.accountant().delta(&at, tolerance));
         }
         let at = Point::new(&zero - epsilon);
-        let delta = self.accountant().delta(&at, tolerance);
-        let (low, high) = (&Rational::integer(1) - alpha).to_magnitude_bounds();
-        let end = |rest: Magnitude, delta: Magnitude, round| {
-            exp(at.dd.neg(), round).mul(rest.sub(delta, round), round)
-        };
-        let f = Bounds::new(
-            end(low, delta.delta.upper(), Round::Down),
-            end(high, delta.delta.lower(), Round::Up),
-        );
-        Value { f, power: f.complement() }
+        Value::below_zero(alpha, &at, &self.accountant().delta(&at, tolerance))
     }
 
     /// f(α) and 1 − f(α), and the ε of about the best test.
@@ -312,70 +263,55 @@ impl Composition {
     }
 }
 
-/// `e^ε`, rounded.
-fn exp(epsilon: Dd, round: Round) -> Magnitude {
-    Magnitude::exp(epsilon, epsilon.hi.abs() * UNIT * UNIT, round)
-}
-
-/// What one point alone says: `max H` is at least this.
-fn loose(middle: &Value) -> Value {
-    let f = Bounds::new(middle.f.lower(), Magnitude::ONE);
-    let power = f.complement();
-    let upper = middle.power.upper();
-    Value { f, power: power.intersect(&Bounds::new(Magnitude::ZERO, clamp(upper))) }
-}
-
-fn clamp(m: Magnitude) -> Magnitude {
-    if m < Magnitude::ONE { m } else { Magnitude::ONE }
-}
-
-/// `(e^c − e^b)/(e^b − e^a)` within 32u, relatively, for `a < b < c` nearer than 1 to each other (F5); `None` if two of them
-/// are the same double.
-fn ratio_of_gaps(a: f64, b: f64, c: f64) -> Option<f64> {
-    // The differences of the doubles at hand, which are not those that were meant. Each sum is exact as a pair, its larger
-    // part within u; that moves expm1 by 2u at most, the function adds 4u, the quotient u.
-    let (right, left) = (Dd::sum(c, -b).hi, Dd::sum(b, -a).hi);
-    (left > 0.0 && right > 0.0).then(|| float::expm1(right) / -float::expm1(-left))
-}
-
-/// Bounds of `max H` from `H` at three points, the right gap `ratio` times the left; `None` if the middle is not certainly the best.
-fn by_concavity(three: &[Value; 3], ratio: f64, by_power: bool) -> Option<Value> {
-    let r = Magnitude::from_f64(float::up(ratio.max(1.0 / ratio), 32.0));
-    let [left, middle, right] = three;
-    let larger = |a: Magnitude, b: Magnitude| if a < b { b } else { a };
-    if by_power {
-        let g = [left.power, middle.power, right.power];
-        // Beyond the outer points the convex 1 − H must rise; and an end at 1 may be a cut one.
-        let risen =
-            |outer: &Bounds<Magnitude>| outer.lower() >= g[1].upper() && outer.upper() < Magnitude::ONE;
-        if !risen(&g[0]) || !risen(&g[2]) {
-            return None;
-        }
-        // To the right of the middle, 1 − H ≥ g₁ − (g₀ − g₁)·r; to the left, ≥ g₁ − (g₂ − g₁)/r.
-        let fall = |outer: Magnitude| outer.sub(g[1].lower(), Round::Up).mul(r, Round::Up);
-        let most = larger(fall(g[0].upper()), fall(g[2].upper()));
-        let power = Bounds::new(g[1].lower().sub(most, Round::Down), g[1].upper());
-        return Some(Value { f: power.complement(), power });
-    }
-    let h = [left.f, middle.f, right.f];
-    // Likewise, where an end at 0 may be a cut one.
-    let fallen = |outer: &Bounds<Magnitude>| outer.upper() <= h[1].lower() && !outer.lower().is_zero();
-    if !fallen(&h[0]) || !fallen(&h[2]) {
-        return None;
-    }
-    let rise = |outer: Magnitude| h[1].upper().sub(outer, Round::Up).mul(r, Round::Up);
-    let most = larger(rise(h[0].lower()), rise(h[2].lower()));
-    let f = Bounds::new(h[1].lower(), clamp(h[1].upper().add(most, Round::Up)));
-    Some(Value { f, power: f.complement() })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::mechanism::{DiscreteGaussian, Gaussian};
+    use crate::oracle::{self, text};
+    use crate::profile::Method;
 
     fn alpha(text: &str) -> Alpha {
         Alpha::parse(text).unwrap()
+    }
+
+    /// f(α) and 1 − f(α) of the oracle lie inside: on lattices, of continuous noise, and where only smoothing is left.
+    #[test]
+    fn exact_trade_off_functions_lie_inside() {
+        let (mut checked, mut smoothed) = (0, 0);
+        for case in oracle::guarantees("tradeoffs") {
+            let release = oracle::composition(&case);
+            let is_fine = release.accountant().losses().is_some_and(|l| {
+                release.method() == Method::Lattice && l.step_f64 < 0.05 * release.accountant().mu2().sqrt()
+            });
+            let by_smoothing = is_fine
+                .then(|| Composition::restricted_to(oracle::groups(&case["groups"]), Method::Smoothing));
+            for point in case["points"].as_array().unwrap() {
+                let at = alpha(text(&point["a"]));
+                for release in [Some(&release), by_smoothing.as_ref()].into_iter().flatten() {
+                    let found = [release.tradeoff(&at).unwrap(), release.power(&at).unwrap()];
+                    for (bounds, exact) in found.iter().zip([&point["f"], &point["power"]]) {
+                        let (low, high) = oracle::enclosure(exact);
+                        let (low, high) = (low.to_magnitude_bounds().0, high.to_magnitude_bounds().1);
+                        assert!(
+                            bounds.lower() <= high && low <= bounds.upper(),
+                            "{}: {point} is outside {bounds:?}",
+                            case["groups"]
+                        );
+                    }
+                    // One of the two is known well, whatever the rate.
+                    let width = found[0].relative_width().min(found[1].relative_width());
+                    let exact = release.method() == Method::Lattice;
+                    assert!(
+                        width < if exact { 1e-10 } else { 1e-3 },
+                        "{}: {point} {width:e}",
+                        case["groups"]
+                    );
+                    checked += 1;
+                    smoothed += usize::from(!exact);
+                }
+            }
+        }
+        assert!(checked > 200 && smoothed > 80, "{checked} {smoothed}");
     }
 
     /// One mechanism, straight from the pmf: f at a knot is a sum of the other law.
@@ -404,21 +340,6 @@ mod tests {
             let at = Alpha::new(Rational::from_f64("", alpha).unwrap()).unwrap();
             assert!(near(&release.tradeoff(&at).unwrap(), misses), "{knot:?}");
         }
-    }
-
-    /// Near 2⁴⁰ steps of 2⁻¹³ are rounded to multiples of 2⁻¹³ or 2⁻¹²: one gap is twice the other, or there is none.
-    #[test]
-    fn gaps_are_those_of_the_points() {
-        let best = 2f64.powi(40);
-        let step = 0.6 * 2f64.powi(-12);
-        let (left, right) = (best - step, best + step);
-        assert_eq!((best - left, right - best), (2f64.powi(-13), 2f64.powi(-12)));
-        let ratio = ratio_of_gaps(left, best, right).unwrap();
-        assert!((2.0..2.001).contains(&ratio), "{ratio}");
-        assert_eq!(ratio_of_gaps(best - 1e-6, best, best + 1e-6), None);
-        // Where a difference is no double either: e^step but for 32u.
-        let ratio = ratio_of_gaps(1e-9 - 0.0625, 1e-9, 1e-9 + 0.0625).unwrap();
-        assert!((ratio / float::exp(0.0625) - 1.0).abs() <= 32.0 * UNIT, "{ratio}");
     }
 
     /// Continuous noise: f(α) = Φ(Φ⁻¹(1−α) − μ), with μ = 1 at the symmetric point and at α = 1/2.
