@@ -58,6 +58,9 @@ pub struct Arguments {
     format: Format,
 }
 
+/// What an attacker believed before, in the words of a document.
+const PRIOR: &str = "1/1000";
+
 impl Arguments {
     /// Reads, asks and writes.
     pub fn run(&self) -> Result<(), Failure> {
@@ -65,6 +68,8 @@ impl Arguments {
             delta: self.delta.as_deref().map(Delta::parse).transpose()?,
             conversion: self.conversion.as_deref().map(Conversion::parse).transpose()?,
             epsilon: self.epsilon.as_deref().map(Epsilon::parse).transpose()?,
+            // A document to be signed says it in plain words too.
+            prior: (self.html || self.format.markdown).then(|| PRIOR.parse()).transpose()?,
             ..CertificateQuestion::about(self.source.products()?)
         };
         let certificate = question.answer()?;

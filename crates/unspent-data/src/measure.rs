@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use unspent::allocation::Schema;
-use unspent::question::CertificateQuestion;
+use unspent::file::FileDigest;
+use unspent::question::{CertificateQuestion, Product};
+use unspent::report::certificate::Stamp;
 use unspent::report::document::{Document, Table as Lines};
 use unspent::{Allocation, Ask, Certificate, Delta, Error, ErrorKind, Result};
 
@@ -23,6 +25,9 @@ use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::run::{Sink, run};
 use crate::table::{Input, Table};
+
+/// The file of the allocation, beside the measurements.
+const ALLOCATION: &str = "allocation.toml";
 
 /// What is to be measured, and how.
 ///
@@ -120,6 +125,8 @@ impl Measured {
 /// All that can be checked before anything is made.
 struct Checked {
     allocation: Allocation,
+    /// The allocation as a file.
+    text: String,
     plan: Plan,
     certificate: Certificate,
     /// The table's name.
@@ -167,8 +174,8 @@ impl Measure {
         let write = |name: &str, text: &str| {
             folder.write(name, text).map_err(|error| directory::failed(&path, error))
         };
-        write("allocation.toml", &checked.allocation.to_file()?)?;
-        let mut text = checked.certificate.document();
+        write(ALLOCATION, &checked.text)?;
+        let mut text = checked.certificate.signed(&Stamp { date: date::today() });
         text.line("");
         text.line(ASSUMES);
         let text = text.markdown();
@@ -209,7 +216,11 @@ impl Measure {
         // Every unit is measured here, with the noise of its own level.
         let allocation = allocation.without_bypass();
         let plan = Plan::of(&allocation)?;
-        let question = CertificateQuestion::about([allocation.clone()]);
+        // The file that is written beside the measurements, so that whoever has them can check what was used.
+        let text = allocation.to_file()?;
+        let file = FileDigest::of(ALLOCATION, &text);
+        let question =
+            CertificateQuestion::about([Product::Allocation(Box::new(allocation.clone()), Some(file))]);
         let certificate = CertificateQuestion { delta: self.delta, ..question }.answer()?;
         if !self.break_promise {
             check_promises(&certificate)?;
@@ -217,7 +228,7 @@ impl Measure {
         let name = self.table.name();
         let table = Table::open(self.table, plan.columns())?;
         let (noise, threads) = (self.noise, self.threads);
-        Ok((Checked { allocation, plan, certificate, name, noise, threads }, table))
+        Ok((Checked { allocation, text, plan, certificate, name, noise, threads }, table))
     }
 }
 

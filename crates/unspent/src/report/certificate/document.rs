@@ -102,6 +102,12 @@ impl Certificate {
         text.lines(self.words());
         text.line("");
         text.line(self.in_plain_words());
+        if let Some(reading) = &self.reading {
+            text.title("In plain words");
+            text.line(&reading.intro);
+            text.list(reading.words.iter().map(String::as_str));
+            text.line(&reading.note);
+        }
         text.title("Guarantees");
         text.table(self.table());
         text.title("Noise");
@@ -116,7 +122,7 @@ impl Certificate {
         }
         text.line("");
         for role in ["Name and office", "Date", "Signature"] {
-            text.line(format!("{role}: ______________________________"));
+            text.line(format!("{role}: {}", "…".repeat(20)));
         }
         text
     }
@@ -125,11 +131,12 @@ impl Certificate {
     fn in_plain_words(&self) -> String {
         let epsilon = self.lines[0].tight.at_most(READABLE);
         format!(
-            "Differential privacy: whatever is published, no observer can tell two data sets apart that differ in \
-             one {} by more than epsilon = {epsilon} allows, up to a probability of delta{}. The privacy loss, the \
-             logarithm of the likelihood ratio, is measured by the hockey-stick divergence.",
-            self.record,
-            equals(self.delta.value())
+            "The release is (epsilon, delta)-differentially private with epsilon = {epsilon} and delta{}: for any two \
+             data sets that are neighbours, and for any set of outcomes, the probability of the set under one is at \
+             most e^epsilon times its probability under the other, plus delta (hockey-stick divergence). One record \
+             is one {}.",
+            equals(self.delta.value()),
+            self.record
         )
     }
 
