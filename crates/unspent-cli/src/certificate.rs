@@ -58,9 +58,6 @@ pub struct Arguments {
     format: Format,
 }
 
-/// What an attacker believed before, in the words of a document.
-const PRIOR: &str = "1/1000";
-
 impl Arguments {
     /// Reads, asks and writes.
     pub fn run(&self) -> Result<(), Failure> {
@@ -69,11 +66,11 @@ impl Arguments {
             conversion: self.conversion.as_deref().map(Conversion::parse).transpose()?,
             epsilon: self.epsilon.as_deref().map(Epsilon::parse).transpose()?,
             // A document to be signed says it in plain words too.
-            prior: (self.html || self.format.markdown).then(|| PRIOR.parse()).transpose()?,
+            prior: (self.html || self.format.markdown).then(|| Certificate::PRIOR.parse()).transpose()?,
             ..CertificateQuestion::about(self.source.products()?)
         };
         let certificate = question.answer()?;
-        let signed = || certificate.signed(&Stamp { date: date::today() });
+        let signed = || certificate.signed(&Stamp { date: date::today(), ..Stamp::default() });
         output::print(&match self.format {
             Format { json: true, .. } => output::json(&certificate),
             Format { csv: true, .. } => certificate.columns().csv(),

@@ -26,9 +26,6 @@ use crate::progress::Progress;
 use crate::run::{Sink, run};
 use crate::table::{Input, Table};
 
-/// The file of the allocation, beside the measurements.
-const ALLOCATION: &str = "allocation.toml";
-
 /// What is to be measured, and how.
 ///
 /// ```
@@ -125,8 +122,8 @@ impl Measured {
 /// All that can be checked before anything is made.
 struct Checked {
     allocation: Allocation,
-    /// The allocation as a file.
-    text: String,
+    /// The allocation as the file that is written beside the measurements.
+    file: String,
     plan: Plan,
     certificate: Certificate,
     /// The table's name.
@@ -174,19 +171,13 @@ impl Measure {
         let write = |name: &str, text: &str| {
             folder.write(name, text).map_err(|error| directory::failed(&path, error))
         };
-        write(ALLOCATION, &checked.text)?;
-        let mut text = checked.certificate.signed(&Stamp { date: date::today() });
-        text.line("");
-        text.line(ASSUMES);
-        let text = text.markdown();
+        write("allocation.toml", &checked.file)?;
+        let stamp = Stamp { date: date::today(), warning: warning.clone(), assumes: Some(ASSUMES.into()) };
+        let signed = checked.certificate.signed(&stamp);
+        write("certificate.md", &signed.markdown())?;
         write(
-            "certificate.md",
-            &match &warning {
-                Some(warning) => {
-                    format!("**{warning}. What follows would hold of private noise.**\n\n{text}")
-                }
-                None => text,
-            },
+            "certificate.html",
+            &signed.html(&format!("Privacy certificate: {}", checked.certificate.name)),
         )?;
         let json = serde_json::to_string_pretty(&manifest).expect("strings, numbers and lists");
         write(manifest::FILE, &(json + "\n"))?;
@@ -216,19 +207,22 @@ impl Measure {
         // Every unit is measured here, with the noise of its own level.
         let allocation = allocation.without_bypass();
         let plan = Plan::of(&allocation)?;
-        // The file that is written beside the measurements, so that whoever has them can check what was used.
-        let text = allocation.to_file()?;
-        let file = FileDigest::of(ALLOCATION, &text);
-        let question =
-            CertificateQuestion::about([Product::Allocation(Box::new(allocation.clone()), Some(file))]);
-        let certificate = CertificateQuestion { delta: self.delta, ..question }.answer()?;
+        let file = allocation.to_file()?;
+        let digest = FileDigest::of("allocation.toml", &file);
+        let product = Product::Allocation(Box::new(allocation.clone()), Some(digest));
+        let certificate = CertificateQuestion {
+            delta: self.delta,
+            prior: Some(Certificate::PRIOR.parse()?),
+            ..CertificateQuestion::about([product])
+        }
+        .answer()?;
         if !self.break_promise {
             check_promises(&certificate)?;
         }
         let name = self.table.name();
         let table = Table::open(self.table, plan.columns())?;
         let (noise, threads) = (self.noise, self.threads);
-        Ok((Checked { allocation, text, plan, certificate, name, noise, threads }, table))
+        Ok((Checked { allocation, file, plan, certificate, name, noise, threads }, table))
     }
 }
 

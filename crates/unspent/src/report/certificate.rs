@@ -194,6 +194,9 @@ pub(crate) struct Asked<'q> {
 }
 
 impl Certificate {
+    /// What an attacker believed before, in documents to be signed.
+    pub const PRIOR: &'static str = "1/1000";
+
     pub(crate) fn new(release: &Release, asked: Asked<'_>) -> Result<Certificate> {
         let delta = stated_delta(release, asked.delta)?;
         let published = asked.conversion.or(published(release));

@@ -29,6 +29,10 @@ pub struct ShownCertificate<'c> {
 pub struct Stamp {
     /// The day, as in `2020-04-01`.
     pub date: String,
+    /// What else must be said first, like that the noise can be repeated.
+    pub warning: Option<String>,
+    /// What is assumed of the table that was measured.
+    pub assumes: Option<String>,
 }
 
 impl Certificate {
@@ -99,6 +103,10 @@ impl Certificate {
     pub fn signed(&self, stamp: &Stamp) -> Document {
         let mut text = Document::default();
         text.title(format!("Privacy certificate: {}", self.name));
+        if let Some(warning) = &stamp.warning {
+            text.line(format!("{warning}. What follows would hold of private noise."));
+            text.line("");
+        }
         text.lines(self.words());
         text.line("");
         text.line(self.in_plain_words());
@@ -113,6 +121,7 @@ impl Certificate {
         text.title("Noise");
         text.table(self.noise_table());
         self.rests_on(&mut text, true);
+        text.lines(stamp.assumes.as_deref());
         text.title("Removable noise (variance that could be saved at the published epsilon)");
         self.removable(&mut text, true);
         text.title("Origin");
