@@ -11,7 +11,7 @@ use crate::stated::StatedArguments;
 /// A confidence interval for the count behind a noisy one.
 ///
 /// The shortest interval around the noisy count that contains the true one with the probability that
-/// is asked for, or more, whatever the true count is. Counts are never negative, so it is cut at
+/// is asked for, or more, whatever the true count is. Counts are never negative, so it is clamped at
 /// zero.
 #[derive(Args)]
 #[command(

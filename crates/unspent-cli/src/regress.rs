@@ -17,11 +17,11 @@ use crate::values::Values;
 
 /// The slope of earnings on the share with a bachelor's degree, and how noise moves it.
 ///
-/// Noise is added to the six counts by education of every area and cut at zero, as often as --trials
-/// says; the distortion is the mean absolute error of the slope, for an analyst who takes noisy
-/// counts for counts (plain) and for one who corrects for the noise (noise-aware). The noise of an
-/// allocation is compared with the same noise calibrated to the epsilon that was published for its
-/// level alone; --before and --after compare any two.
+/// Noise is added to the six counts by education of every area, as often as --trials says, and the
+/// noisy counts are clamped at zero. The distortion is the mean absolute error of the slope, for an
+/// analyst who takes noisy counts for counts (plain) and for one who corrects for the noise
+/// (noise-aware). The noise of an allocation is compared with the same noise calibrated to the
+/// epsilon that was published for its level alone; --before and --after compare any two.
 ///
 /// All distortions are from simulation and have intervals of 95 %. None is a guarantee.
 #[derive(Args)]

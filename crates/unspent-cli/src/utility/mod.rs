@@ -21,10 +21,9 @@ use crate::values::Values;
 
 /// What noise does to a table of counts: errors by level, cell and size.
 ///
-/// Mean squared and absolute errors and bias, in expectation and exactly summed, of counts as they
-/// come and of counts that are cut at zero; with the noise of one allocation and with that of
-/// another, or of the same one calibrated to what it promises. Every cell of the table gets the noise
-/// of its level.
+/// Expected mean squared and absolute errors and bias, summed exactly, of raw noisy counts and of
+/// counts that are clamped at zero; with the noise of one allocation and with that of another, or of
+/// the same one calibrated to what it promises. Every cell of the table gets the noise of its level.
 ///
 /// What is printed is computed from the exact counts: for a confidential table it is NOT PRIVATE.
 #[derive(Args)]
