@@ -9,6 +9,7 @@ use unspent_data::date;
 use crate::Failure;
 use crate::output::{self, Format};
 use crate::source::Source;
+use crate::terms::TermsArguments;
 
 /// What a release promises: by level, attribute and place, as published and tight.
 ///
@@ -46,6 +47,9 @@ pub struct Arguments {
     #[arg(long, value_name = "E", allow_hyphen_values = true)]
     epsilon: Option<String>,
 
+    #[command(flatten)]
+    terms: TermsArguments,
+
     /// Ends with exit code 3 if a promise is not certified to be kept
     #[arg(long)]
     check: bool,
@@ -69,7 +73,7 @@ impl Arguments {
             prior: (self.html || self.format.markdown).then(|| Certificate::PRIOR.parse()).transpose()?,
             ..CertificateQuestion::about(self.source.products()?)
         };
-        let certificate = question.answer()?;
+        let certificate = question.ask(&self.terms.terms()?)?;
         let signed = || certificate.signed(&Stamp { date: date::today(), ..Stamp::default() });
         output::print(&match self.format {
             Format { json: true, .. } => output::json(&certificate),

@@ -32,6 +32,7 @@ mod serve;
 mod source;
 mod stated;
 mod synthesize;
+mod terms;
 mod tradeoff;
 mod usage;
 mod utility;

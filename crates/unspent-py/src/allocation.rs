@@ -7,11 +7,12 @@ use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use unspent::file::FileDigest;
-use unspent::question::{CalibrationQuestion, Product};
+use unspent::question::CalibrationQuestion;
 use unspent::{Conversion, Delta, Epsilon, Neighbours, Preset, Release, Scaling, Scope};
 
 use crate::bounds::Bounds;
 use crate::certificate::{self, Certificate, Recalibration};
+pub use crate::classes::Allocation;
 use crate::composition::Composition;
 use crate::error::{OrRaise, exception};
 use crate::mechanism;
@@ -40,24 +41,6 @@ pub fn preset(py: Python<'_>, name: &str) -> PyResult<Allocation> {
     let preset = Preset::find(name).or_raise(py)?;
     let file = FileDigest::of(&format!("preset {name}"), preset.text);
     Ok(Allocation(preset.allocation().or_raise(py)?, Some(file)))
-}
-
-/// A privacy budget and how it is divided among levels and queries.
-///
-/// From `preset`, from a file with `Allocation.read`, from a text with `Allocation.parse`.
-#[pyclass(frozen, module = "unspent")]
-pub struct Allocation(pub unspent::Allocation, pub Option<FileDigest>);
-
-impl From<unspent::Allocation> for Allocation {
-    fn from(allocation: unspent::Allocation) -> Allocation {
-        Allocation(allocation, None)
-    }
-}
-
-impl From<&Allocation> for Product {
-    fn from(Allocation(allocation, file): &Allocation) -> Product {
-        Product::Allocation(Box::new(allocation.clone()), file.clone())
-    }
 }
 
 #[pymethods]

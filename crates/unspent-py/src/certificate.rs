@@ -10,8 +10,8 @@ use unspent::report::certificate::Stamp;
 use unspent::report::columns::{Columns, Values};
 use unspent::{Conversion, Delta, Round};
 
-use crate::allocation::Allocation;
 use crate::bounds::Bounds;
+use crate::classes::Allocation;
 use crate::error::OrRaise;
 use crate::number::{fraction, rational, wrong_type};
 use crate::work::asked;

@@ -110,7 +110,9 @@ struct UnfinishedFile(PathBuf);
 impl Drop for UnfinishedFile {
     fn drop(&mut self) {
         // Nothing if it is finished.
-        take(&mut unfinished(), &self.0).map(remove);
+        if let Some(left) = take(&mut unfinished(), &self.0) {
+            remove(left);
+        }
     }
 }
 
@@ -341,7 +343,9 @@ impl Unfinished {
 impl Drop for Unfinished {
     fn drop(&mut self) {
         // Nothing if it is finished.
-        take(&mut unfinished(), &self.path).map(remove);
+        if let Some(left) = take(&mut unfinished(), &self.path) {
+            remove(left);
+        }
     }
 }
 
