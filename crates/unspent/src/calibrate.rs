@@ -24,6 +24,20 @@ pub struct Target {
     pub delta: Delta,
 }
 
+impl Target {
+    /// What bounds of δ at its ε prove.
+    fn verdict(&self, delta: &Bounds<Magnitude>) -> Verdict {
+        let (low, high) = self.delta.value().to_magnitude_bounds();
+        if delta.upper() <= low {
+            Verdict::Meets
+        } else if delta.lower() > high {
+            Verdict::Misses
+        } else {
+            Verdict::Undecided
+        }
+    }
+}
+
 /// The smallest noise found to meet a target.
 #[derive(Clone, Debug)]
 pub struct Calibration {
@@ -74,7 +88,7 @@ enum Verdict {
 impl Composition {
     /// Whether δ at the target's ε is certified to be at most the target's δ.
     pub fn meets(&self, target: &Target) -> Result<bool> {
-        Ok(self.delta(&target.epsilon)?.upper() <= target.delta.value().to_bounds().lower())
+        Ok(target.verdict(&self.delta(&target.epsilon)?) == Verdict::Meets)
     }
 
     /// The smallest common factor of all σ² that meets the target.
@@ -227,16 +241,10 @@ impl Search<'_> {
 
     /// The verdict at a value, and ln δ(ε) − ln δ, roughly.
     fn at(&self, value: f64) -> Result<(Verdict, f64)> {
-        let (low, high) = self.target.delta.value().to_magnitude_bounds();
         let found = self.delta(value)?;
-        let verdict = if found.upper() <= low {
-            Verdict::Meets
-        } else if found.lower() > high {
-            Verdict::Misses
-        } else {
-            Verdict::Undecided
-        };
-        Ok((verdict, found.upper().ln(Round::Up) - low.ln(Round::Down)))
+        let wanted = self.target.delta.value().to_magnitude_bounds().0;
+        let distance = found.upper().ln(Round::Up) - wanted.ln(Round::Down);
+        Ok((self.target.verdict(&found), distance))
     }
 
     fn run(&self, start: f64) -> Result<Calibration> {
@@ -408,6 +416,7 @@ fn calibration(low: f64, high: f64, shape: Shape) -> Calibration {
 mod tests {
     use super::*;
     use crate::mechanism::DiscreteGaussian;
+    use crate::oracle::{self, text};
 
     fn target(epsilon: &str, delta: &str) -> Target {
         Target { epsilon: Epsilon::parse(epsilon).unwrap(), delta: Delta::parse(delta).unwrap() }
@@ -426,6 +435,43 @@ mod tests {
         if let Some(failing) = &found.failing {
             assert!(failing < &found.satisfying);
             assert!(delta(failing).lower() > high);
+        }
+    }
+
+    /// A target that is no double lies between two: only what is not above the lower one certainly meets it.
+    #[test]
+    fn verdicts_are_on_the_safe_side() {
+        let target = target("1", "1e-10");
+        let (low, high) = target.delta.value().to_magnitude_bounds();
+        assert!(low.to_rational() < *target.delta.value() && *target.delta.value() < high.to_rational());
+        let known = |lower, upper| target.verdict(&Bounds::new(lower, upper));
+        let above = Magnitude::from_f64(high.to_f64(Round::Up).next_up());
+        assert_eq!(known(Magnitude::ZERO, low), Verdict::Meets);
+        assert_eq!([known(low, high), known(high, high)], [Verdict::Undecided; 2]);
+        assert_eq!([known(high, above), known(low, Magnitude::ONE)], [Verdict::Undecided; 2]);
+        assert_eq!([known(above, above), known(above, Magnitude::ONE)], [Verdict::Misses; 2]);
+        // A target that is one: δ may be equal to it.
+        let half = super::Target { delta: Delta::parse("0.5").unwrap(), ..target };
+        let exactly = half.delta.value().to_bounds();
+        assert_eq!(half.verdict(&exactly), Verdict::Meets);
+    }
+
+    /// Between the answer and its witness δ crosses the target, where the oracle says that it does.
+    #[test]
+    fn calibrations_enclose_the_exact_crossing() {
+        for case in oracle::guarantees("calibrations") {
+            let release = oracle::composition(&case);
+            let target = target(text(&case["epsilon"]), text(&case["delta"]));
+            let (missing, meeting) = oracle::enclosure(&case["factor"]);
+            for found in [release.scale_meeting(&target).unwrap(), release.smallest_scale(&target).unwrap()] {
+                let failing = found.failing.unwrap();
+                assert!(found.satisfying >= meeting, "{case}: {} is too little", found.satisfying);
+                assert!(failing <= missing, "{case}: {failing} is enough");
+                let gap = found.satisfying.to_f64() / failing.to_f64() - 1.0;
+                assert!(gap < 1e-8, "{case}: {gap:e}");
+            }
+            let made = release.with_sigma2(|_, sigma2| sigma2 * &missing).unwrap();
+            assert!(!made.meets(&target).unwrap(), "{case}: what misses the target is said to meet it");
         }
     }
 
