@@ -187,7 +187,7 @@ fn calibrate_writes_a_file_that_passes_certificate() {
     assert!(table.contains("WARNING: together the levels exceed the epsilon of 22.88"), "{table}");
     // What was promised for the whole stays in the file, and is not kept.
     let after = place.report("certificate less.toml");
-    assert_eq!((&after["delta"], &after["against"]), (&"1e-11".into(), &"stated".into()));
+    assert_eq!((&after["delta"], &after["against"]), (&"1e-11".into(), &"epsilon".into()));
     assert_eq!(after["kept"], false);
     let state = after["lines"].as_array().unwrap().iter().find(|l| l["label"] == "State").unwrap();
     assert!(state["tight"]["upper"].as_str().unwrap().starts_with("11.06607"), "{state}");
