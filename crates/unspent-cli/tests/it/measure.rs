@@ -194,13 +194,17 @@ fn the_manifest_says_what_was_released() {
     ];
     assert!(keys.len() == known.len() && known.iter().all(|k| manifest.get(k).is_some()), "{keys:?}");
 
-    // The certificate is that of the allocation that was used, and of the one that was written.
-    for allocation in [EXAMPLE, "noisy/allocation.toml"] {
-        let certificate = succeeds(&place.run(&["certificate", allocation, "--json"]));
-        let certificate: serde_json::Value = parse_json(&certificate);
-        assert_eq!(manifest["certificate"], certificate);
-    }
-    let markdown = succeeds(&place.run(&["certificate", EXAMPLE, "--markdown"]));
+    // The certificate is that of the allocation that was written, and it names that file.
+    let certificate = |allocation| parse_json(&succeeds(&place.run(&["certificate", allocation, "--json"])));
+    let ours = certificate("noisy/allocation.toml");
+    assert_eq!(manifest["certificate"], ours);
+    assert_eq!(ours["products"][0]["file"]["name"], "allocation.toml");
+    // It is that of the allocation that was used, which is another file.
+    let mut used = certificate(EXAMPLE);
+    assert_ne!(used["products"][0]["file"].take(), ours["products"][0]["file"]);
+    used["products"][0]["file"] = ours["products"][0]["file"].clone();
+    assert_eq!(used, ours);
+    let markdown = succeeds(&place.run(&["certificate", "noisy/allocation.toml", "--markdown"]));
     let written = place.read("noisy/certificate.md");
     assert!(written.starts_with(markdown.trim_end()) && written.contains("exactly one cell of one row"));
 }
