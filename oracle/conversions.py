@@ -27,6 +27,8 @@ DELTAS = ["1e-1000", "1e-100", "1e-20", "1e-10", "1e-5", "0.003", "1/3", "0.5", 
 DEVIATIONS = ["0.1", "1", "3", "8", "30"]
 # Far out: exponents that are no doubles to the unit.
 FAR = [("1e-12", "1"), ("1e-9", "1000"), ("1/3", "1e6"), ("1e-6", "4321.1"), ("2.63", "1e9")]
+# Where the exponents are nearly as large as they may be.
+FAR += [("1/3", "1.2e9"), ("0.0001", "19999999.7"), ("0.7", "1.9e9")]
 
 
 def smallest(slope, value):
