@@ -25,6 +25,11 @@ pub struct Target {
 }
 
 impl Target {
+    /// Whether bounds of δ at its ε prove that it is met.
+    pub(crate) fn is_met_by(&self, delta: &Bounds<Magnitude>) -> bool {
+        self.verdict(delta) == Verdict::Meets
+    }
+
     /// What bounds of δ at its ε prove.
     fn verdict(&self, delta: &Bounds<Magnitude>) -> Verdict {
         let (low, high) = self.delta.value().to_magnitude_bounds();
@@ -88,7 +93,7 @@ enum Verdict {
 impl Composition {
     /// Whether δ at the target's ε is certified to be at most the target's δ.
     pub fn meets(&self, target: &Target) -> Result<bool> {
-        Ok(target.verdict(&self.delta(&target.epsilon)?) == Verdict::Meets)
+        Ok(target.is_met_by(&self.delta(&target.epsilon)?))
     }
 
     /// The smallest common factor of all σ² that meets the target.
@@ -398,8 +403,8 @@ impl Search<'_> {
     fn is_proved_by_zcdp(&self, value: f64) -> Result<bool> {
         // From above: what that proves the truth does.
         let rho = Rho::new((self.build)(&exact(value))?.known_rho().upper())?;
-        Ok(rho.delta_canonne_kamath_steinke(&self.target.epsilon)
-            <= self.target.delta.value().to_magnitude_bounds().0)
+        let proved = rho.delta_canonne_kamath_steinke(&self.target.epsilon);
+        Ok(self.target.is_met_by(&Bounds::new(Magnitude::ZERO, proved)))
     }
 }
 

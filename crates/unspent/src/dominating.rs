@@ -1,10 +1,10 @@
 //! A law of the privacy loss on a grid that dominates a composition's, for accountants that go on with one.
 //!
-//! Accountants of the field compose *privacy loss distributions*: masses `q_j` at the losses `jh` of a grid, under Q, with some
-//! mass at infinity, from which `δ'(ε) = q_∞ + Σ_j q_j (1 − e^{ε−jh})₊`. As a function of `x = e^ε` that is linear
-//! between the points of the grid, and the δ of a composition is convex: so `δ' ≥ δ` at the points of the grid makes `δ' ≥ δ`
-//! everywhere, and what dominates in this sense still does after composing both with anything else
-//! (`theory/dominating.md`, D1 and D2).
+//! Accountants of the field compose *privacy loss distributions*: masses `q_j` at the losses `jh` of a grid,
+//! under Q, with some mass at infinity, from which `δ'(ε) = q_∞ + Σ_j q_j (1 − e^{ε−jh})₊`. As a function of
+//! `x = e^ε` that is linear between the points of the grid, and the δ of a composition is convex: so `δ' ≥ δ`
+//! at the points of the grid makes `δ' ≥ δ` everywhere, and what dominates in this sense still does after
+//! composing both with anything else (`theory/dominating.md`, D1 and D2).
 //!
 //! From the top down, each mass is the least that lifts δ' to δ at the next point of the grid. With
 //! `b_k = Σ_{j>k} q_j e^{(k−j)h}`,
@@ -46,9 +46,9 @@ impl Composition {
     /// Masses on the multiples of `interval` that dominate the composition, with about `tail` at infinity.
     ///
     /// # Guarantee
-    /// δ of the law is at least δ of the composition at every ε, positive or negative. Evaluated in double precision,
-    /// as a sum or as the difference of two, it is at least δ of the composition at an ε that is a few roundings
-    /// larger: the losses `k·interval` are rounded then.
+    /// δ of the law is at least δ of the composition at every ε, positive or negative. Evaluated in double
+    /// precision, as a sum or as the difference of two, it is at least δ of the composition at an ε that is a
+    /// few roundings larger: the losses `k·interval` are rounded then.
     ///
     /// ```
     /// use unspent::{Composition, Delta, DiscreteGaussian, Epsilon};
@@ -56,7 +56,8 @@ impl Composition {
     /// let law = release.dominating_law(1e-3, &Delta::parse("1e-15")?)?;
     /// let above = |epsilon: f64| -> f64 {
     ///     let losses = (law.lowest..).map(|k| k as f64 * law.interval);
-    ///     law.infinite + losses.zip(&law.masses).map(|(l, q)| q * (1.0 - (epsilon - l).exp()).max(0.0)).sum::<f64>()
+    ///     let terms = losses.zip(&law.masses).map(|(l, q)| q * (1.0 - (epsilon - l).exp()).max(0.0));
+    ///     law.infinite + terms.sum::<f64>()
     /// };
     /// let delta = release.delta(&Epsilon::parse("6")?)?.to_f64();
     /// assert!(delta.lower() <= above(6.0) && above(6.0) < 1.00001 * delta.upper());
@@ -105,7 +106,8 @@ impl Composition {
     }
 }
 
-/// δ(−ε) = 1 − e^{−ε}(1 − δ(ε)), from above (F2), for a lower bound of 1 − δ(ε) and an ε within a relative 2u.
+/// δ(−ε) = 1 − e^{−ε}(1 − δ(ε)), from above (F2), for a lower bound of 1 − δ(ε) and an ε within a relative
+/// 2u.
 fn delta_below_zero(epsilon: f64, complement: f64) -> f64 {
     let factor = float::down(float::exp(-epsilon), 4.0 + 2.0 * epsilon);
     let below = (1.0 - (factor * complement).next_down().max(0.0)).next_up();
@@ -119,8 +121,8 @@ struct Grid {
     /// `e^h − 1` and `e^{−h}`, from below.
     grown: f64,
     shrink: f64,
-    /// What a sum of so many terms can lose in any order, a few roundings in each term, and the rounding of a loss,
-    /// which counts by its ratio to the distance that it is seen from; in units of u.
+    /// What a sum of so many terms can lose in any order, a few roundings in each term, and the rounding of a
+    /// loss, which counts by its ratio to the distance that it is seen from; in units of u.
     slack: f64,
 }
 
@@ -139,15 +141,16 @@ impl Grid {
         2.0 * top as f64 + 1.0
     }
 
-    /// The law whose δ' is at least δ(kh) and δ(−kh), of which `deltas` are upper bounds for every k from 0 on.
+    /// The law whose δ' is at least δ(kh) and δ(−kh), of which `deltas` are upper bounds for every k from 0
+    /// on.
     fn lift(&self, deltas: &[(f64, f64)], least: f64) -> DominatingLaw {
         let Grid { interval, top, grown, shrink, slack } = *self;
         let delta = |k: i64| {
             let (above, below) = deltas[k.unsigned_abs() as usize];
             if k >= 0 { above } else { below }
         };
-        // Where the law is sparse δ(top) can be far below the tail, even below the doubles; a part in 2⁵³ of the
-        // tail more is nothing, and keeps all that follows away from the subnormals (D4).
+        // Where the law is sparse δ(top) can be far below the tail, even below the doubles; a part in 2⁵³ of
+        // the tail more is nothing, and keeps all that follows away from the subnormals (D4).
         let infinite = float::up(delta(top), slack).max(least * UNIT);
         let (mut reached, mut b, mut total) = (infinite, 0.0f64, infinite);
         let mut masses = vec![0.0; 2 * top as usize + 1];
@@ -245,7 +248,8 @@ mod tests {
                 ] {
                     let at = of_rational(&epsilon) * big(sign);
                     assert!(exact_delta(&law, &at) >= truth, "{}: {} {sign}", case["groups"], point["e"]);
-                    // In doubles losses are rounded, so that what is found is δ at an ε a few roundings larger.
+                    // In doubles losses are rounded, so that what is found is δ at an ε a few roundings
+                    // larger.
                     let lower = float::down(sign * epsilon.to_f64(), 8.0);
                     assert!(big(delta(&law, lower)) >= truth, "{}: {} {sign}", case["groups"], point["e"]);
                     checked += 1;
@@ -362,7 +366,8 @@ mod tests {
                     let (lower, upper) = exactly(composition, epsilon);
                     let above = delta(&law, epsilon);
                     assert!(above >= lower, "delta({epsilon}) = {above:e} is below {lower:e}");
-                    // A chord is above a convex function by at most the square of the interval, and the tail is cut off.
+                    // A chord is above a convex function by at most the square of the interval, and the tail
+                    // is cut off.
                     if *interval <= 1e-3 {
                         assert!(
                             above <= 1.01 * upper + 2e-20,
@@ -374,7 +379,8 @@ mod tests {
         }
     }
 
-    /// Between the atoms of a sparse law δ is flat: there is nothing above a point of the grid, and nothing new at it.
+    /// Between the atoms of a sparse law δ is flat: there is nothing above a point of the grid, and nothing
+    /// new at it.
     #[test]
     fn a_sparse_law_is_dominated_too() {
         for (sigma2, shift, tail) in [
