@@ -38,11 +38,12 @@ pub mod utility;
 
 pub use interval::{Interval, Intervals};
 pub use manifest::Manifest;
-pub use measure::{Measure, Measured, all_cores};
+pub use measure::{Measure, Measured};
 pub use measurements::{LevelMeasurements, Measurements, QueryMeasurements};
 pub use noise::NoiseSource;
 pub use plan::Plan;
 pub use progress::{Progress, Quiet};
 pub use regression::{RegressionQuestion, RegressionReport};
+pub use run::all_cores;
 pub use table::{Columns, Input, Table, Values};
 pub use utility::{UtilityQuestion, UtilityReport};

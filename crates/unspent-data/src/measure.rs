@@ -7,7 +7,6 @@
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::thread;
 
 use unspent::allocation::Schema;
 use unspent::file::FileDigest;
@@ -23,7 +22,7 @@ use crate::measurements::{Files, Measurements, Memory};
 use crate::noise::{NoiseSource, Streams};
 use crate::plan::Plan;
 use crate::progress::Progress;
-use crate::run::{Sink, run};
+use crate::run::{Sink, all_cores, run};
 use crate::table::{Input, Table};
 
 /// What is to be measured, and how.
@@ -259,12 +258,6 @@ impl Checked {
             certificate: self.certificate.clone(),
         }
     }
-}
-
-/// As many threads as there are cores.
-#[must_use]
-pub fn all_cores() -> NonZeroUsize {
-    thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }
 
 /// Fails with [`ErrorKind::PromiseNotKept`] if an ε that is stated is not certified to be kept.
