@@ -278,7 +278,8 @@ fn check_target(target: &Path) -> Result<()> {
     if directory::check(target)? {
         return refuse(
             format!("`{}` exists already", target.display()),
-            "choose another name; what was released stays released, and measuring again spends the budget again",
+            "choose another name; what was released stays released, and measuring again spends the budget \
+             again",
         );
     }
     let Some(leftover) = Leftover::find(target) else { return Ok(()) };
@@ -290,7 +291,8 @@ fn check_target(target: &Path) -> Result<()> {
         ),
         _ => refuse(
             format!("`{path}` was left by a run that was killed: {}", Leftover::WHAT),
-            "account for it as one more release of these records, or delete it if nobody has read it; then run again",
+            "account for it as one more release of these records, or delete it if nobody has read it; then \
+             run again",
         ),
     }
 }

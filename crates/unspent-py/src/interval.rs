@@ -14,9 +14,9 @@ use crate::number::{fraction, rational};
 
 /// A confidence interval for the count behind a noisy one, or for the counts behind an array of them.
 ///
-/// The shortest interval around the noisy count that contains the true one with this `confidence`, or more, whatever the true
-/// count is. Counts are never negative, so it is clamped at zero. The noise is stated as `sigma2`, its variance parameter, or as
-/// `sigma` or `scale`, its square root.
+/// The shortest interval around the noisy count that contains the true one with this `confidence`, or more,
+/// whatever the true count is. Counts are never negative, so it is clamped at zero. The noise is stated as
+/// `sigma2`, its variance parameter, or as `sigma` or `scale`, its square root.
 ///
 /// It is right as often as it says, and not always: it is no certified bound, and never becomes Bounds.
 ///

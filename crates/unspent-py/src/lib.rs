@@ -4,9 +4,9 @@
 //! int, str, Fraction, Decimal, float ─▶ Rational ─▶ the library, without the GIL ─▶ Bounds, BoundsArray
 //! ```
 //!
-//! Nothing is computed here. What takes microseconds is answered at once; what may take longer runs on a thread of its
-//! own while this one listens for Ctrl-C ([`work`]). What needs other packages (pandas, matplotlib, dp-accounting) is
-//! Python, in `python/unspent`.
+//! Nothing is computed here. What takes microseconds is answered at once; what may take longer runs on a
+//! thread of its own while this one listens for Ctrl-C ([`work`]). What needs other packages (pandas,
+//! matplotlib, dp-accounting) is Python, in `python/unspent`.
 
 // Whoever imports the module reads the docstrings; here they would be said twice.
 #![allow(missing_docs, reason = "the classes' documentation is for Python")]
@@ -73,7 +73,8 @@ mod _native {
     }
 }
 
-/// A library that trips over a damaged file panics, which becomes an error: that is not to be reported besides.
+/// A library that trips over a damaged file panics, which becomes an error: that is not to be reported
+/// besides.
 fn quiet_about_damaged_files() {
     let before = panic::take_hook();
     panic::set_hook(Box::new(move |info| {

@@ -25,16 +25,18 @@ const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Adds exact discrete Gaussian noise to a table of counts, as an allocation says.
 ///
-/// `table` is a path (CSV, or Parquet if it ends so), or columns by name: a dict, a pandas DataFrame or a structured array. It has
-/// one row for each smallest unit, also for those with nobody in them, sorted by its code. `schema`, a file, or the allocation
-/// says in its part [table] which columns make which cells and how codes nest.
+/// `table` is a path (CSV, or Parquet if it ends so), or columns by name: a dict, a pandas DataFrame or a
+/// structured array. It has one row for each smallest unit, also for those with nobody in them, sorted by its
+/// code. `schema`, a file, or the allocation says in its part [table] which columns make which cells and how
+/// codes nest.
 ///
-/// With `out` a directory is written, which must not exist and appears whole or not at all, and a Measured is returned:
-/// `read_measurements` reads it. Without, the Measurements themselves. Every value has its noise either way. Measuring the
-/// same records again spends the same budget again. With `not_private_seed` the noise can be repeated, by anyone: a
-/// NotPrivateWarning says so.
+/// With `out` a directory is written, which must not exist and appears whole or not at all, and a Measured is
+/// returned: `read_measurements` reads it. Without, the Measurements themselves. Every value has its noise
+/// either way. Measuring the same records again spends the same budget again. With `not_private_seed` the
+/// noise can be repeated, by anyone: a NotPrivateWarning says so.
 ///
-/// Messages do not show values of the table unless `show_values` says so.
+/// Messages do not show values of the table unless `show_values` says so. The key of the noise is used once
+/// and forgotten; so that it is not written to a disk, the process makes no core dumps from then on.
 ///
 /// >>> import unspent
 /// >>> towns = unspent.Allocation.parse('''
@@ -59,8 +61,8 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// ['a' 'b'] True
 #[pyfunction]
 #[pyo3(signature = (
-    table, allocation, out=None, *, schema=None, delta=None, threads=None, break_promise=false, not_private_seed=None,
-    show_values=false
+    table, allocation, out=None, *, schema=None, delta=None, threads=None, break_promise=false,
+    not_private_seed=None, show_values=false
 ))]
 #[allow(clippy::too_many_arguments)] // Keywords, each with its name.
 pub fn measure<'py>(
@@ -103,8 +105,8 @@ pub fn raised(py: Python<'_>, error: Error, show_values: bool) -> PyErr {
     exception(py, &error)
 }
 
-/// The result of `work`, like [`interruptible`]. If Ctrl-C ends it, it has removed what it was writing when this returns, unless
-/// Ctrl-C is pressed once more.
+/// The result of `work`, like [`interruptible`]. If Ctrl-C ends it, it has removed what it was writing when
+/// this returns, unless Ctrl-C is pressed once more.
 fn to_the_end<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> unspent::Result<T> + Send + 'static,
@@ -128,7 +130,8 @@ fn to_the_end<T: Send + 'static>(
     found
 }
 
-/// Reads a directory of noisy measurements, as `measure` and the command write it, and checks it against its manifest.
+/// Reads a directory of noisy measurements, as `measure` and the command write it, and checks it against its
+/// manifest.
 ///
 /// >>> import tempfile, unspent
 /// >>> towns = unspent.Allocation.parse('''
@@ -252,8 +255,8 @@ impl Measurements {
         dictionary(py, &self.manifest)
     }
 
-    /// One row for each value, as a pandas DataFrame: level, geocode, query, cell (its place in the query, the last attribute
-    /// changing fastest), value and variance.
+    /// One row for each value, as a pandas DataFrame: level, geocode, query, cell (its place in the query,
+    /// the last attribute changing fastest), value and variance.
     fn to_pandas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         py.import("unspent._frames")?.call_method1("noisy", (&self.levels,))
     }

@@ -19,7 +19,8 @@ const CHUNK: usize = 1 << 24;
 /// Draws that are worth a second thread.
 const WORTH_A_THREAD: usize = 1 << 16;
 
-/// Exact discrete Gaussian noise: independent draws from N_Z(0, sigma2), an int or an int64 array of shape `size`.
+/// Exact discrete Gaussian noise: independent draws from N_Z(0, sigma2), an int or an int64 array of shape
+/// `size`.
 ///
 /// The noise is stated as `sigma2`, the variance parameter, or as `sigma` or `scale`, its square root. The
 /// law is P[X = x] ~ exp(-x**2 / (2 * sigma2)) on all integers, exactly, with no floating-point number in
@@ -104,8 +105,8 @@ pub fn seeded(py: Python<'_>, not_private_seed: Option<&Bound<'_, PyAny>>) -> Py
     Ok(NoiseSource::NotPrivate(seed))
 }
 
-/// The dtype int64, labelled with a warning if there is one. The label stays with views and copies, and is lost in sums: those are
-/// not this noise.
+/// The dtype int64, labelled with a warning if there is one. The label stays with views and copies, and is
+/// lost in sums: those are not this noise.
 pub fn int64<'py>(py: Python<'py>, warning: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
     let label = PyDict::new(py);
     if let Some(warning) = warning {

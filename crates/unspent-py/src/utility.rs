@@ -21,14 +21,16 @@ use crate::work::interruptible;
 
 /// What noise does to a table of counts: expected errors by level, cell and size of the unit.
 ///
-/// Mean squared and absolute errors and bias, summed over the exact law of the noise, of raw noisy counts and of counts that
-/// are clamped at zero; with the noise of the allocation `before` and with that of `after`: another Allocation or, unless given, the
-/// same one calibrated to what it promises (all levels alike, or `each_level` by itself). `query` names the query whose noise is a
-/// level's, where they differ. Noise of single levels may be given directly: `sigma2={"Block": (456.62, 343.27)}`, before and
-/// after, or one number to be changed as the allocation's is; `sigma` and `scale` likewise, as standard deviations.
+/// Mean squared and absolute errors and bias, summed over the exact law of the noise, of raw noisy counts and
+/// of counts that are clamped at zero; with the noise of the allocation `before` and with that of `after`:
+/// another Allocation or, unless given, the same one calibrated to what it promises (all levels alike, or
+/// `each_level` by itself). `query` names the query whose noise is a level's, where they differ. Noise of
+/// single levels may be given directly: `sigma2={"Block": (456.62, 343.27)}`, before and after, or one number
+/// to be changed as the allocation's is; `sigma` and `scale` likewise, as standard deviations.
 ///
-/// `table`, `schema` and `show_values` are as in `measure`. `by` are the attributes whose cells are looked at, all unless given;
-/// `bands` is where bands of the units' sizes begin. With `trials` noise is drawn so many times besides.
+/// `table`, `schema` and `show_values` are as in `measure`. `by` are the attributes whose cells are looked
+/// at, all unless given; `bands` is where bands of the units' sizes begin. With `trials` noise is drawn so
+/// many times besides.
 ///
 /// What is reported is computed from the exact counts: for a confidential table it is NOT PRIVATE.
 ///
@@ -55,7 +57,8 @@ use crate::work::interruptible;
 #[pyfunction]
 #[pyo3(signature = (
     table, before=None, after=None, *, sigma2=None, sigma=None, scale=None, query=None, by=None, bands=None,
-    each_level=false, delta=None, schema=None, trials=0, threads=None, not_private_seed=None, show_values=false
+    each_level=false, delta=None, schema=None, trials=0, threads=None, not_private_seed=None,
+    show_values=false
 ))]
 #[allow(clippy::too_many_arguments)] // Keywords, each with its name.
 pub fn utility<'py>(
@@ -108,8 +111,8 @@ pub fn utility<'py>(
     found.map(UtilityReport).map_err(|error| match error.kind() {
         // What is promised cannot be said here.
         ErrorKind::NoPromise => {
-            let error = error.with_kind(ErrorKind::Input).with_hint("give after=, an Allocation with the noise after");
-            raised(py, error, show_values)
+            let hint = "give after=, an Allocation with the noise after";
+            raised(py, error.with_kind(ErrorKind::Input).with_hint(hint), show_values)
         }
         _ => raised(py, error, show_values),
     })
@@ -158,7 +161,8 @@ impl UtilityReport {
         self.0.errors.warning
     }
 
-    /// The report as text; `level` is the one whose cells and sizes of units are shown, the smallest units unless given.
+    /// The report as text; `level` is the one whose cells and sizes of units are shown, the smallest units
+    /// unless given.
     #[pyo3(signature = (level=None))]
     fn text(&self, py: Python<'_>, level: Option<&str>) -> PyResult<String> {
         Ok(self.0.document(self.0.errors.level(level).or_raise(py)?).terminal())
@@ -174,7 +178,8 @@ impl UtilityReport {
         json(&self.0)
     }
 
-    /// One row for each level, cell and size of unit, raw ("plain") and clamped at zero ("cut"), as a pandas DataFrame.
+    /// One row for each level, cell and size of unit, raw ("plain") and clamped at zero ("cut"), as a pandas
+    /// DataFrame.
     fn to_pandas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         frame(py, &self.0.errors.columns())
     }
