@@ -30,9 +30,8 @@ def run_one(arguments):
                 by_integration(composition, epsilons, Fraction(arguments.smoothing)),
             )
     step = str(composition.step)
-    print(
-        f"lattice step {step if len(step) < 60 else 'useless'}, mu2 {float(composition.mu2):.9g}, method {method}"
-    )
+    step = step if len(step) < 60 else "useless"
+    print(f"lattice step {step}, mu2 {float(composition.mu2):.9g}, method {method}")
     for text, answer in zip(arguments.epsilon, answers):
         if answer is None:
             print(f"epsilon {text}: out of reach")

@@ -65,7 +65,7 @@ def directed(x, upwards, digits=12):
         unit = Fraction(10) ** (int(exponent or 0) - places)
         value = Fraction(text) + (unit if upwards else -unit)
         assert (ball(value) >= end) if upwards else (ball(value) <= end)
-        return "%.*e" % (digits - 1, 0) if value == 0 else scientific(value)
+        return f"{0:.{digits - 1}e}" if value == 0 else scientific(value)
 
 
 def scientific(value):

@@ -1,7 +1,8 @@
 """Where delta crosses a target as all variances are scaled by a common factor, to 18 digits.
 
-The factor is enclosed by two decimals: delta is certainly above the target at the first and certainly not above
-it at the second.  Nothing is said of other crossings, of which there are some where single losses dominate.
+The factor is enclosed by two decimals: delta is certainly above the target at the first and certainly not
+above it at the second.  Nothing is said of other crossings, of which there are some where single losses
+dominate.
 """
 
 from fractions import Fraction

@@ -11,8 +11,8 @@ over all a > 1.  The logarithm of the last expression is convex in a: the deriva
     (2 a - 1) rho - epsilon + ln(1 - 1/a)
 
 changes its sign, and the other infimum, taken at delta, where it does with epsilon = the bracket itself (the
-values of a at which the bracket is at most epsilon are those at which the convex function is at most ln delta:
-an interval).  The sign is decided by balls, and the function evaluated on a ball around the place.
+values of a at which the bracket is at most epsilon are those at which the convex function is at most
+ln delta: an interval).  The sign is decided by balls, and the function evaluated on a ball around the place.
 """
 
 from fractions import Fraction
@@ -21,12 +21,15 @@ from flint import arb
 
 from .balls import ball, decimal, is_sharp, precision
 
-RHOS = ["1e-12", "1e-6", "0.001", "1/3", "1.0001", "293764/114921", "2.63", "4.96", "1000", "1e6", "1e9", "1e17"]
+RHOS = ["1e-12", "1e-6", "0.001", "1/3", "1.0001", "293764/114921", "2.63", "4.96", "1000", "1e6", "1e9"]
+RHOS += ["1e17"]
 DELTAS = ["1e-1000", "1e-100", "1e-20", "1e-10", "1e-5", "0.003", "1/3", "0.5", "0.9", "0.999999"]
 # In standard deviations of the loss above rho, to the right of what either conversion can say.
 DEVIATIONS = ["0.1", "1", "3", "8", "30"]
 # Far out: exponents that are no doubles to the unit.
 FAR = [("1e-12", "1"), ("1e-9", "1000"), ("1/3", "1e6"), ("1e-6", "4321.1"), ("2.63", "1e9")]
+# Where the exponents are nearly as large as they may be.
+FAR += [("1/3", "1.2e9"), ("0.0001", "19999999.7"), ("0.7", "1.9e9")]
 
 
 def smallest(slope, value):

@@ -24,6 +24,12 @@ def short_decimal(x, digits):
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def written_out(value, places):
+    """A finite decimal with so many places."""
+    fraction = str(int((value - int(value)) * 10**places)).zfill(places)
+    return f"{int(value)}.{fraction}"
+
+
 def draw_step(rng, size):
     """A rational near `size` with small numerator and denominator, mostly a finite decimal."""
     if rng.random() < 0.65:
@@ -142,16 +148,13 @@ def draw_epsilons(rng, composition, deepest):
             while (loss * 10**places).denominator != 1:
                 places += 1
             if places <= 12:
-                fraction = str(int((loss - int(loss)) * 10**places)).zfill(places)
-                add(f"{int(loss)}.{fraction}" if places else str(loss))
+                add(written_out(loss, places) if places else str(loss))
                 if nearby:
                     # Just above the atom (the same answer but for e^eps), and just below (the atom counts).
                     close = Fraction(1, 10 ** (places + 3))
                     for value in (loss + close, loss - close):
                         if value > 0:
-                            add(
-                                f"{int(value)}.{str(int((value - int(value)) * 10 ** (places + 3))).zfill(places + 3)}"
-                            )
+                            add(written_out(value, places + 3))
 
     if rng.random() < 0.8:
         add("0")

@@ -13,9 +13,9 @@ class Theta:
     """Characteristic function of one discrete Gaussian at angle 2 pi rho, |rho| <= 1/2.
 
     direct:  sum_x e^{-x^2/(2 sigma2)} cos(2 pi rho x) / sum_x e^{-x^2/(2 sigma2)}
-    dual:    e^{-2 pi^2 sigma2 rho^2} (1 + sum_{u>=1} e^{-2 pi^2 sigma2 u^2} (w^u + w^-u)) / (same at rho = 0),
-             w = e^{4 pi^2 sigma2 rho}         (Poisson summation)
-    Both consist of positive terms or dominated ones, and need few terms on their side of sigma2 = 1/(2 pi)."""
+    dual:    e^{-2 pi^2 sigma2 rho^2} (1 + sum_{u>=1} e^{-2 pi^2 sigma2 u^2} (w^u + w^-u)),
+             divided by the same at rho = 0, with w = e^{4 pi^2 sigma2 rho}         (Poisson summation)
+    Both consist of positive terms or dominated ones, and need few terms on their side of 1/(2 pi)."""
 
     def __init__(self, sigma2):
         self.sigma2 = sigma2
@@ -96,8 +96,8 @@ class DftTails:
     Most of the N nodes are irrelevant: f is below tau there, tau so small that all such nodes together stay
     below 2^-bits (the quotient of sines is at most N).  They are recognised with integers: at node l,
     group j is at angle 2 pi r/N with r = m_j l mod N, and its characteristic function decreases in |r|.
-    For the group which is alive on the smallest share of angles, the nodes are listed by r, l = r / m_j mod N,
-    so that the work does not grow with N itself."""
+    For the group which is alive on the smallest share of angles, the nodes are listed by r,
+    l = r / m_j mod N, so that the work does not grow with N itself."""
 
     CELLS = 128
 
@@ -131,7 +131,10 @@ class DftTails:
     def alive_share(theta, count, log_tau):
         """Smallest multiple of 2^-40 (up to 1/2) from which on f^count is certainly below tau."""
         low, high = 0, 1 << 39
-        dead = lambda i: bool(count * theta.log_value(Fraction(i, 1 << 40)) < log_tau)
+
+        def dead(i):
+            return bool(count * theta.log_value(Fraction(i, 1 << 40)) < log_tau)
+
         if not dead(high):
             return Fraction(1, 2)
         while high - low > max(1, low >> 10):
@@ -166,26 +169,26 @@ class DftTails:
                 tables.append((composition.multiples[j], [min(0.0, s) for s in steps]))
         scale = 2 * self.CELLS
         log_limit = log_tau * (1 + 1e-9)
-        nodes, l = [], 0
+        nodes, node = [], 0
         for _ in range(candidates):
-            l += inverse
-            if l >= modulus:
-                l -= modulus
+            node += inverse
+            if node >= modulus:
+                node -= modulus
             for m, low, high in tests:
-                if low < (m * l) % modulus < high:
+                if low < (m * node) % modulus < high:
                     break
             else:
                 if tables:
                     total = 0.0
                     for m, steps in tables:
-                        r = (m * l) % modulus
+                        r = (m * node) % modulus
                         total += steps[min(r, modulus - r) * scale // modulus]
                         if total < log_limit:
                             break
                     else:
-                        nodes.append(min(l, modulus - l))
+                        nodes.append(min(node, modulus - node))
                 else:
-                    nodes.append(min(l, modulus - l))
+                    nodes.append(min(node, modulus - node))
         return nodes
 
     def evaluate_nodes(self, thetas, nodes):
@@ -210,15 +213,15 @@ class DftTails:
             exponent_scale = -2 * arb.pi() ** 2 / (modulus * modulus * common)
         rough_scale = 2 * math.pi**2 / LN2 / (float(modulus) ** 2 * float(common))
         self.live = []
-        for l in nodes:
+        for node in nodes:
             residues = []
             exponent = 0
             for _, _, m, weight, _ in parts:
-                r = (m * l) % modulus
+                r = (m * node) % modulus
                 r = min(r, modulus - r)
                 residues.append(r)
                 exponent += weight * r * r
-            # f is at most about 2^-size, so fewer relative bits give the same absolute accuracy.  (Corrections
+            # f is at most about 2^-size, so fewer relative bits give the same absolute accuracy. (Corrections
             # exceed 1 only by the factors the dual sums can have, which the balls account for anyway.)
             size = int(rough_scale * exponent)
             bits = max(64, full - size) + extra
@@ -236,7 +239,7 @@ class DftTails:
                 # Product of the skipped brackets lies in [1, (1 + 4 e^{-nats})^doubt], and doubt is
                 # below 2^extra times the number of groups.
                 value *= 1 + zero_to(16 * doubt * (-arb(nats * 0.999)).exp())
-            self.live.append((bits, l, value / arb.sin_pi_fmpq(fmpq(l, modulus))))
+            self.live.append((bits, node, value / arb.sin_pi_fmpq(fmpq(node, modulus))))
         ctx.prec = 53
 
     def tail(self, k):
@@ -252,15 +255,15 @@ class DftTails:
             total, odd = arb(0), (2 * k - 1) % (2 * modulus)
             if self.sines:
                 table = self.sines
-                for _, l, value in self.live:
-                    i = odd * l % (2 * modulus)
+                for _, node, value in self.live:
+                    i = odd * node % (2 * modulus)
                     total += value * table[i] if i < modulus else -value * table[i - modulus]
             else:
                 sine = arb.sin_pi_fmpq
                 parts = []
-                for bits, l, value in self.live:
+                for bits, node, value in self.live:
                     ctx.prec = bits
-                    parts.append(value * sine(fmpq(odd * l % (2 * modulus), modulus)))
+                    parts.append(value * sine(fmpq(odd * node % (2 * modulus), modulus)))
                 ctx.prec = self.bits + 64
                 total = sum(parts, arb(0))
             exact = ball(Fraction(half - k + 1, modulus))
@@ -304,13 +307,13 @@ def full_dft_pmf(composition, bits):
         for (sigma2, n, _), m in zip(composition.groups, composition.multiples):
             theta = Theta(sigma2)
             theta.prepare(bits + 40)
-            for l in range(modulus):
-                r = m * l % modulus
+            for node in range(modulus):
+                r = m * node % modulus
                 r = min(r, modulus - r)
                 f = theta.correction((r, modulus)) / theta.total
                 if theta.dual:
                     f *= (-2 * arb.pi() ** 2 * ball(sigma2 * Fraction(r, modulus) ** 2)).exp()
-                values[l] *= f**n
+                values[node] *= f**n
         spectrum = acb.dft([acb(v) for v in values])
         alias = zero_to(2 * tail_bound(half + 1, composition.variance))
         pmf = [v.real / modulus - alias for v in spectrum]

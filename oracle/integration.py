@@ -32,8 +32,9 @@ from .fourier import Theta
 
 class HalfLineFactor:
     """E[e^{(1/2 + it) loss}] of one mechanism, real:
-        e^{-D^2/(8 sigma2)} sum_{y in Z + D/2} e^{-y^2/(2 sigma2)} cos(b y) / sum_x e^{-x^2/(2 sigma2)},   b = t D/sigma2
-      = e^{-D^2/(8 sigma2)} sum_u (-1)^{uD} e^{-sigma2 (b - 2 pi u)^2/2} / sum_u e^{-2 pi^2 sigma2 u^2}.
+        e^{-D^2/(8 sigma2)} sum_{y in Z + D/2} e^{-y^2/(2 sigma2)} cos(b y) / sum_x e^{-x^2/(2 sigma2)}
+      = e^{-D^2/(8 sigma2)} sum_u (-1)^{uD} e^{-sigma2 (b - 2 pi u)^2/2} / sum_u e^{-2 pi^2 sigma2 u^2},
+    with b = t D/sigma2.
     Its modulus decreases in the distance of b from 2 pi Z (Jacobi's products again)."""
 
     def __init__(self, sigma2, shift, bits):

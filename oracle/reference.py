@@ -33,8 +33,8 @@ def run_fixed(arguments):
     )
     write(os.path.join(arguments.directory, "standard.json"), what=what, cases=standard())
     what = (
-        "conversions from zCDP, trade-off functions f(a) with 1 - f(a), and the factors of all sigma2 between "
-        "which delta crosses a target; digits are right to one unit in the last"
+        "conversions from zCDP, trade-off functions f(a) with 1 - f(a), and the factors of all sigma2 "
+        "between which delta crosses a target; digits are right to one unit in the last"
     )
     write(
         os.path.join(arguments.directory, "guarantees.json"),

@@ -53,9 +53,8 @@ def check_file(path):
                     continue
                 for key, field in (("d", "delta"), ("p", "p_tail"), ("q", "q_tail")):
                     if not answer[key].overlaps(published(point[field])):
-                        print(
-                            f"{case['name']} eps={point['epsilon']} {field}: {name} {answer[key]}, file {point[field]}"
-                        )
+                        place = f"{case['name']} eps={point['epsilon']} {field}"
+                        print(f"{place}: {name} {answer[key]}, file {point[field]}")
                         bad += 1
                 used[name] = used.get(name, 0) + 1
                 seen.append(point["epsilon"])

@@ -1,8 +1,9 @@
 """Compositions chosen to visit every regime, each with its exact profile: the file `standard.json`.
 
-`one`, `iid`, `shift`, `mix`: a grid of ordinary releases, on a lattice, from the middle of the law to 12 standard
-deviations.  `sparse`: so little noise that the atoms of the loss are far apart.  `near`: epsilon so near to such an
-atom that delta is the distance between the two.  `crowd`: many equal mechanisms, few enough to be convolved.
+`one`, `iid`, `shift`, `mix`: a grid of ordinary releases, on a lattice, from the middle of the law to 12
+standard deviations.  `sparse`: so little noise that the atoms of the loss are far apart.  `near`: epsilon so
+near to such an atom that delta is the distance between the two.  `crowd`: many equal mechanisms, few enough
+to be convolved.
 """
 
 import math
@@ -22,7 +23,8 @@ PLACES = [-1.0, 0.0, 1.5, 4.0, 7.0, 12.0]
 def ordinary(rng, kind):
     """One composition of a kind."""
     if kind == "one":
-        return [(rng.choice(["1/10", "1/2", "1", "2", "5", "7", "137/10", "137", "300", "450", "12345"]), 1, 1)]
+        variances = ["1/10", "1/2", "1", "2", "5", "7", "137/10", "137", "300", "450", "12345"]
+        return [(rng.choice(variances), 1, 1)]
     sigma2 = Fraction(short_decimal(math.exp(rng.uniform(math.log(5), math.log(4000))), 4))
     if kind == "iid":
         return [(sigma2, rng.choice([2, 3, 5, 10, 20, 40, 100]), 1)]
@@ -96,5 +98,7 @@ def standard():
                 {"e": t, **{key: decimal(a[key]) for key in "dpqc"}} for t, a in zip(texts, answers) if a
             ]
             if points:
-                found.append({"name": name, "groups": composition.names(), "method": method, "points": points})
+                found.append(
+                    {"name": name, "groups": composition.names(), "method": method, "points": points}
+                )
     return found

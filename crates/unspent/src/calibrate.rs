@@ -24,6 +24,25 @@ pub struct Target {
     pub delta: Delta,
 }
 
+impl Target {
+    /// Whether bounds of δ at its ε prove that it is met.
+    pub(crate) fn is_met_by(&self, delta: &Bounds<Magnitude>) -> bool {
+        self.verdict(delta) == Verdict::Meets
+    }
+
+    /// What bounds of δ at its ε prove.
+    fn verdict(&self, delta: &Bounds<Magnitude>) -> Verdict {
+        let (low, high) = self.delta.value().to_magnitude_bounds();
+        if delta.upper() <= low {
+            Verdict::Meets
+        } else if delta.lower() > high {
+            Verdict::Misses
+        } else {
+            Verdict::Undecided
+        }
+    }
+}
+
 /// The smallest noise found to meet a target.
 #[derive(Clone, Debug)]
 pub struct Calibration {
@@ -74,7 +93,7 @@ enum Verdict {
 impl Composition {
     /// Whether δ at the target's ε is certified to be at most the target's δ.
     pub fn meets(&self, target: &Target) -> Result<bool> {
-        Ok(self.delta(&target.epsilon)?.upper() <= target.delta.value().to_bounds().lower())
+        Ok(target.is_met_by(&self.delta(&target.epsilon)?))
     }
 
     /// The smallest common factor of all σ² that meets the target.
@@ -227,16 +246,10 @@ impl Search<'_> {
 
     /// The verdict at a value, and ln δ(ε) − ln δ, roughly.
     fn at(&self, value: f64) -> Result<(Verdict, f64)> {
-        let (low, high) = self.target.delta.value().to_magnitude_bounds();
         let found = self.delta(value)?;
-        let verdict = if found.upper() <= low {
-            Verdict::Meets
-        } else if found.lower() > high {
-            Verdict::Misses
-        } else {
-            Verdict::Undecided
-        };
-        Ok((verdict, found.upper().ln(Round::Up) - low.ln(Round::Down)))
+        let wanted = self.target.delta.value().to_magnitude_bounds().0;
+        let distance = found.upper().ln(Round::Up) - wanted.ln(Round::Down);
+        Ok((self.target.verdict(&found), distance))
     }
 
     fn run(&self, start: f64) -> Result<Calibration> {
@@ -390,8 +403,8 @@ impl Search<'_> {
     fn is_proved_by_zcdp(&self, value: f64) -> Result<bool> {
         // From above: what that proves the truth does.
         let rho = Rho::new((self.build)(&exact(value))?.known_rho().upper())?;
-        Ok(rho.delta_canonne_kamath_steinke(&self.target.epsilon)
-            <= self.target.delta.value().to_magnitude_bounds().0)
+        let proved = rho.delta_canonne_kamath_steinke(&self.target.epsilon);
+        Ok(self.target.is_met_by(&Bounds::new(Magnitude::ZERO, proved)))
     }
 }
 

@@ -1,5 +1,5 @@
-//! A lower bound of the trade-off function from a privacy profile: the upper envelope of what its pairs of ε and δ
-//! guarantee.
+//! A lower bound of the trade-off function from a privacy profile: the upper envelope of what its pairs of ε
+//! and δ guarantee.
 
 use crate::number::float::Dd;
 use crate::number::{Magnitude, Rational, Round, golden_section};
@@ -8,8 +8,9 @@ use crate::quantity::Alpha;
 
 /// What the (ε, δ) of one profile, all of them together, say of the trade-off function.
 ///
-/// A release that is (ε, δ)-private has `f(α) ≥ max(0, 1 − δ − e^ε·α, e^{−ε}·(1 − δ − α))`, for every ε. Any ε
-/// gives a valid bound: a grid of them says where to look, and the best one nearby is evaluated rounding down.
+/// A release that is (ε, δ)-private has `f(α) ≥ max(0, 1 − δ − e^ε·α, e^{−ε}·(1 − δ − α))`, for every ε. Any
+/// ε gives a valid bound: a grid of them says where to look, and the best one nearby is evaluated rounding
+/// down.
 pub(crate) struct Envelope<'p> {
     /// δ at ε, rounded up.
     profile: Box<dyn Fn(Dd) -> Magnitude + Sync + 'p>,
@@ -136,11 +137,13 @@ mod tests {
                 }
             }
         }
-        // Near enough to see a single rounding that goes the other way, but for those that e^{−ε} makes up for.
+        // Near enough to see a single rounding that goes the other way, but for those that e^{−ε} makes up
+        // for.
         assert!(seen > 4000 && nearest[0] < float::UNIT && nearest[1] < 16.0 * float::UNIT, "{nearest:?}");
     }
 
-    /// Ends of promises as they have been: what rounds one part differently shows here, even if others make up for it.
+    /// Ends of promises as they have been: what rounds one part differently shows here, even if others make
+    /// up for it.
     #[test]
     fn promises_are_the_same_to_the_last_bit() {
         for (epsilon, delta, rate, steep, flat) in PROMISES {

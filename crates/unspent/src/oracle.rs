@@ -59,7 +59,8 @@ pub(crate) fn composition(case: &Value) -> Composition {
     Composition::new(groups(&case["groups"])).unwrap()
 }
 
-/// The decimal exponent of a positive number and its mantissa in [1, 10): for numbers too small to be written out.
+/// The decimal exponent of a positive number and its mantissa in [1, 10): for numbers too small to be written
+/// out.
 pub(crate) fn scientific(text: &str) -> (i64, Rational) {
     let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
     let (whole, part) = mantissa.split_once('.').unwrap_or((mantissa, ""));

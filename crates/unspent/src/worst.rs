@@ -308,7 +308,7 @@ impl WorstCase {
 
     /// Whether δ of every case at the target's ε is certified to be at most the target's δ.
     pub fn meets(&self, target: &Target) -> Result<bool> {
-        Ok(self.delta(&target.epsilon)?.upper() <= target.delta.value().to_bounds().lower())
+        Ok(target.is_met_by(&self.delta(&target.epsilon)?))
     }
 
     /// A common factor of all σ² with which every case meets the target, and one right below with which one does not.
@@ -347,7 +347,7 @@ impl WorstCase {
                 |case, _| case.glance()?.delta(&target.epsilon),
                 |case| case.delta(&target.epsilon),
             )?;
-            if delta.upper() <= target.delta.value().to_bounds().lower() {
+            if target.is_met_by(&delta) {
                 return Ok(Calibration { satisfying, failing, shape: Shape::NotScanned });
             }
             next = worst;

@@ -1,5 +1,6 @@
 use super::*;
 use crate::mechanism::DiscreteGaussian;
+use crate::oracle::{self, text};
 
 fn target(epsilon: &str, delta: &str) -> Target {
     Target { epsilon: Epsilon::parse(epsilon).unwrap(), delta: Delta::parse(delta).unwrap() }
@@ -17,6 +18,43 @@ fn check(release: &Composition, found: &Calibration, target: &Target) {
     if let Some(failing) = &found.failing {
         assert!(failing < &found.satisfying);
         assert!(delta(failing).lower() > high);
+    }
+}
+
+/// A target that is no double lies between two: only what is not above the lower one certainly meets it.
+#[test]
+fn verdicts_are_on_the_safe_side() {
+    let target = target("1", "1e-10");
+    let (low, high) = target.delta.value().to_magnitude_bounds();
+    assert!(low.to_rational() < *target.delta.value() && *target.delta.value() < high.to_rational());
+    let known = |lower, upper| target.verdict(&Bounds::new(lower, upper));
+    let above = Magnitude::from_f64(high.to_f64(Round::Up).next_up());
+    assert_eq!(known(Magnitude::ZERO, low), Verdict::Meets);
+    assert_eq!([known(low, high), known(high, high)], [Verdict::Undecided; 2]);
+    assert_eq!([known(high, above), known(low, Magnitude::ONE)], [Verdict::Undecided; 2]);
+    assert_eq!([known(above, above), known(above, Magnitude::ONE)], [Verdict::Misses; 2]);
+    // A target that is one: δ may be equal to it.
+    let half = super::Target { delta: Delta::parse("0.5").unwrap(), ..target };
+    let exactly = half.delta.value().to_bounds();
+    assert_eq!(half.verdict(&exactly), Verdict::Meets);
+}
+
+/// Between the answer and its witness δ crosses the target, where the oracle says that it does.
+#[test]
+fn calibrations_enclose_the_exact_crossing() {
+    for case in oracle::guarantees("calibrations") {
+        let release = oracle::composition(&case);
+        let target = target(text(&case["epsilon"]), text(&case["delta"]));
+        let (missing, meeting) = oracle::enclosure(&case["factor"]);
+        for found in [release.scale_meeting(&target).unwrap(), release.smallest_scale(&target).unwrap()] {
+            let failing = found.failing.unwrap();
+            assert!(found.satisfying >= meeting, "{case}: {} is too little", found.satisfying);
+            assert!(failing <= missing, "{case}: {failing} is enough");
+            let gap = found.satisfying.to_f64() / failing.to_f64() - 1.0;
+            assert!(gap < 1e-8, "{case}: {gap:e}");
+        }
+        let made = release.with_sigma2(|_, sigma2| sigma2 * &missing).unwrap();
+        assert!(!made.meets(&target).unwrap(), "{case}: what misses the target is said to meet it");
     }
 }
 

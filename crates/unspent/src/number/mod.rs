@@ -1,5 +1,5 @@
-//! Numbers: exact rationals, magnitudes beyond the range of doubles, certified bounds, and floating point with
-//! its error analysis. Nothing here knows what the numbers mean.
+//! Numbers: exact rationals, magnitudes beyond the range of doubles, certified bounds, and floating point
+//! with its error analysis. Nothing here knows what the numbers mean.
 //!
 //! ```text
 //! float ─▶ magnitude ─▶ bounds ─▶ convert          decimal: digits, for magnitude and rational

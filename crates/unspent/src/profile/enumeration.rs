@@ -254,7 +254,8 @@ impl List {
         (0..self.logs.len()).fold(0, largest)
     }
 
-    /// A sum spreads with the root of the count, its list with the count: both ends beyond the cut lie outside.
+    /// A sum spreads with the root of the count, its list with the count: both ends beyond the cut lie
+    /// outside.
     fn trim(&mut self, weights: &mut Vec<f64>, cut: f64) {
         let least = weights.iter().fold(0.0, |a: f64, b| a.max(*b)) * float::exp(-cut);
         let first = weights.iter().position(|w| *w >= least).unwrap_or(0);
@@ -376,7 +377,8 @@ mod tests {
     use super::*;
     use crate::oracle;
 
-    /// Truths of chosen compositions that are above the upper end with these thresholds, and those that are inside.
+    /// Truths of chosen compositions that are above the upper end with these thresholds, and those that are
+    /// inside.
     fn above_and_inside(thresholds: Thresholds, term: Option<Term>) -> (usize, usize) {
         DROPPED.set(term);
         let (mut above, mut inside) = (0, 0);
@@ -404,7 +406,8 @@ mod tests {
         (above, inside)
     }
 
-    /// With thresholds so low that what lies beyond them matters; with the usual ones it is below every rounding.
+    /// With thresholds so low that what lies beyond them matters; with the usual ones it is below every
+    /// rounding.
     #[test]
     fn a_dropped_remainder_of_the_enumeration_is_noticed() {
         let short = Thresholds { cut: 6.0, ..USUAL };

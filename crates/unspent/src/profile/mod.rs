@@ -159,7 +159,8 @@ pub(crate) struct Accountant {
     /// Number of atoms of the loss, if they are few enough to be added up.
     atoms: Option<f64>,
     lattice: Option<Lattice>,
-    /// The sieve of the lattice's period, where that is how answers are obtained: with little work, and with more.
+    /// The sieve of the lattice's period, where that is how answers are obtained: with little work, and with
+    /// more.
     quick: OnceLock<Option<Sieve>>,
     thorough: OnceLock<Option<Sieve>>,
     smoothing: Smoothing,

@@ -80,16 +80,17 @@ fn clamp(m: Magnitude) -> Magnitude {
     if m < Magnitude::ONE { m } else { Magnitude::ONE }
 }
 
-/// `(e^c − e^b)/(e^b − e^a)` within 32u, relatively, for `a < b < c` nearer than 1 to each other (F5); `None` if two of them
-/// are the same double.
+/// `(e^c − e^b)/(e^b − e^a)` within 32u, relatively, for `a < b < c` nearer than 1 to each other (F5); `None`
+/// if two of them are the same double.
 pub(super) fn ratio_of_gaps(a: f64, b: f64, c: f64) -> Option<f64> {
-    // The differences of the doubles at hand, which are not those that were meant. Each sum is exact as a pair, its larger
-    // part within u; that moves expm1 by 2u at most, the function adds 4u, the quotient u.
+    // The differences of the doubles at hand, which are not those that were meant. Each sum is exact as a
+    // pair, its larger part within u; that moves expm1 by 2u at most, the function adds 4u, the quotient u.
     let (right, left) = (Dd::sum(c, -b).hi, Dd::sum(b, -a).hi);
     (left > 0.0 && right > 0.0).then(|| float::expm1(right) / -float::expm1(-left))
 }
 
-/// Bounds of `max H` from `H` at three points, the right gap `ratio` times the left; `None` if the middle is not certainly the best.
+/// Bounds of `max H` from `H` at three points, the right gap `ratio` times the left; `None` if the middle is
+/// not certainly the best.
 pub(super) fn by_concavity(three: &[Value; 3], ratio: f64, by_power: bool) -> Option<Value> {
     let r = Magnitude::from_f64(float::up(ratio.max(1.0 / ratio), 32.0));
     let [left, middle, right] = three;
@@ -144,7 +145,8 @@ mod tests {
         }
     }
 
-    /// Of a δ that is exact: H and 1 − H lie inside, and so near to the ends that a rounding the other way would show.
+    /// Of a δ that is exact: H and 1 − H lie inside, and so near to the ends that a rounding the other way
+    /// would show.
     #[test]
     fn heights_are_rounded_outward() {
         let mut draws = Draws::new(7);
@@ -175,7 +177,8 @@ mod tests {
         }
     }
 
-    /// The largest H that three points allow (F5) is below the upper end, and so near that a rounding would show.
+    /// The largest H that three points allow (F5) is below the upper end, and so near that a rounding would
+    /// show.
     #[test]
     fn maxima_are_rounded_outward() {
         let mut draws = Draws::new(11);
@@ -285,7 +288,8 @@ mod tests {
         ([0.33, 0.3, 0.31], 0.93, true, [0.6999999999999998, 0.7322580645161293, 0.26774193548387076, 0.3]),
     ];
 
-    /// Near 2⁴⁰ steps of 2⁻¹³ are rounded to multiples of 2⁻¹³ or 2⁻¹²: one gap is twice the other, or there is none.
+    /// Near 2⁴⁰ steps of 2⁻¹³ are rounded to multiples of 2⁻¹³ or 2⁻¹²: one gap is twice the other, or there
+    /// is none.
     #[test]
     fn gaps_are_those_of_the_points() {
         let best = 2f64.powi(40);

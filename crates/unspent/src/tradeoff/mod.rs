@@ -154,8 +154,8 @@ impl Composition {
         (found.f, found.power, epsilon)
     }
 
-    /// What the ε of some test proves of f(α), which is at least `H` at any real ε (F1): the lower end of the first,
-    /// and of 1 − f(α), the upper end of the second.
+    /// What the ε of some test proves of f(α), which is at least `H` at any real ε (F1): the lower end of the
+    /// first, and of 1 − f(α), the upper end of the second.
     pub(crate) fn proved_at(&self, alpha: &Alpha, epsilon: f64) -> (Misses, Power) {
         let epsilon = Rational::from_f64("", epsilon).expect("finite");
         let found = self.value_at(alpha.value(), &epsilon, self.aim());
@@ -274,7 +274,8 @@ mod tests {
         Alpha::parse(text).unwrap()
     }
 
-    /// f(α) and 1 − f(α) of the oracle lie inside: on lattices, of continuous noise, and where only smoothing is left.
+    /// f(α) and 1 − f(α) of the oracle lie inside: on lattices, of continuous noise, and where only smoothing
+    /// is left.
     #[test]
     fn exact_trade_off_functions_lie_inside() {
         let (mut checked, mut smoothed) = (0, 0);
