@@ -1,4 +1,5 @@
-//! What happens when a defect of this program shows, or Ctrl-C is pressed: it ends, and leaves nothing half-written.
+//! What happens when a defect of this program shows, or Ctrl-C is pressed: it ends, and leaves nothing
+//! half-written.
 
 use std::any::Any;
 use std::panic::{self, Location};

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! Everything is parsed before anything is computed, and computed before anything is written. Only data goes
-//! to stdout; an error is one line of cause, the line at fault if it is in a file, and one line of hint on stderr.
+//! to stdout; an error is one line of cause, the line at fault if it is in a file, and one line of hint on
+//! stderr.
 
 mod account;
 mod calibrate;
@@ -85,7 +86,8 @@ enum Command {
     Serve(serve::Arguments),
 }
 
-/// Why there is no answer: one line of cause, perhaps the line of a file, one line of hint, and the exit code.
+/// Why there is no answer: one line of cause, perhaps the line of a file, one line of hint, and the exit
+/// code.
 struct Failure {
     cause: String,
     excerpt: String,

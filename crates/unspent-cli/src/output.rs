@@ -60,8 +60,8 @@ pub struct Target {
 }
 
 impl Target {
-    /// A path whose extension is one of those given, in a directory that exists; the file must not exist, unless
-    /// `force` says that it may be replaced.
+    /// A path whose extension is one of those given, in a directory that exists; the file must not exist,
+    /// unless `force` says that it may be replaced.
     pub fn new(flag: &str, path: &str, extensions: &[&str], force: bool) -> Result<Target, Failure> {
         let path = PathBuf::from(path);
         let shown = path.display();

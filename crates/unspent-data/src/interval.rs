@@ -136,7 +136,7 @@ mod tests {
         let json = serde_json::to_string(&interval(12, "16/3", "1/3")).unwrap();
         assert_eq!(
             json,
-            "{\"count\":12,\"sigma2\":\"16/3\",\"confidence\":\"1/3\",\"half_width\":1,\"lower\":11,\"upper\":13}"
+            r#"{"count":12,"sigma2":"16/3","confidence":"1/3","half_width":1,"lower":11,"upper":13}"#
         );
     }
 }

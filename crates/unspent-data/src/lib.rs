@@ -14,8 +14,8 @@
 //! Numbers come in three kinds that never turn into each other: certified bounds (`unspent::Bounds`),
 //! confidence intervals ([`Interval`], [`utility::Estimate`]), and expectations (`unspent::expected`).
 //!
-//! Nothing is printed: long work tells a [`Progress`] how far it is. An error is `unspent::Error`. It never shows a
-//! value of a table unless it is asked to ([revealed](unspent::Error::revealed)).
+//! Nothing is printed: long work tells a [`Progress`] how far it is. An error is `unspent::Error`. It never
+//! shows a value of a table unless it is asked to ([revealed](unspent::Error::revealed)).
 
 pub mod date;
 pub mod directory;
@@ -38,11 +38,12 @@ pub mod utility;
 
 pub use interval::{Interval, Intervals};
 pub use manifest::Manifest;
-pub use measure::{Measure, Measured, all_cores};
+pub use measure::{Measure, Measured};
 pub use measurements::{LevelMeasurements, Measurements, QueryMeasurements};
 pub use noise::NoiseSource;
 pub use plan::Plan;
 pub use progress::{Progress, Quiet};
 pub use regression::{RegressionQuestion, RegressionReport};
+pub use run::all_cores;
 pub use table::{Columns, Input, Table, Values};
 pub use utility::{UtilityQuestion, UtilityReport};

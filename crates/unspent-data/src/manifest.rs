@@ -12,8 +12,8 @@ use crate::plan::{Plan, PlannedLevel};
 pub const FILE: &str = "manifest.json";
 
 /// What the certificate rests on, and no program can check.
-pub const ASSUMES: &str = "It holds if every record is in exactly one cell of one row, and if the list of rows \
-                           does not depend on the records: units with nobody in them have a row too.";
+pub const ASSUMES: &str = "It holds if every record is in exactly one cell of one row, and if the list of \
+                           rows does not depend on the records: units with nobody in them have a row too.";
 
 /// What was released.
 ///

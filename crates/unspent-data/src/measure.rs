@@ -7,7 +7,6 @@
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::thread;
 
 use unspent::allocation::Schema;
 use unspent::file::FileDigest;
@@ -23,7 +22,7 @@ use crate::measurements::{Files, Measurements, Memory};
 use crate::noise::{NoiseSource, Streams};
 use crate::plan::Plan;
 use crate::progress::Progress;
-use crate::run::{Sink, run};
+use crate::run::{Sink, all_cores, run};
 use crate::table::{Input, Table};
 
 /// What is to be measured, and how.
@@ -261,12 +260,6 @@ impl Checked {
     }
 }
 
-/// As many threads as there are cores.
-#[must_use]
-pub fn all_cores() -> NonZeroUsize {
-    thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
-}
-
 /// Fails with [`ErrorKind::PromiseNotKept`] if an ε that is stated is not certified to be kept.
 fn check_promises(certificate: &Certificate) -> Result<()> {
     match certificate.promises.iter().find(|promise| promise.kept != Some(true)) {
@@ -285,7 +278,8 @@ fn check_target(target: &Path) -> Result<()> {
     if directory::check(target)? {
         return refuse(
             format!("`{}` exists already", target.display()),
-            "choose another name; what was released stays released, and measuring again spends the budget again",
+            "choose another name; what was released stays released, and measuring again spends the budget \
+             again",
         );
     }
     let Some(leftover) = Leftover::find(target) else { return Ok(()) };
@@ -297,7 +291,8 @@ fn check_target(target: &Path) -> Result<()> {
         ),
         _ => refuse(
             format!("`{path}` was left by a run that was killed: {}", Leftover::WHAT),
-            "account for it as one more release of these records, or delete it if nobody has read it; then run again",
+            "account for it as one more release of these records, or delete it if nobody has read it; then \
+             run again",
         ),
     }
 }

@@ -93,7 +93,8 @@ impl PlannedQuery {
 }
 
 impl Plan {
-    /// Fails if a level or an attribute is asked for that the table lacks.
+    /// Fails if a level or an attribute is asked for that the table lacks. Without any level, it says no more
+    /// than which columns of the table are read.
     pub fn new<'q>(schema: &Schema, asked: impl IntoIterator<Item = LevelQueries<'q>>) -> Result<Plan> {
         let mut plan = Plan {
             schema: schema.clone(),

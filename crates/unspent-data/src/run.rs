@@ -21,6 +21,12 @@ use crate::progress::Progress;
 use crate::table::Table;
 use crate::tabulation::{Batch, NoisyBatch, Tabulation};
 
+/// As many threads as there are cores.
+#[must_use]
+pub fn all_cores() -> NonZeroUsize {
+    thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
+}
+
 /// Takes noisy batches, from any thread.
 pub(crate) trait Sink: Sync {
     /// Takes one; `part` is its number among those of its level.

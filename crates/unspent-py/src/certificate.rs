@@ -17,11 +17,12 @@ use crate::number::{fraction, rational, wrong_type};
 use crate::work::asked;
 
 /// The dictionary that `unspent ... --json` writes.
-fn dictionary<'py>(py: Python<'py>, report: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
+pub fn dictionary<'py>(py: Python<'py>, report: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
     py.import("json")?.call_method1("loads", (json(report),))
 }
 
-fn json(report: &impl Serialize) -> String {
+/// The JSON that `unspent ... --json` writes.
+pub fn json(report: &impl Serialize) -> String {
     serde_json::to_string(report).expect("a report has only texts, numbers and lists")
 }
 

@@ -1,8 +1,8 @@
-//! A directory that appears whole or not at all, is closed to others until then, and of which a run that fails,
-//! panics or is interrupted leaves nothing.
+//! A directory that appears whole or not at all, is closed to others until then, and of which a run that
+//! fails, panics or is interrupted leaves nothing.
 //!
-//! What is made is made in the directory that is open, whatever its name has come to mean, and never through a
-//! link.
+//! What is made is made in the directory that is open, whatever its name has come to mean, and never through
+//! a link.
 
 #[cfg(unix)]
 mod unix;
@@ -42,8 +42,8 @@ fn take(unfinished: &mut Vec<Writing>, path: &Path) -> Option<Writing> {
     Some(unfinished.swap_remove(at))
 }
 
-/// Removes all that is being written, before the process ends: whoever wants to make a file after this waits for
-/// that end. A panic hook and a handler of Ctrl-C call it, where no destructor runs.
+/// Removes all that is being written, before the process ends: whoever wants to make a file after this waits
+/// for that end. A panic hook and a handler of Ctrl-C call it, where no destructor runs.
 pub fn abandon() {
     let mut unfinished = unfinished();
     unfinished.drain(..).for_each(remove);
@@ -315,8 +315,8 @@ impl Unfinished {
         ))
     }
 
-    /// All that was written is on the disk, not only in memory, with the permissions that the user gives to files.
-    /// The directory itself stays closed.
+    /// All that was written is on the disk, not only in memory, with the permissions that the user gives to
+    /// files. The directory itself stays closed.
     fn settle(&self) -> io::Result<()> {
         #[cfg(unix)]
         self.folder.settle(self.mask)?;

@@ -107,8 +107,8 @@ pub(super) fn open_to_others(file: &File, all: u32, mask: u32) -> io::Result<()>
 
 /// What the user has taken from the permissions of new files.
 ///
-/// Where the system does not say it, it can only be read by setting it; files that other threads make in between
-/// are closed to others.
+/// Where the system does not say it, it can only be read by setting it; files that other threads make in
+/// between are closed to others.
 pub(super) fn mask() -> u32 {
     if let Some(mask) = stated_mask() {
         return mask;

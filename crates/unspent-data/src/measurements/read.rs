@@ -117,8 +117,8 @@ impl Reader {
         self.manifest.levels.iter().flat_map(|level| level.files.iter().map(move |file| (level, file)))
     }
 
-    /// The rows of a file, which must be what the manifest says: every query of every unit, in order, with its
-    /// shape and its noise.
+    /// The rows of a file, which must be what the manifest says: every query of every unit, in order, with
+    /// its shape and its noise.
     pub fn rows(&self, level: &LevelEntry, file: &FileEntry) -> Result<Rows> {
         stop::check();
         let path = self.directory.join(&file.file);

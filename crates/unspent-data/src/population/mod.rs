@@ -2,15 +2,16 @@
 //!
 //! ```text
 //! size, seed ─▶ states ─▶ counties ─▶ PEPGs ─▶ groups ─▶ tracts ─▶ block groups ─▶ blocks ─▶ households
-//!               (shares)  (each takes some of the blocks that its parent has left)           (of one race each)
+//!               (shares)  (each takes some of the blocks that its parent has left)           (of one race)
 //! ```
 //!
-//! Nobody in it exists, but its shape is roughly that of the 2010 Census: sizes with heavy tails, two blocks in five empty, 28
-//! persons a block on average and thousands in some, and races that cluster by state, county, tract and household, so
-//! that most small counts are zero. Blocks come in the order of their codes, and memory is one open unit a level.
+//! Nobody in it exists, but its shape is roughly that of the 2010 Census: sizes with heavy tails, two blocks
+//! in five empty, 28 persons a block on average and thousands in some, and races that cluster by state,
+//! county, tract and household, so that most small counts are zero. Blocks come in the order of their codes,
+//! and memory is one open unit a level.
 //!
-//! All arithmetic is on integers, so that a size and a seed give the same population on every machine. A larger
-//! population is another one, not the smaller one with blocks added: it has more states.
+//! All arithmetic is on integers, so that a size and a seed give the same population on every machine. A
+//! larger population is another one, not the smaller one with blocks added: it has more states.
 
 use unspent::allocation::Schema;
 use unspent::{Error, Result};
@@ -28,9 +29,9 @@ pub const LEVELS: usize = 8;
 pub const RACES: usize = 9;
 
 /// The table `[table]` that tells how such a population is read, as a file with comments.
-pub const SCHEMA: &str = r#"# How a table from `unspent synthesize` is read. It is made up: nobody in it exists.
-# `unspent measure TABLE --allocation FILE --schema THIS --out DIR` adds noise, for an allocation of any of these levels
-# and of queries that ask for nothing ([]) or for ["race"].
+pub const SCHEMA: &str = r#"# How a table from `unspent synthesize` is read.
+# It is made up: nobody in it exists. Noise can be added for an allocation with any of these levels, and with
+# queries that ask for nothing ([]) or for ["race"].
 
 # One row for each block, sorted by code.
 [table]
@@ -131,8 +132,9 @@ const BLOCK: usize = 7;
 /// Characters of the codes of each level, as in [`SCHEMA`].
 const ENDS: [usize; LEVELS] = [0, 2, 5, 6, 7, 11, 12, CODE];
 
-/// Into how many units a unit of the level above typically falls, and of how many blocks these are at least: so there are
-/// some 3,100 counties, 76,000 tracts and 216,000 block groups for 11 million blocks, and units are not crumbs if there are few.
+/// Into how many units a unit of the level above typically falls, and of how many blocks these are at least:
+/// so there are some 3,100 counties, 76,000 tracts and 216,000 block groups for 11 million blocks, and units
+/// are not crumbs if there are few.
 const PARTS: [(u64, u64); LEVELS] =
     [(1, 1), (1, 1), (300, 1), (2, 1_000), (3, 400), (2_500, 200), (2, 20), (1, 1)];
 
@@ -158,8 +160,9 @@ const BLOCKS_BY_CUBE_OF_STATES: u64 = 83;
 /// Typical blocks of a county, for each state that there is.
 const COUNTY_BY_STATES: u64 = 70;
 
-/// What the races weigh, in the order of the schema: such that they come out about as in 2010, with 64 % white, 16 % hispanic
-/// and 12 % black. Where others are many there is less room for more of them, so that they weigh more than they are.
+/// What the races weigh, in the order of the schema: such that they come out about as in 2010, with 64 %
+/// white, 16 % hispanic and 12 % black. Where others are many there is less room for more of them, so that
+/// they weigh more than they are.
 const WEIGHTS: [u64; RACES] = [1_900, 5_500, 1_400, 95, 550, 20, 24, 210, 16];
 
 const WHITE: usize = 1;
@@ -191,7 +194,8 @@ struct Tract {
     households: u64,
     /// Blocks with people, in 256.
     inhabited: u64,
-    /// A race for each 10 bits, as often as it is in the tract: one person of it, counted in fields of 7 bits.
+    /// A race for each 10 bits, as often as it is in the tract: one person of it, counted in fields of 7
+    /// bits.
     races: Box<[u64; 1 << 10]>,
 }
 
@@ -256,7 +260,8 @@ impl Population {
         Some(())
     }
 
-    /// How many blocks of its parent a new unit takes: at least one, and enough that codes last for the others.
+    /// How many blocks of its parent a new unit takes: at least one, and enough that codes last for the
+    /// others.
     #[inline]
     fn blocks(&mut self, level: usize) -> u64 {
         if level == BLOCK {
@@ -364,7 +369,8 @@ impl Tract {
     }
 }
 
-/// Random words: Steele, Lea and Flood's SplitMix64. Good enough to make up people and for nothing that is to be private.
+/// Random words: Steele, Lea and Flood's SplitMix64. Good enough to make up people and for nothing that is to
+/// be private.
 #[derive(Clone, Debug)]
 struct Words(u64);
 
@@ -383,8 +389,8 @@ impl Words {
     }
 }
 
-/// A random factor in 1/256, of mean 1, from 30 random bits: from a lognormal law, and then doubled while a chance
-/// of one in eight comes true, at most eight times. That makes a Pareto tail of exponent 3.
+/// A random factor in 1/256, of mean 1, from 30 random bits: from a lognormal law, and then doubled while a
+/// chance of one in eight comes true, at most eight times. That makes a Pareto tail of exponent 3.
 #[inline]
 fn factor(word: u64) -> u64 {
     /// Quantiles (i + ½)/64 of a lognormal law whose logarithm has standard deviation 0.7; of mean 6/7, since

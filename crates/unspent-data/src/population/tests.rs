@@ -39,7 +39,8 @@ fn sizes_are_refused_by_name() {
     }
 }
 
-/// Checks that codes are digits, ascend, and number the units inside a unit 1, 2, 3 and so on; and counts all units.
+/// Checks that codes are digits, ascend, and number the units inside a unit 1, 2, 3 and so on; and counts all
+/// units.
 struct Codes {
     last: [u8; CODE],
     units: [u64; LEVELS],

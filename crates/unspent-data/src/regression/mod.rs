@@ -23,9 +23,9 @@ pub use self::simulation::{
     Area, CATEGORIES, Distorted, Distortion, MAX_TRIALS, MIN_TRIALS, Reduction, Regression, Sample,
 };
 pub use self::survey::{Geography, LeftOut, Survey};
-use crate::measure::all_cores;
 use crate::noise::NoiseSource;
 use crate::progress::Progress;
+use crate::run::all_cores;
 use crate::utility::variance;
 
 /// Files, and the noise whose effect on their slopes is asked for.

@@ -1,7 +1,7 @@
 //! Earnings on education, and what noise on the counts does to the slope.
 //!
-//! An area has six counts c₁ … c₆ of people by education, the last of them those with a bachelor's degree or higher, and
-//! its median earnings y. The share x is made of noisy counts alone, as Su, Su and Wang do:
+//! An area has six counts c₁ … c₆ of people by education, the last of them those with a bachelor's degree or
+//! higher, and its median earnings y. The share x is made of noisy counts alone, as Su, Su and Wang do:
 //!
 //! ```text
 //! ĉₖ = max(cₖ + eₖ, 0),  eₖ ~ N_ℤ(0, σ²)     the noise, cut at zero
@@ -11,20 +11,22 @@
 //! ```
 //!
 //! # The noise-aware estimate
-//! Who knows σ² can do better, from the same noisy counts. To first order x is off by (e₆ − x Σ eₖ)/n, which has
-//! the variance v = s²((1 − x)² + 5x²)/n² with s² that of one eₖ. The errors are independent from area to area and of y: so
-//! Sxy is right in the mean, Sxx is too large by (1 − 1/m) Σ v, and the slope is drawn towards zero. Hence
+//! Who knows σ² can do better, from the same noisy counts. To first order x is off by (e₆ − x Σ eₖ)/n, which
+//! has the variance v = s²((1 − x)² + 5x²)/n² with s² that of one eₖ. The errors are independent from area to
+//! area and of y: so Sxy is right in the mean, Sxx is too large by (1 − 1/m) Σ v, and the slope is drawn
+//! towards zero. Hence
 //!
 //! ```text
 //! β = Sxy / (Sxx − (1 − 1/m) Σ v)             errors in variables, of known variance
 //! ```
 //!
-//! with v at most ¼, the largest variance of anything between 0 and 1, where an area is too small for the first order. This
-//! takes off the attenuation. It cannot take off the spread, which is all there is where areas are large, nor
-//! what cutting at zero adds to small counts.
+//! with v at most ¼, the largest variance of anything between 0 and 1, where an area is too small for the
+//! first order. This takes off the attenuation. It cannot take off the spread, which is all there is where
+//! areas are large, nor what cutting at zero adds to small counts.
 //!
 //! # What this is not
-//! All numbers are doubles, and all means are Monte-Carlo means with normal intervals. Nothing here is a guarantee.
+//! All numbers are doubles, and all means are Monte-Carlo means with normal intervals. Nothing here is a
+//! guarantee.
 
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, OnceLock};
@@ -212,8 +214,8 @@ pub struct Distorted {
 /// How far a slope is off, over trials.
 #[derive(Clone, Debug, Serialize)]
 pub struct Distortion {
-    /// Trials without a slope, which are in neither mean: fewer than three areas were left, all shares were equal, or (noise-aware)
-    /// nine tenths of the shares' variance were noise.
+    /// Trials without a slope, which are in neither mean: fewer than three areas were left, all shares were
+    /// equal, or (noise-aware) nine tenths of the shares' variance were noise.
     pub failed: u64,
     /// The mean absolute error.
     pub mae: Option<Estimate>,
@@ -375,7 +377,8 @@ fn mean(values: &[f64]) -> Option<Estimate> {
 }
 
 impl Reduction {
-    /// One minus the ratio of two independent means, with its first-order error; none if there is nothing to reduce.
+    /// One minus the ratio of two independent means, with its first-order error; none if there is nothing to
+    /// reduce.
     fn new(before: &Distortion, after: &Distortion) -> Option<Reduction> {
         let (before, after) = (before.mae?, after.mae?);
         if before.mean <= 0.0 || after.mean <= 0.0 {

@@ -1,4 +1,5 @@
-//! Table S1501 of the American Community Survey, row by row: as the Census Bureau's site gives it, or with plain names.
+//! Table S1501 of the American Community Survey, row by row: as the Census Bureau's site gives it, or with
+//! plain names.
 
 use std::collections::BTreeMap;
 
@@ -100,7 +101,8 @@ const EDUCATION: [[&str; 2]; CATEGORIES] = [
 const DEGREES: [&str; 2] = ["S1501_C01_012E", "S1501_C01_013E"];
 const EARNINGS: [&str; 2] = ["S1501_C01_059E", "median_earnings"];
 
-/// The Bureau's annotations where there is no estimate, and what its interface and other programs write for them.
+/// The Bureau's annotations where there is no estimate, and what its interface and other programs write for
+/// them.
 const MISSING: [&str; 18] = [
     "",
     "-",
@@ -190,7 +192,8 @@ impl Survey {
         })
     }
 
-    /// Reads a row; an area whose code or name is in `without` is left out, and its place in the list returned.
+    /// Reads a row; an area whose code or name is in `without` is left out, and its place in the list
+    /// returned.
     pub fn row(&mut self, fields: &[&str], without: &[String]) -> Result<Option<usize>> {
         if fields.len() < self.heads.len() {
             return Err(Error::stated(

@@ -14,6 +14,8 @@ const ROWS: usize = 1_024;
 #[derive(Clone)]
 pub struct Columns {
     columns: Vec<(String, Values)>,
+    /// The names of columns that are not here, because nobody reads them.
+    others: Vec<String>,
     rows: usize,
 }
 
@@ -49,16 +51,25 @@ impl Columns {
                 "every row has all codes and counts",
             ));
         }
-        Ok(Columns { columns, rows })
+        Ok(Columns { columns, others: vec![], rows })
+    }
+
+    /// The same, of a table with further columns, of which only the names are of use: for messages.
+    #[must_use]
+    pub fn beside(mut self, others: Vec<String>) -> Columns {
+        self.others = others;
+        self
     }
 
     pub(super) fn names(&self) -> Vec<String> {
-        self.columns.iter().map(|(name, _)| name.clone()).collect()
+        self.columns.iter().map(|(name, _)| name).chain(&self.others).cloned().collect()
     }
 
     /// Fails if a column with counts has texts.
     pub(super) fn check(&self, name: &str, places: &Places) -> Result<()> {
         let texts = |at: &&usize| matches!(self.columns[**at].1, Values::Texts(_));
+        let all = places.codes.iter().chain(&places.counts);
+        assert!(all.max().is_none_or(|last| *last < self.columns.len()), "a column that is read is here");
         match places.counts.iter().find(texts) {
             None => Ok(()),
             Some(at) => Err(Error::stated(

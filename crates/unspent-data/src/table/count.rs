@@ -2,7 +2,8 @@
 
 use unspent::{Error, Result};
 
-/// Reads a count. An error calls it `column`, and shows what it was only if it is [revealed](Error::revealed).
+/// Reads a count. An error calls it `column`, and shows what it was only if it is
+/// [revealed](Error::revealed).
 pub fn parse(column: &str, text: &str) -> Result<i64> {
     let text = text.trim();
     // Nearly all of a table: keep it short.

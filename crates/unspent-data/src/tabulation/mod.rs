@@ -72,7 +72,8 @@ impl<'p> Tabulation<'p> {
         }
     }
 
-    /// Adds a row: its codes and counts, in the order of the plan's columns. Batches that are full go to `full`.
+    /// Adds a row: its codes and counts, in the order of the plan's columns. Batches that are full go to
+    /// `full`.
     pub fn row(&mut self, codes: &[&str], counts: &[i64], full: &mut TakeBatch<'_>) -> Result<()> {
         self.check_counts(counts)?;
         let changed = self.check_codes(codes)?;
@@ -128,8 +129,8 @@ impl<'p> Tabulation<'p> {
         Ok(())
     }
 
-    /// The first level of the table at which the unit is a new one, where that is plain to see: the code has the
-    /// length of the one before, comes after it, and all levels are its first characters.
+    /// The first level of the table at which the unit is a new one, where that is plain to see: the code has
+    /// the length of the one before, comes after it, and all levels are its first characters.
     fn changed_prefix(&mut self, codes: &[&str]) -> Option<usize> {
         let code = codes[0];
         // Without hyphens the order of letters is that of parts, for codes of the same length.

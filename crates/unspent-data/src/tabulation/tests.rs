@@ -147,9 +147,10 @@ proptest! {
                 // The cells are young f here, young f away, young m here, …
                 let cell = |age: usize, sex: usize, birth: usize| cells[6 * age + 2 * sex + birth];
                 let total = vec![cells.iter().sum::<i64>()];
-                let age: Vec<i64> = (0..2).map(|a| (0..3).map(|s| cell(a, s, 0) + cell(a, s, 1)).sum()).collect();
+                let both = |a: usize, s: usize| cell(a, s, 0) + cell(a, s, 1);
+                let age: Vec<i64> = (0..2).map(|a| (0..3).map(|s| both(a, s)).sum()).collect();
                 let sex_age: Vec<i64> =
-                    (0..3).flat_map(|s| (0..2).map(move |a| (s, a))).map(|(s, a)| cell(a, s, 0) + cell(a, s, 1)).collect();
+                    (0..3).flat_map(|s| (0..2).map(move |a| (s, a))).map(|(s, a)| both(a, s)).collect();
                 let answers = match level {
                     0 => vec![total, cells],
                     1 => vec![sex_age],
@@ -202,8 +203,8 @@ fn noise_belongs_to_the_cell_and_not_to_the_batch_or_the_thread() {
 
 #[test]
 fn noise_has_the_variance_of_its_query() {
-    // With a fixed seed. The sum of n squares is within six standard errors, √(2n)σ², with a false-alarm rate below 1e-8
-    // by the central limit.
+    // With a fixed seed. The sum of n squares is within six standard errors, √(2n)σ², with a false-alarm rate
+    // below 1e-8 by the central limit.
     let plan = plan();
     let codes: Vec<String> = (0..10_000).map(|n| format!("{n:04}")).collect();
     let rows: Vec<_> = codes.iter().map(|code| (vec![code.as_str()], counts(&[3; 12]))).collect();
@@ -264,7 +265,8 @@ fn rows_that_do_not_fit_are_refused_by_name() {
 fn a_unit_that_comes_back_is_found_however_its_code_is_written() {
     let table = |length: usize| {
         let levels = format!(
-            "[[levels]]\nname = \"Block\"\nsigma2 = {{ total = 5 }}\n[table]\ncode = \"code\"\ncells = [{{ column = \"pop\" }}]\n[table.levels]\nArea = 1\nBlock = {length}\n"
+            "[[levels]]\nname = \"Block\"\nsigma2 = {{ total = 5 }}\n[table]\ncode = \"code\"\n\
+             cells = [{{ column = \"pop\" }}]\n[table.levels]\nArea = 1\nBlock = {length}\n"
         );
         plan_of(&(ALLOCATION.split("attributes").next().unwrap().to_string() + &levels))
     };
@@ -291,7 +293,8 @@ fn levels_must_come_in_the_order_of_the_table() {
     let refused = Plan::of(&Allocation::parse("test.toml", &swapped).unwrap()).map(|_| ()).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "the levels of the allocation, Tract, County, Country, come in another order than those of the table, Country, State, County, Tract"
+        "the levels of the allocation, Tract, County, Country, come in another order than those of the \
+         table, Country, State, County, Tract"
     );
     let flat = swapped.replacen("neighbours =", "nested = false\nneighbours =", 1);
     assert!(Plan::of(&Allocation::parse("test.toml", &flat).unwrap()).is_ok());
@@ -322,7 +325,8 @@ County = "county"
 Tract = ["county", "tract"]
 "#;
     let allocation = ALLOCATION.split("attributes").next().unwrap().to_string()
-        + "[[levels]]\nname = \"County\"\nsigma2 = { total = 5 }\n[[levels]]\nname = \"Tract\"\nsigma2 = { total = 5 }\n"
+        + "[[levels]]\nname = \"County\"\nsigma2 = { total = 5 }\n\
+           [[levels]]\nname = \"Tract\"\nsigma2 = { total = 5 }\n"
         + table;
     let plan = plan_of(&allocation);
     assert_eq!(plan.columns().codes, ["country", "county", "tract"]);

@@ -78,7 +78,10 @@ impl UtilityReport {
         if found.trials > 0 {
             simulated(&mut text, found);
         }
-        text.line("Expected errors are sums over the exact law of the noise, to about twelve digits; they are no guarantees.");
+        text.line(
+            "Expected errors are sums over the exact law of the noise, to about twelve digits; they are no \
+             guarantees.",
+        );
         text.line(NOT_PRIVATE);
         if !self.left_out.is_empty() {
             text.line(format!("The table does not have the levels {}.", self.left_out.join(", ")));
@@ -113,7 +116,8 @@ fn figures(pair: &Pair, cut: bool) -> Vec<String> {
 /// What the trials gave, beside what is expected.
 fn simulated(text: &mut Document, found: &Utility) {
     text.line(format!(
-        "{} trials: means with intervals of 95 % (Monte Carlo, normal approximation), beside what is expected:",
+        "{} trials: means with intervals of 95 % (Monte Carlo, normal approximation), beside what is \
+         expected:",
         found.trials
     ));
     text.line("");

@@ -1,7 +1,7 @@
 //! What is reported of a table's errors: expected ones, and simulated ones with intervals.
 //!
-//! Expectations are sums over the law of the noise, right to about twelve digits. Estimates are means of trials with
-//! confidence intervals. Neither is a certified bound, and none of these types becomes one.
+//! Expectations are sums over the law of the noise, right to about twelve digits. Estimates are means of
+//! trials with confidence intervals. Neither is a certified bound, and none of these types becomes one.
 
 use serde::Serialize;
 use unspent::expected::Expected;
@@ -124,8 +124,8 @@ fn reduction(before: f64, after: f64) -> f64 {
     if before == 0.0 { 0.0 } else { 1.0 - after / before }
 }
 
-/// Means over all counts and trials, with intervals that contain what is expected with a probability of 95 %, or more; by the
-/// normal approximation, which needs some thousand draws.
+/// Means over all counts and trials, with intervals that contain what is expected with a probability of 95 %,
+/// or more; by the normal approximation, which needs some thousand draws.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Simulated {
     /// Of the squared errors.
@@ -148,8 +148,8 @@ pub struct Estimate {
 impl Estimate {
     /// From a number of terms, their sum and the sum of their squares.
     ///
-    /// The terms are independent, but not alike: their spread around the common mean is at least that around their own
-    /// means, so that the interval is rather too wide.
+    /// The terms are independent, but not alike: their spread around the common mean is at least that around
+    /// their own means, so that the interval is rather too wide.
     pub(super) fn new(n: f64, sum: f64, squares: f64) -> Estimate {
         let mean = sum / n;
         let spread = (squares / n - mean * mean).max(0.0) / (n - 1.0);

@@ -22,9 +22,9 @@ pub(crate) use self::errors::NORMAL_95;
 pub use self::errors::{Errors, Estimate, Group, LevelErrors, NOT_PRIVATE, Pair, Simulated, Utility};
 pub use self::evaluation::{Evaluation, LevelNoise, Question};
 pub(crate) use self::noises::variance;
-use crate::measure::all_cores;
 use crate::noise::NoiseSource;
 use crate::progress::Progress;
+use crate::run::all_cores;
 use crate::table::{Input, Table};
 
 /// Most trials of one run.

@@ -110,7 +110,8 @@ fn what_is_not_as_the_manifest_says_is_refused_by_name() {
     assert!(changed("json", in_manifest("{", "[")).starts_with("manifest.json: is no manifest: "));
 }
 
-/// Several hundred damaged files: all are read, with other values perhaps, or refused as files that cannot be.
+/// Several hundred damaged files: all are read, with other values perhaps, or refused as files that cannot
+/// be.
 #[test]
 fn damaged_files_are_refused() {
     let place = written("damaged");

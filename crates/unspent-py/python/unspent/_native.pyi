@@ -1,12 +1,13 @@
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from os import PathLike
+from pathlib import Path
 from typing import Any, Literal, NoReturn, SupportsIndex, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unspent.typing import Array, Conversion, Exact, Mechanism, Neighbours
+from unspent.typing import Array, Conversion, Exact, Mechanism, Neighbours, Table
 
 __version__: str
 
@@ -379,11 +380,139 @@ class Recalibration:
     def to_dict(self) -> dict[str, Any]: ...
     def to_pandas(self) -> Any: ...
 
+@final
+class Interval:
+    @property
+    def count(self) -> int: ...
+    @property
+    def lower(self) -> int | None: ...
+    @property
+    def upper(self) -> int | None: ...
+    @property
+    def half_width(self) -> int: ...
+    @property
+    def confidence(self) -> Fraction: ...
+    @property
+    def sigma2(self) -> Fraction: ...
+    def to_dict(self) -> dict[str, Any]: ...
+
+@final
+class IntervalArray:
+    @property
+    def lower(self) -> NDArray[np.int64]: ...
+    @property
+    def upper(self) -> NDArray[np.int64]: ...
+    @property
+    def empty(self) -> NDArray[np.bool_]: ...
+    @property
+    def half_width(self) -> int: ...
+    @property
+    def confidence(self) -> Fraction: ...
+    @property
+    def sigma2(self) -> Fraction: ...
+
+@final
+class Measured:
+    @property
+    def path(self) -> Path: ...
+    @property
+    def private(self) -> bool: ...
+    @property
+    def manifest(self) -> dict[str, Any]: ...
+
+@final
+class NoisyMeasurement:
+    @property
+    def level(self) -> str: ...
+    @property
+    def query(self) -> str: ...
+    @property
+    def codes(self) -> NDArray[np.str_]: ...
+    @property
+    def values(self) -> NDArray[np.int64]: ...
+    @property
+    def variance(self) -> float: ...
+    @property
+    def sigma2(self) -> Fraction: ...
+    @property
+    def rho(self) -> Fraction: ...
+    def __iter__(self) -> Iterator[NDArray[Any]]: ...
+
+@final
+class Measurements:
+    @property
+    def levels(self) -> list[str]: ...
+    @property
+    def private(self) -> bool: ...
+    @property
+    def manifest(self) -> dict[str, Any]: ...
+    def to_pandas(self) -> Any: ...
+    def __getitem__(self, level: str, /) -> dict[str, NoisyMeasurement]: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[str]: ...
+    def __contains__(self, level: object, /) -> bool: ...
+
+@final
+class UtilityReport:
+    @property
+    def levels(self) -> list[str]: ...
+    @property
+    def warning(self) -> str: ...
+    def text(self, level: str | None = None) -> str: ...
+    def to_dict(self) -> dict[str, Any]: ...
+    def to_json(self) -> str: ...
+    def to_pandas(self) -> Any: ...
+
 def certificate(
     *allocations: Allocation, delta: Exact | None = None, conversion: Conversion | None = None
 ) -> Certificate: ...
+@overload
+def interval(
+    count: int | np.integer[Any],
+    *,
+    sigma2: Exact | None = None,
+    sigma: Exact | None = None,
+    scale: Exact | None = None,
+    confidence: Exact = "0.95",
+) -> Interval: ...
+@overload
+def interval(
+    count: NDArray[np.integer[Any]] | Sequence[int] | Sequence[Sequence[int]],
+    *,
+    sigma2: Exact | None = None,
+    sigma: Exact | None = None,
+    scale: Exact | None = None,
+    confidence: Exact = "0.95",
+) -> IntervalArray: ...
+@overload
+def measure(
+    table: Table,
+    allocation: Allocation,
+    out: None = None,
+    *,
+    schema: str | PathLike[str] | None = None,
+    delta: Exact | None = None,
+    threads: int | None = None,
+    break_promise: bool = False,
+    not_private_seed: int | None = None,
+    show_values: bool = False,
+) -> Measurements: ...
+@overload
+def measure(
+    table: Table,
+    allocation: Allocation,
+    out: str | PathLike[str],
+    *,
+    schema: str | PathLike[str] | None = None,
+    delta: Exact | None = None,
+    threads: int | None = None,
+    break_promise: bool = False,
+    not_private_seed: int | None = None,
+    show_values: bool = False,
+) -> Measured: ...
 def preset(name: str) -> Allocation: ...
 def presets() -> list[str]: ...
+def read_measurements(directory: str | PathLike[str]) -> Measurements: ...
 @overload
 def sample(
     *,
@@ -404,3 +533,22 @@ def sample(
     threads: int | None = None,
     not_private_seed: int | None = None,
 ) -> NDArray[np.int64]: ...
+def utility(
+    table: Table,
+    before: Allocation | None = None,
+    after: Allocation | None = None,
+    *,
+    sigma2: dict[str, Exact | tuple[Exact, Exact]] | None = None,
+    sigma: dict[str, Exact | tuple[Exact, Exact]] | None = None,
+    scale: dict[str, Exact | tuple[Exact, Exact]] | None = None,
+    query: str | None = None,
+    by: str | Sequence[str] | None = None,
+    bands: Sequence[int] | None = None,
+    each_level: bool = False,
+    delta: Exact | None = None,
+    schema: str | PathLike[str] | None = None,
+    trials: int = 0,
+    threads: int | None = None,
+    not_private_seed: int | None = None,
+    show_values: bool = False,
+) -> UtilityReport: ...

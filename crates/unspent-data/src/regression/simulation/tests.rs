@@ -35,8 +35,8 @@ fn without_noise_there_is_no_distortion() {
 
 #[test]
 fn distortion_is_that_of_the_linear_approximation() {
-    // Of large areas the slope's error is normal, Σ wᵢ eᵢ with wᵢ = (yᵢ − ȳ − 2β(xᵢ − x̄))/Sxx: its mean size is
-    // √(2/π) √(Σ wᵢ² vᵢ).
+    // Of large areas the slope's error is normal, Σ wᵢ eᵢ with wᵢ = (yᵢ − ȳ − 2β(xᵢ − x̄))/Sxx: its mean size
+    // is √(2/π) √(Σ wᵢ² vᵢ).
     let mut areas = areas();
     areas.iter_mut().for_each(|area| area.counts.iter_mut().for_each(|count| *count *= 1_000));
     let found = simulated(areas, "400", "100", 2);
@@ -90,8 +90,8 @@ fn threads_do_not_matter() {
 
 #[test]
 fn trials_without_a_slope_are_counted() {
-    // Three areas of one person each, under noise of variance 10⁴: all six counts are cut with probability 2⁻⁶; all
-    // three shares are there and not all 0 with probability (63/64)³ − (31/64)³ = 0.84.
+    // Three areas of one person each, under noise of variance 10⁴: all six counts are cut with probability
+    // 2⁻⁶; all three shares are there and not all 0 with probability (63/64)³ − (31/64)³ = 0.84.
     let one = |k: usize, earnings| {
         let mut counts = [0; CATEGORIES];
         counts[k] = 1;

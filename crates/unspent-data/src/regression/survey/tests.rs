@@ -1,7 +1,7 @@
 use super::*;
 
-const PLAIN: &str = "geo_id,name,pop25plus,lt_9th_grade,g9_12_no_diploma,hs_graduate,some_college_no_degree,associates,\
-                     bachelors_or_higher,median_earnings";
+const PLAIN: &str = "geo_id,name,pop25plus,lt_9th_grade,g9_12_no_diploma,hs_graduate,\
+                     some_college_no_degree,associates,bachelors_or_higher,median_earnings";
 
 fn read(heads: &str, row: &str) -> Result<Survey> {
     let mut survey = Survey::new(heads.split(','))?;
@@ -76,7 +76,8 @@ fn areas_are_called_what_most_of_them_are() {
 
 #[test]
 fn degrees_are_added_up_where_they_are_apart() {
-    let heads = "GEO_ID,S1501_C01_007E,S1501_C01_008E,S1501_C01_009E,S1501_C01_010E,S1501_C01_011E,S1501_C01_012E,\
+    let heads = "GEO_ID,S1501_C01_007E,S1501_C01_008E,S1501_C01_009E,S1501_C01_010E,S1501_C01_011E,\
+                 S1501_C01_012E,\
                  S1501_C01_013E,S1501_C01_015E,S1501_C01_059E";
     let survey = read(heads, "860Z200US05001;1;2;3;4;5;6;7;(X);40000").unwrap();
     assert_eq!(survey.geography().unwrap().name, "ZIP code areas");

@@ -4,7 +4,9 @@ use crate::utility::errors::NORMAL_95;
 const SCHEMA: &str = r#"
 [table]
 code = "code"
-cells = [{ sex = "f", column = "f" }, { sex = "m", column = "m" }, { sex = "x", column = "all", minus = ["f", "m"] }]
+cells = [
+  { sex = "f", column = "f" }, { sex = "m", column = "m" }, { sex = "x", column = "all", minus = ["f", "m"] },
+]
 [table.levels]
 Country = 0
 Tract = 3
