@@ -124,3 +124,59 @@ impl Run<'_> {
         self.end.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::panic::catch_unwind;
+
+    use unspent::Allocation;
+    use unspent::sampler::Key;
+
+    use super::*;
+    use crate::progress::Quiet;
+    use crate::table::{Columns, Input, Values};
+
+    /// Does something of its own with every batch.
+    struct Does(fn(usize) -> Result<()>);
+
+    impl Sink for Does {
+        fn put(&self, batch: NoisyBatch, part: usize) -> Result<()> {
+            assert_eq!(part, 0, "a batch a level");
+            (self.0)(batch.level)
+        }
+    }
+
+    /// Six levels, each with a batch.
+    fn run_with(threads: usize, does: fn(usize) -> Result<()>) -> Result<u64> {
+        let mut text = String::from("name = \"x\"\nneighbours = \"bounded\"\ndelta = \"1e-9\"\n");
+        (0..6).for_each(|i| {
+            text += &format!("[[levels]]\nname = \"{i}\"\nsigma2 = {{ total = 5 }}\n");
+        });
+        text += "[table]\ncode = \"code\"\ncells = [{ column = \"n\" }]\n[table.levels]\n";
+        (0..6).for_each(|i| text += &format!("{i} = {i}\n"));
+        let plan = Plan::of(&Allocation::parse("x.toml", &text)?)?;
+        let columns = Columns::new(vec![
+            ("code".into(), Values::Texts(vec!["11111".into(), "11112".into()])),
+            ("n".into(), Values::Numbers(vec![3, 4])),
+        ])?;
+        let table = Table::open(Input::Columns(columns), plan.columns())?;
+        let streams = Streams::new(&plan, &Key::not_private(1))?;
+        let threads = NonZeroUsize::new(threads).unwrap();
+        run(&plan, table, streams, threads, &Does(does), &mut Quiet)
+    }
+
+    /// More batches than can wait: nobody waits for a worker that is gone.
+    #[test]
+    fn a_worker_that_fails_or_panics_ends_the_run() {
+        for threads in [1, 2, 4] {
+            assert_eq!(run_with(threads, |_| Ok(())), Ok(2));
+            let failed = run_with(threads, |level| match level {
+                3 => Err(Error::of_kind(ErrorKind::Io, "the disk is full", "")),
+                _ => Ok(()),
+            });
+            assert_eq!(failed.unwrap_err().to_string(), "the disk is full");
+            let panicked = catch_unwind(|| run_with(threads, |_| resume_unwind(Box::new("a defect"))));
+            assert_eq!(panicked.unwrap_err().downcast_ref::<&str>(), Some(&"a defect"));
+        }
+    }
+}

@@ -197,7 +197,10 @@ fn the_manifest_says_what_was_released() {
     // The certificate is that of the allocation that was written, and it names that file.
     let certificate = |allocation| parse_json(&succeeds(&place.run(&["certificate", allocation, "--json"])));
     let ours = certificate("noisy/allocation.toml");
-    assert_eq!(manifest["certificate"], ours);
+    let mut released = manifest["certificate"].clone();
+    // It also says what an attacker gains.
+    assert!(released["reading"].take().is_object());
+    assert_eq!(released, ours);
     assert_eq!(ours["products"][0]["file"]["name"], "allocation.toml");
     // It is that of the allocation that was used, which is another file.
     let mut used = certificate(EXAMPLE);
@@ -206,7 +209,8 @@ fn the_manifest_says_what_was_released() {
     assert_eq!(used, ours);
     let markdown = succeeds(&place.run(&["certificate", "noisy/allocation.toml", "--markdown"]));
     let written = place.read("noisy/certificate.md");
-    assert!(written.starts_with(markdown.trim_end()) && written.contains("exactly one cell of one row"));
+    let guarantees = markdown.split("## ").find(|part| part.starts_with("Guarantees")).unwrap();
+    assert!(written.contains(guarantees) && written.contains("exactly one cell of one row"), "{written}");
 }
 
 #[test]
@@ -218,7 +222,10 @@ fn a_fixed_seed_is_marked_wherever_its_noise_goes() {
     assert_eq!(manifest["private"], false);
     assert!(manifest["warning"].as_str().unwrap().starts_with("NOT PRIVATE"));
     assert!(place.read("noisy/NOT-PRIVATE.txt").starts_with("NOT PRIVATE"));
-    assert!(place.read("noisy/certificate.md").starts_with("**NOT PRIVATE"));
+    // Right below the title.
+    let certificate = place.read("noisy/certificate.md");
+    assert!(certificate.lines().nth(2).unwrap().starts_with("NOT PRIVATE"), "{certificate}");
+    assert!(place.read("noisy/certificate.html").contains("NOT PRIVATE"));
     for (folder, _) in LEVELS {
         let (_, notes) = level(&noisy, folder);
         assert_eq!(notes["unspent.private"], "false");

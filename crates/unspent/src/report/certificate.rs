@@ -279,7 +279,7 @@ fn left_out(release: &Release, lines: &[Line]) -> Vec<LeftOut> {
         let reason = if release.allocations().len() > 1 {
             "not every product has an attribute of that name"
         } else {
-            "no query touches it: nothing is released about it"
+            "no query touches it, so that nothing is released about it"
         };
         add(Scope::Attribute(name.clone()), &|| Some(reason.into()));
     }

@@ -233,7 +233,7 @@ impl Certificate {
 
     fn removable(&self, text: &mut Document, titled: bool) {
         let Some(against) = &self.against else {
-            text.line(format!("Removable noise: {}.", words::NO_PROMISE));
+            text.line("Removable noise: not known. The allocation does not say what epsilon was published.");
             return;
         };
         let whose = match against {
