@@ -91,7 +91,7 @@ $(ORACLE_VENV)/installed: oracle/requirements.txt
 oracle: $(ORACLE_VENV)/installed
 	$(ORACLE) random --seed $(SEED) --pairs $(PAIRS) --out target/oracle-$(SEED).json
 	UNSPENT_ORACLE=$(CURDIR)/target/oracle-$(SEED).json \
-		cargo test --release --locked -p unspent --lib more_of_the_oracle -- --nocapture
+		cargo test --release --locked -p unspent --lib every_answer_of_the_oracle -- --nocapture
 
 # Every line of every preset's certificate, by the oracle's own reading of the preset.
 oracle-certificates: $(ORACLE_VENV)/installed

@@ -1,4 +1,4 @@
-//! A release: independent mechanisms, composed, and what they promise together.
+//! Compositions of independent mechanisms and their privacy guarantees.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -102,7 +102,7 @@ impl Composition {
         if list.is_empty() {
             return Err(Error::stated(
                 "composition: there is no mechanism in it",
-                "a release with no noisy answer promises everything; there is nothing to account for",
+                "a composition needs at least one mechanism",
             ));
         }
         // Hashing is cheap, comparing fractions is not: only distinct ones are sorted.

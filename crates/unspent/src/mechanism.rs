@@ -1,4 +1,6 @@
-//! What one noisy answer is: exact, and checked by name.
+//! Mechanisms: one noisy answer each. Parameters are exact, and errors name the one at fault.
+//!
+//! The *shift* of a mechanism is its sensitivity: how far one record can move the answer.
 
 use std::fmt;
 use std::ops::RangeInclusive;

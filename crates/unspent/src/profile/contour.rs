@@ -1,6 +1,6 @@
 //! Inversion on a tilted line, with every error accounted for.
 //!
-//! For a payoff `V` (see [`super::kernel`]) and any `c` in its domain, the trapezoidal rule with
+//! For an expectation `V` (see [`super::kernel`]) and any `c` in its domain, the trapezoidal rule with
 //! spacing `2π/D` in `t` gives, by Poisson summation, not `V(ε)` but exactly
 //!
 //! ```text
@@ -18,7 +18,7 @@
 
 use num_bigint::BigInt;
 
-use super::kernel::{Kernel, Losses, Payoff};
+use super::kernel::{Expectation, Kernel, Losses};
 use super::lattice::Lattice;
 use super::node::Line;
 use super::sieve::Sieve;
@@ -38,7 +38,7 @@ pub(crate) struct Problem<'a> {
     pub sieve: &'a Sieve,
     /// μ² of the fictitious continuous Gaussian; 0 on a lattice.
     pub s2: f64,
-    pub payoff: Payoff,
+    pub expectation: Expectation,
     pub losses: Losses,
     /// The loss the kernel refers to, and the one Markov's inequality does.
     pub x: Dd,
@@ -65,11 +65,11 @@ pub(crate) struct Integral {
 
 impl Problem<'_> {
     /// # Guarantee
-    /// The payoff's exact value lies in the returned bounds. `None` if it would take too long.
+    /// The expectation's exact value lies in the returned bounds. `None` if it would take too long.
     pub fn solve(&self) -> Option<Integral> {
         let c = self.choose_line();
         let here = self.log_phi(c);
-        let kernel = Kernel::new(self.payoff, self.losses, c);
+        let kernel = Kernel::new(self.expectation, self.losses, c);
         let peak = kernel.real();
         let deviation = here.spread.max(0.0).sqrt();
         let step = match self.losses {
@@ -135,7 +135,7 @@ impl Problem<'_> {
 
     /// `log Φ(c) − (c−1)x`, for `UpperP` minus another x, and the bound of its error.
     fn exponent(&self, log_phi: Dd, error: f64, c: f64, x: Dd) -> (Dd, f64) {
-        let factor = if self.payoff == Payoff::UpperP { Dd::from(c) } else { Dd::sum(c, -1.0) };
+        let factor = if self.expectation == Expectation::UpperP { Dd::from(c) } else { Dd::sum(c, -1.0) };
         let shift = factor.mul(x);
         let magnitude = log_phi.hi.abs() + shift.hi.abs();
         (log_phi.sub(shift), error + 16.0 * DD_UNIT * magnitude)
@@ -144,7 +144,7 @@ impl Problem<'_> {
     /// A tilt near the minimum of `log Φ(c) − (c−1)x + ln K(c)`, which is convex, kept away from
     /// the poles so that aliases stay near. Any tilt in the domain is valid.
     fn choose_line(&self) -> f64 {
-        let (low, high) = self.payoff.domain();
+        let (low, high) = self.expectation.domain();
         let x = self.x.hi;
         let mu2 = self.spectrum.mu2.hi + self.s2;
         let reach = 1.0 / mu2.sqrt();
@@ -163,7 +163,7 @@ impl Problem<'_> {
         let mut spread = mu2;
         for _ in 0..60 {
             let here = self.log_phi(c);
-            let (kernel_slope, kernel_curve) = Kernel::log_slope(self.payoff, self.losses, c);
+            let (kernel_slope, kernel_curve) = Kernel::log_slope(self.expectation, self.losses, c);
             let slope = here.slope - x + kernel_slope;
             spread = here.spread.max(0.0);
             let curve = spread + kernel_curve;
@@ -198,7 +198,7 @@ impl Problem<'_> {
 
     /// `D`, and the bound it gives on the aliases.
     fn choose_distance(&self, c: f64, deviation: f64, step: f64, expected: f64) -> Option<(f64, Magnitude)> {
-        let (low, high) = self.payoff.domain();
+        let (low, high) = self.expectation.domain();
         let lattice = matches!(self.losses, Losses::Lattice { .. });
         let want = expected + float::ln(self.spectrum.alias);
         let (here, _) = self.exponent(self.log_phi(c).value, 0.0, c, self.markov);

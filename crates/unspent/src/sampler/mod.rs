@@ -1,4 +1,4 @@
-//! The noise itself: exact draws from N_ℤ(0, σ²), by the hundred million a second.
+//! The noise itself: exact draws from N_ℤ(0, σ²), some hundred million a second.
 //!
 //! ```text
 //! σ² (exact) ─▶ Sampler ─┐

@@ -1,4 +1,4 @@
-//! Trade-off functions: what the best attacker can do.
+//! Trade-off functions (f-DP): what the best attacker can do.
 //!
 //! `f(α)` is the least rate of misses among all tests whose rate of false alarms is α; `1 − f(α)`
 //! is the best attacker's power. For a symmetric pair, with `x = e^ε` over *all* real ε,
@@ -82,7 +82,7 @@ impl Composition {
                 "ask for a shorter range of losses",
             ));
         }
-        let mut index = lattice.strike(from).above - BigInt::from(1);
+        let mut index = lattice.position(from).above - BigInt::from(1);
         if lattice.loss(&index) < *from {
             index += 1;
         }
@@ -216,7 +216,7 @@ impl Composition {
     fn at_losses(&self, alpha: &Rational, epsilon: f64, by_power: bool, aim: f64) -> Option<Value> {
         const RIVALS: usize = 20;
         let lattice = self.accountant().losses()?;
-        let index = lattice.strike(&Rational::from_f64("", epsilon).ok()?).above;
+        let index = lattice.position(&Rational::from_f64("", epsilon).ok()?).above;
         let value = |k: &BigInt| self.value_at(alpha, &lattice.loss(k), aim);
         let worse = |a: &Value, b: &Value| {
             if by_power { a.power.lower() >= b.power.upper() } else { a.f.upper() <= b.f.lower() }
