@@ -6,7 +6,7 @@ For losses on a lattice delta(eps) is linear in e^eps between two losses: with p
 q = Q[L > eps] there, e^eps = (q - delta) / p. Newton's steps in e^eps find the piece, and the ball of that
 quotient's logarithm, once it is known to lie in the piece, is the answer.
 
-Without a lattice the oracle's two-sided smoothing bound is used (see "Method 4" in oracle.py). Its gap is of
+Without a lattice the oracle's two-sided smoothing bound is used (see `oracle/integration.py`). Its gap is of
 the order of s^2, and what a small s costs is showing that the transform is negligible up to |t| of the order
 of 20/s. Here that is shown for stretches of t at once, so that s = 1e-7 is affordable.
 """
@@ -47,7 +47,8 @@ def midpoint(ball):
 
 def on_lattice(composition, delta):
     """(lower, upper) of epsilon, fractions."""
-    from oracle import ball, by_dft, precision
+    from oracle.balls import ball, precision
+    from oracle.fourier import by_dft
 
     epsilon = Fraction(gaussian_epsilon(composition.mu2, delta)).limit_denominator(10**6)
     while True:
@@ -71,7 +72,10 @@ class Smoothed:
     CELLS = 4096
 
     def __init__(self, composition, largest, smallest_delta, s):
-        from oracle import LN2, HalfLineFactor, arb, ball, precision
+        from flint import arb
+
+        from oracle.balls import LN2, ball, precision
+        from oracle.integration import HalfLineFactor
 
         self.s = s
         # Absolute accuracy that leaves fifty bits of the smallest delta, after the factor e^{eps/2}.
@@ -106,8 +110,7 @@ class Smoothed:
         The modulus of a factor decreases in the distance of its angle from 2 pi Z, so that on a stretch of t
         it is at most its value at the angle's smallest distance. The widest noise dies first."""
         import numpy
-
-        from oracle import arb
+        from flint import arb
 
         # Steps above count * ln |factor|: cell i stands for distances from pi i / CELLS on.
         tables = []
@@ -141,7 +144,9 @@ class Smoothed:
 
     def delta(self, epsilon):
         """(lower, upper), balls."""
-        from oracle import arb, ball, precision, zero_to
+        from flint import arb
+
+        from oracle.balls import ball, precision, zero_to
 
         s = self.s
         with precision(self.bits + 80):
@@ -161,7 +166,7 @@ class Smoothed:
 
 def without_lattice(composition, deltas, s=Fraction(1, 10**7)):
     """{delta: (lower, upper)} of epsilon, fractions."""
-    from oracle import ball, precision
+    from oracle.balls import ball, precision
 
     guesses = {delta: gaussian_epsilon(composition.mu2, float(delta)) for delta in deltas}
     smoothed = Smoothed(composition, max(guesses.values()) + 5, float(min(deltas)), s)
@@ -190,7 +195,8 @@ def without_lattice(composition, deltas, s=Fraction(1, 10**7)):
 
 def check_smoothing():
     """The smoothing bound, with a coarse s, must enclose delta where the lattice says it is."""
-    from oracle import Composition, ball, precision
+    from oracle.balls import ball, precision
+    from oracle.composition import Composition
 
     composition = Composition([(sigma2, count, 1) for sigma2, count in PROBLEMS[0].groups])
     exact = {delta: on_lattice(composition, Fraction(delta))[0] for delta in DELTAS}
@@ -213,7 +219,7 @@ def outward(lower, upper, places=24):
 
 def solve(problem):
     """The record of one problem in truth.json."""
-    from oracle import Composition
+    from oracle.composition import Composition
 
     composition = Composition([(sigma2, count, 1) for sigma2, count in problem.groups])
     if problem.half_lattice_step() is None:
@@ -237,7 +243,7 @@ def solve(problem):
 
 
 def write():
-    sys.path.insert(0, str(HERE.parents[1] / "oracle"))
+    sys.path.insert(0, str(HERE.parents[1]))
     check_smoothing()
     problems = {}
     for problem in PROBLEMS:

@@ -29,7 +29,8 @@ pub fn parse_points(text: &str) -> Result<usize> {
     })
 }
 
-/// Evenly spaced, both ends exactly as given, the others decimals of nine digits where these can tell them apart.
+/// Evenly spaced, both ends exactly as given, the others decimals of nine digits where these can tell them
+/// apart.
 pub fn linear(from: &Rational, to: &Rational, points: usize) -> Vec<Rational> {
     let mut values = vec![from.clone()];
     let step = &(to - from) / &Rational::from(points as u64 - 1);

@@ -31,6 +31,13 @@ fn hint(error: &unspent::Error) -> String {
         ErrorKind::NoDelta => "give delta=\"1e-10\"".into(),
         ErrorKind::NoPromise => "give the promise to keep: epsilon, or conversion".into(),
         ErrorKind::NoTable => "give schema=, a file whose [table] says how the table is read".into(),
+        ErrorKind::NoQuery => error.hint().replacen("name one", "give query=, one of", 1),
+        ErrorKind::NoVariance => {
+            "give an allocation that has a level of the table, or sigma2={level: (before, after)}".into()
+        }
+        ErrorKind::PromiseNotKept => {
+            "calibrate() finds noise that keeps it; break_promise=True measures all the same".into()
+        }
         ErrorKind::NoPreset => format!("{}; presets() lists them", error.hint()),
         ErrorKind::NoAllocation => format!("{}; presets() lists what needs no file", error.hint()),
         _ => error.hint().into(),

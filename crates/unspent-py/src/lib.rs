@@ -4,23 +4,32 @@
 //! int, str, Fraction, Decimal, float ─▶ Rational ─▶ the library, without the GIL ─▶ Bounds, BoundsArray
 //! ```
 //!
-//! Nothing is computed here. What takes microseconds is answered at once; what may take longer runs on a thread of its
-//! own while this one listens for Ctrl-C ([`work`]). What needs other packages (pandas, matplotlib, dp-accounting) is
-//! Python, in `python/unspent`.
+//! Nothing is computed here. What takes microseconds is answered at once; what may take longer runs on a
+//! thread of its own while this one listens for Ctrl-C ([`work`]). What needs other packages (pandas,
+//! matplotlib, dp-accounting) is Python, in `python/unspent`.
 
 // Whoever imports the module reads the docstrings; here they would be said twice.
 #![allow(missing_docs, reason = "the classes' documentation is for Python")]
 
 mod allocation;
 mod bounds;
+mod calibration;
 mod certificate;
+mod classes;
+mod columns;
 mod composition;
 mod error;
+mod group;
+mod interval;
+mod measure;
 mod mechanism;
 mod noise;
 mod number;
+mod utility;
 mod work;
 mod worst;
+
+use std::panic;
 
 use pyo3::prelude::*;
 
@@ -28,27 +37,49 @@ use pyo3::prelude::*;
 mod _native {
     use pyo3::prelude::*;
 
+    use crate::quiet_about_damaged_files;
+
     #[pymodule_export]
     use crate::allocation::{Allocation, Measurement, preset, presets};
     #[pymodule_export]
     use crate::bounds::{Bounds, BoundsArray};
     #[pymodule_export]
+    use crate::calibration::Calibration;
+    #[pymodule_export]
     use crate::certificate::{CalibratedLine, Certificate, Line, Recalibration, Reduction, certificate};
     #[pymodule_export]
-    use crate::composition::{Calibration, Composition};
+    use crate::composition::Composition;
     #[pymodule_export]
     use crate::error::{NotPrivateWarning, ToleranceError, UnspentError};
+    #[pymodule_export]
+    use crate::interval::{Interval, IntervalArray, interval};
+    #[pymodule_export]
+    use crate::measure::{Measured, Measurements, NoisyMeasurement, measure, read_measurements};
     #[pymodule_export]
     use crate::mechanism::{DiscreteGaussian, Gaussian};
     #[pymodule_export]
     use crate::noise::sample;
     #[pymodule_export]
+    use crate::utility::{UtilityReport, utility};
+    #[pymodule_export]
     use crate::worst::WorstCase;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        quiet_about_damaged_files();
         // Errors made in Python have one too, if only an empty one.
         module.getattr("UnspentError")?.setattr("hint", "")?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
+}
+
+/// A library that trips over a damaged file panics, which becomes an error: that is not to be reported
+/// besides.
+fn quiet_about_damaged_files() {
+    let before = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        if !unspent_data::panics::is_caught() {
+            before(info);
+        }
+    }));
 }

@@ -2,7 +2,6 @@
 
 use std::ffi::CString;
 use std::num::NonZeroUsize;
-use std::thread;
 
 use numpy::{PyArrayDyn, PyArrayMethods};
 use pyo3::IntoPyObjectExt;
@@ -10,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict, PyTuple};
 use unspent::Error;
 use unspent::sampler::{Key, Sampler};
+use unspent_data::{NoiseSource, all_cores};
 
 use crate::error::{NotPrivateWarning, OrRaise, exception};
 use crate::mechanism::{keywords_only, stated};
@@ -19,7 +19,8 @@ const CHUNK: usize = 1 << 24;
 /// Draws that are worth a second thread.
 const WORTH_A_THREAD: usize = 1 << 16;
 
-/// Exact discrete Gaussian noise: independent draws from N_Z(0, sigma2), an int or an int64 array of shape `size`.
+/// Exact discrete Gaussian noise: independent draws from N_Z(0, sigma2), an int or an int64 array of shape
+/// `size`.
 ///
 /// The noise is stated as `sigma2`, the variance parameter, or as `sigma` or `scale`, its square root. The
 /// law is P[X = x] ~ exp(-x**2 / (2 * sigma2)) on all integers, exactly, with no floating-point number in
@@ -50,13 +51,7 @@ pub fn sample<'py>(
     keywords_only("sample", positional)?;
     let sigma2 = stated(py, sigma2, sigma, scale)?;
     let sampler = py.detach(|| Sampler::new(&sigma2)).or_raise(py)?;
-    let threads = match threads {
-        None => thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
-        Some(given) => given.extract().ok().filter(|n: &NonZeroUsize| n.get() <= 1_024).ok_or_else(|| {
-            let hint = "leave it out for all cores";
-            exception(py, &Error::input("threads", given, "a whole number between 1 and 1024", hint))
-        })?,
-    };
+    let threads = threads_given(py, threads)?;
     let shape: Vec<usize> = match size {
         None => vec![],
         Some(given) => given.extract().map(|n| vec![n]).or_else(|_| given.extract()).map_err(|_| {
@@ -64,20 +59,10 @@ pub fn sample<'py>(
             exception(py, &Error::input("size", given, "a whole number or a tuple of whole numbers", hint))
         })?,
     };
-    let (key, warning) = match not_private_seed {
-        None => (Key::from_os().or_raise(py)?, None),
-        Some(given) => {
-            let seed: u64 = given.extract().map_err(|_| {
-                let hint = "leave it out for private noise";
-                exception(
-                    py,
-                    &Error::input("not_private_seed", given, "a whole number between 0 and 2^64 - 1", hint),
-                )
-            })?;
-            let text = Key::not_private_warning(seed);
-            PyErr::warn(py, py.get_type::<NotPrivateWarning>().as_any(), &CString::new(&*text)?, 1)?;
-            (Key::not_private(seed), Some(text))
-        }
+    let source = seeded(py, not_private_seed)?;
+    let key = match source {
+        NoiseSource::Private => Key::from_os().or_raise(py)?,
+        NoiseSource::NotPrivate(seed) => Key::not_private(seed),
     };
     let mut noise = key.noise(&sampler);
     if size.is_none() {
@@ -85,12 +70,7 @@ pub fn sample<'py>(
     }
     // NumPy's own allocation, which says MemoryError where there is not enough.
     let numpy = py.import("numpy")?;
-    // The label stays with views and copies, and is lost in sums: those are not this noise.
-    let kind = PyDict::new(py);
-    if let Some(warning) = warning {
-        kind.set_item("metadata", [("unspent.warning", warning)].into_py_dict(py)?)?;
-    }
-    let kind = numpy.getattr("dtype")?.call(("int64",), Some(&kind))?;
+    let kind = int64(py, source.warning().as_deref())?;
     let array = numpy.call_method1("empty", (shape, kind))?;
     let array = array.cast_into::<PyArrayDyn<i64>>()?;
     {
@@ -102,4 +82,35 @@ pub fn sample<'py>(
         }
     }
     Ok(array.into_any())
+}
+
+/// How many threads; as many as there are cores unless given.
+pub fn threads_given(py: Python<'_>, threads: Option<&Bound<'_, PyAny>>) -> PyResult<NonZeroUsize> {
+    let Some(given) = threads else { return Ok(all_cores()) };
+    given.extract().ok().filter(|n: &NonZeroUsize| n.get() <= 1_024).ok_or_else(|| {
+        let hint = "leave it out for all cores";
+        exception(py, &Error::input("threads", given, "a whole number between 1 and 1024", hint))
+    })
+}
+
+/// Where noise comes from; a warning says if it is not private.
+pub fn seeded(py: Python<'_>, not_private_seed: Option<&Bound<'_, PyAny>>) -> PyResult<NoiseSource> {
+    let Some(given) = not_private_seed else { return Ok(NoiseSource::Private) };
+    let seed = given.extract().map_err(|_| {
+        let hint = "leave it out for private noise";
+        exception(py, &Error::input("not_private_seed", given, "a whole number between 0 and 2^64 - 1", hint))
+    })?;
+    let text = CString::new(Key::not_private_warning(seed))?;
+    PyErr::warn(py, py.get_type::<NotPrivateWarning>().as_any(), &text, 1)?;
+    Ok(NoiseSource::NotPrivate(seed))
+}
+
+/// The dtype int64, labelled with a warning if there is one. The label stays with views and copies, and is
+/// lost in sums: those are not this noise.
+pub fn int64<'py>(py: Python<'py>, warning: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
+    let label = PyDict::new(py);
+    if let Some(warning) = warning {
+        label.set_item("metadata", [("unspent.warning", warning)].into_py_dict(py)?)?;
+    }
+    py.import("numpy")?.getattr("dtype")?.call(("int64",), Some(&label))
 }

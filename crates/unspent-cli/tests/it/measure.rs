@@ -194,15 +194,23 @@ fn the_manifest_says_what_was_released() {
     ];
     assert!(keys.len() == known.len() && known.iter().all(|k| manifest.get(k).is_some()), "{keys:?}");
 
-    // The certificate is that of the allocation that was used, and of the one that was written.
-    for allocation in [EXAMPLE, "noisy/allocation.toml"] {
-        let certificate = succeeds(&place.run(&["certificate", allocation, "--json"]));
-        let certificate: serde_json::Value = parse_json(&certificate);
-        assert_eq!(manifest["certificate"], certificate);
-    }
-    let markdown = succeeds(&place.run(&["certificate", EXAMPLE, "--markdown"]));
+    // The certificate is that of the allocation that was written, and it names that file.
+    let certificate = |allocation| parse_json(&succeeds(&place.run(&["certificate", allocation, "--json"])));
+    let ours = certificate("noisy/allocation.toml");
+    let mut released = manifest["certificate"].clone();
+    // It also says what an attacker gains.
+    assert!(released["reading"].take().is_object());
+    assert_eq!(released, ours);
+    assert_eq!(ours["products"][0]["file"]["name"], "allocation.toml");
+    // It is that of the allocation that was used, which is another file.
+    let mut used = certificate(EXAMPLE);
+    assert_ne!(used["products"][0]["file"].take(), ours["products"][0]["file"]);
+    used["products"][0]["file"] = ours["products"][0]["file"].clone();
+    assert_eq!(used, ours);
+    let markdown = succeeds(&place.run(&["certificate", "noisy/allocation.toml", "--markdown"]));
     let written = place.read("noisy/certificate.md");
-    assert!(written.starts_with(markdown.trim_end()) && written.contains("exactly one cell of one row"));
+    let guarantees = markdown.split("## ").find(|part| part.starts_with("Guarantees")).unwrap();
+    assert!(written.contains(guarantees) && written.contains("exactly one cell of one row"), "{written}");
 }
 
 #[test]
@@ -214,7 +222,10 @@ fn a_fixed_seed_is_marked_wherever_its_noise_goes() {
     assert_eq!(manifest["private"], false);
     assert!(manifest["warning"].as_str().unwrap().starts_with("NOT PRIVATE"));
     assert!(place.read("noisy/NOT-PRIVATE.txt").starts_with("NOT PRIVATE"));
-    assert!(place.read("noisy/certificate.md").starts_with("**NOT PRIVATE"));
+    // Right below the title.
+    let certificate = place.read("noisy/certificate.md");
+    assert!(certificate.lines().nth(2).unwrap().starts_with("NOT PRIVATE"), "{certificate}");
+    assert!(place.read("noisy/certificate.html").contains("NOT PRIVATE"));
     for (folder, _) in LEVELS {
         let (_, notes) = level(&noisy, folder);
         assert_eq!(notes["unspent.private"], "false");

@@ -15,6 +15,9 @@ promised:
 >>> print(census.certificate().total.tight)
 [16.467751, 16.467752]
 
+Tables of counts get their noise with ``measure``; ``interval`` says where a true count is, and ``utility`` what
+noise does to a table.
+
 ``unspent.plot`` draws (with matplotlib), ``unspent.events`` speaks to dp-accounting.
 """
 
@@ -29,19 +32,29 @@ from unspent._native import (
     Composition,
     DiscreteGaussian,
     Gaussian,
+    Interval,
+    IntervalArray,
     Line,
+    Measured,
     Measurement,
+    Measurements,
+    NoisyMeasurement,
     NotPrivateWarning,
     Recalibration,
     Reduction,
     ToleranceError,
     UnspentError,
+    UtilityReport,
     WorstCase,
     __version__,
     certificate,
+    interval,
+    measure,
     preset,
     presets,
+    read_measurements,
     sample,
+    utility,
 )
 
 __all__ = [
@@ -54,19 +67,29 @@ __all__ = [
     "Composition",
     "DiscreteGaussian",
     "Gaussian",
+    "Interval",
+    "IntervalArray",
     "Line",
+    "Measured",
     "Measurement",
+    "Measurements",
+    "NoisyMeasurement",
     "NotPrivateWarning",
     "Recalibration",
     "Reduction",
     "ToleranceError",
     "UnspentError",
+    "UtilityReport",
     "WorstCase",
     "__version__",
     "certificate",
     "events",
+    "interval",
+    "measure",
     "plot",
     "preset",
     "presets",
+    "read_measurements",
     "sample",
+    "utility",
 ]

@@ -1,16 +1,17 @@
 """What the functions take, for annotations."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Literal, TypeAlias
+from os import PathLike
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unspent._native import DiscreteGaussian, Gaussian
 
-__all__ = ["Array", "Conversion", "Exact", "Mechanism", "Neighbours"]
+__all__ = ["Array", "Columns", "Conversion", "Exact", "Mechanism", "Neighbours", "Table"]
 
 #: A number, exactly: a str like "100000/9563" or "1e-10" says what it says; a float is the double that it is.
 Exact: TypeAlias = int | float | str | Fraction | Decimal | np.integer[Any] | np.floating[Any]
@@ -19,3 +20,14 @@ Array: TypeAlias = NDArray[Any] | Sequence[Exact] | Sequence[Sequence[Exact]]
 Mechanism: TypeAlias = DiscreteGaussian | Gaussian
 Neighbours: TypeAlias = Literal["bounded", "add-remove"]
 Conversion: TypeAlias = Literal["canonne-kamath-steinke", "bun-steinke"]
+
+
+class Columns(Protocol):
+    """Columns by name, as in a dict or a pandas DataFrame."""
+
+    def keys(self) -> Iterable[Any]: ...
+    def __getitem__(self, name: Any, /) -> Any: ...
+
+
+#: A table of counts: the path of a file, or columns by name, as in a dict, a DataFrame or a structured array.
+Table: TypeAlias = str | PathLike[str] | Columns | NDArray[Any]

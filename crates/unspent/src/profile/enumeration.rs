@@ -3,7 +3,7 @@
 //! The law of the loss of two or three mechanisms is a product of short lists. It can be so sparse
 //! that the tilted integrand is much larger than the answer, and it may lie on no usable lattice;
 //! but then it can be enumerated. With `y = L − ε` and tilted weights
-//! `T(x) = e^{−(x−cΔ)²/2σ²}`, every payoff is
+//! `T(x) = e^{−(x−cΔ)²/2σ²}`, every expectation is
 //!
 //! ```text
 //! V = e^{μ²c(c−1)/2 − Σ n·ln Z − (c−1)ε} · Σ_atoms Π T(x) · w(y),     0 ≤ w ≤ 1,
@@ -14,9 +14,9 @@
 //! logarithms (R9): with variances near 10⁻³ even the largest can be below every double.
 
 use super::Point;
-use super::contour::{Term, dropping};
-use super::kernel::{Payoff, ln_one_minus_exp};
+use super::kernel::{Expectation, ln_one_minus_exp};
 use super::spectrum::{Kind, Spectrum};
+use super::term::{Term, dropping};
 use crate::number::float::{self, DD_UNIT, Dd, FUNCTION, Sum, UNIT};
 use crate::number::{Bounds, Magnitude, Rational, Round};
 use crate::stop;
@@ -25,7 +25,7 @@ use crate::stop;
 const MAX_ATOMS: f64 = (1u64 << 20) as f64;
 /// Most equal mechanisms that are convolved.
 const MAX_COUNT: f64 = 64.0;
-/// Lists are cut where a weight falls below `e^{−CUT}` of its largest, the first that is enough.
+/// Cuts that are tried, until one is enough.
 const CUTS: [f64; 3] = [80.0, 300.0, 1200.0];
 
 /// Logarithms of the tilted weights of the sum of a group's noise, from `start` on, relative to
@@ -41,8 +41,17 @@ struct List {
     total: f64,
 }
 
-/// Terms below `e^{−50}` of the largest are bounded, not computed: a million of them are 2·10⁻¹⁶ of it.
-const NEGLIGIBLE: f64 = 50.0;
+/// What is small enough to be bounded instead of computed.
+#[derive(Clone, Copy)]
+struct Thresholds {
+    /// Lists are cut where a weight falls below `e^{−cut}` of its largest.
+    cut: f64,
+    /// Terms below `e^{−negligible}` of the largest are passed over.
+    negligible: f64,
+}
+
+/// A million terms below `e^{−50}` of the largest are 2·10⁻¹⁶ of it.
+const USUAL: Thresholds = Thresholds { cut: CUTS[0], negligible: 50.0 };
 
 /// How many times the error of a double-double a loss must be away from ε to be left to it.
 const NEAR: f64 = (1u64 << 20) as f64;
@@ -59,13 +68,15 @@ pub(crate) fn atoms(spectrum: &Spectrum) -> Option<f64> {
     Some(atoms.product::<f64>()).filter(|atoms| *atoms <= MAX_ATOMS)
 }
 
-/// The payoff at ε, or `None` if it takes too many atoms.
-pub(crate) fn solve(spectrum: &Spectrum, payoff: Payoff, at: &Point) -> Option<Bounds<Magnitude>> {
-    let (low, high) = payoff.domain();
+/// The expectation at ε, or `None` if it takes too many atoms.
+pub(crate) fn solve(spectrum: &Spectrum, expectation: Expectation, at: &Point) -> Option<Bounds<Magnitude>> {
+    let (low, high) = expectation.domain();
     let c = (at.dd.hi / spectrum.mu2.hi + 0.5).clamp(low.max(-1e6), high.min(1e6));
     let mut best: Option<Bounds<Magnitude>> = None;
     for cut in CUTS {
-        let Some(bounds) = solve_within(spectrum, payoff, at, c, cut) else { break };
+        let Some(bounds) = solve_within(spectrum, expectation, at, c, Thresholds { cut, ..USUAL }) else {
+            break;
+        };
         let bounds = best.map_or(bounds, |b| b.intersect(&bounds));
         if bounds.relative_width() < 1e-11 {
             return Some(bounds);
@@ -77,10 +88,10 @@ pub(crate) fn solve(spectrum: &Spectrum, payoff: Payoff, at: &Point) -> Option<B
 
 fn solve_within(
     spectrum: &Spectrum,
-    payoff: Payoff,
+    expectation: Expectation,
     at: &Point,
     c: f64,
-    cut: f64,
+    Thresholds { cut, negligible }: Thresholds,
 ) -> Option<Bounds<Magnitude>> {
     let lists: Option<Vec<List>> = spectrum.kinds.iter().map(|k| List::new(k, c, cut)).collect();
     let lists = lists?;
@@ -96,7 +107,7 @@ fn solve_within(
         exponent = exponent.sub(Dd::from(norm));
         error += kind.count * 32.0 * UNIT + 8.0 * UNIT * norm.abs();
     }
-    let factor = if payoff == Payoff::UpperP { Dd::from(c) } else { Dd::sum(c, -1.0) };
+    let factor = if expectation == Expectation::UpperP { Dd::from(c) } else { Dd::sum(c, -1.0) };
     let shift = factor.mul(at.dd);
     magnitude += shift.hi.abs();
     exponent = exponent.sub(shift);
@@ -108,12 +119,12 @@ fn solve_within(
     }
     // First along the last list only, through the middle of the others: its largest term says what is too
     // small to matter anywhere.
-    let mut atoms = Atoms::new(spectrum, &lists, payoff, c, at);
+    let mut atoms = Atoms::new(spectrum, &lists, expectation, c, at);
     let start = spectrum.mu2.scale(0.5).add(at.dd).neg();
     let mut chosen = vec![0.0; lists.len()];
     atoms.add(0, start, 0.0, &mut chosen, true);
-    let floor = atoms.top() - NEGLIGIBLE;
-    atoms = Atoms { floor, ..Atoms::new(spectrum, &lists, payoff, c, at) };
+    let floor = atoms.top() - negligible;
+    atoms = Atoms { floor, ..Atoms::new(spectrum, &lists, expectation, c, at) };
     atoms.add(0, start, 0.0, &mut chosen, false);
     let top = atoms.top();
     // What the lists leave out, with w ≤ 1: each list's outside times all of the others.
@@ -124,23 +135,26 @@ fn solve_within(
         });
         sum.add(product, Round::Up)
     });
+    let outside = if dropping(Term::Remainder, 1.0) == 0.0 { Magnitude::ZERO } else { outside };
     let scale_up = Magnitude::exp(exponent, error, Round::Up);
     if top == f64::NEG_INFINITY {
         return Some(Bounds::new(Magnitude::ZERO, scale_up.mul(outside, Round::Up)));
     }
     let of_lists: f64 = lists.iter().map(|l| l.error).sum();
     let (mut sum, mut error_sum) = (Sum::default(), 0.0);
-    for (log, of_payoff) in &atoms.terms {
+    for (log, of_factor) in &atoms.terms {
         // Terms below e^{−700} of the largest are lost in the doubles; a million of them are nothing
         // next to the 8u of the sum below.
         let term = float::exp(log - top);
         sum.push(term);
         // Logarithms are within 8u of their size, and so are their sums (all are negative).
-        error_sum += term * (of_lists + of_payoff + 16.0 * UNIT * (log.abs() + top.abs()) + 2.0 * FUNCTION);
+        error_sum += term * (of_lists + of_factor + 16.0 * UNIT * (log.abs() + top.abs()) + 2.0 * FUNCTION);
     }
     // Atoms that were passed over: all of them, were they as large as they may be.
     let passed = if floor > f64::NEG_INFINITY { MAX_ATOMS * float::exp(floor - top) } else { 0.0 };
-    let error_sum = dropping(Term::Rounding, error_sum * 1.01 + passed * 1.01 + 8.0 * UNIT * sum.value());
+    let error_sum = dropping(Term::AtomRounding, error_sum * 1.01)
+        + dropping(Term::Negligible, passed * 1.01)
+        + dropping(Term::AtomRounding, 8.0 * UNIT * sum.value());
     let end = |sum: f64, round| {
         Magnitude::exp(exponent.add(Dd::from(top)), error + DD_UNIT * top.abs(), round)
             .mul(Magnitude::from_f64(sum.max(0.0)), round)
@@ -242,7 +256,8 @@ impl List {
         (0..self.logs.len()).fold(0, largest)
     }
 
-    /// A sum spreads with the root of the count, its list with the count: both ends beyond the cut lie outside.
+    /// A sum spreads with the root of the count, its list with the count: both ends beyond the cut lie
+    /// outside.
     fn trim(&mut self, weights: &mut Vec<f64>, cut: f64) {
         let least = weights.iter().fold(0.0, |a: f64, b| a.max(*b)) * float::exp(-cut);
         let first = weights.iter().position(|w| *w >= least).unwrap_or(0);
@@ -259,24 +274,30 @@ impl List {
 struct Atoms<'a> {
     spectrum: &'a Spectrum,
     lists: &'a [List],
-    payoff: Payoff,
+    expectation: Expectation,
     c: f64,
     at: &'a Point,
     /// The largest logarithm that the lists from each on can add.
     reach: Vec<f64>,
     /// Atoms whose weight has a logarithm below this are passed over.
     floor: f64,
-    /// The logarithm of each term, and the bound of what the payoff's own rounding adds to it.
+    /// The logarithm of each term, and the bound of what rounding its factor `w` adds to it.
     terms: Vec<(f64, f64)>,
 }
 
 impl<'a> Atoms<'a> {
-    fn new(spectrum: &'a Spectrum, lists: &'a [List], payoff: Payoff, c: f64, at: &'a Point) -> Atoms<'a> {
+    fn new(
+        spectrum: &'a Spectrum,
+        lists: &'a [List],
+        expectation: Expectation,
+        c: f64,
+        at: &'a Point,
+    ) -> Atoms<'a> {
         let mut reach = vec![0.0; lists.len() + 1];
         for (j, list) in lists.iter().enumerate().rev() {
             reach[j] = reach[j + 1] + list.logs[list.middle()];
         }
-        Atoms { spectrum, lists, payoff, c, at, reach, floor: f64::NEG_INFINITY, terms: vec![] }
+        Atoms { spectrum, lists, expectation, c, at, reach, floor: f64::NEG_INFINITY, terms: vec![] }
     }
 
     fn top(&self) -> f64 {
@@ -290,8 +311,9 @@ impl<'a> Atoms<'a> {
             return self.add_atom(y, log, chosen);
         }
         let (list, kind) = (&self.lists[depth], &self.spectrum.kinds[depth]);
-        // The last list may begin where the loss passes ε, for payoffs that are zero below.
-        let upper = matches!(self.payoff, Payoff::Call | Payoff::UpperQ | Payoff::UpperP);
+        // The last list may begin where the loss passes ε, for expectations of what is zero below.
+        let upper =
+            matches!(self.expectation, Expectation::Delta | Expectation::UpperQ | Expectation::UpperP);
         let first = if upper && depth + 1 == self.lists.len() {
             // Two steps of margin are more than the rounding of either.
             (-y.hi / kind.step_dd.hi - list.start - 2.0).clamp(0.0, list.logs.len() as f64) as usize
@@ -300,7 +322,7 @@ impl<'a> Atoms<'a> {
         };
         let only = (through && depth + 1 < self.lists.len()).then(|| list.middle());
         for (i, l) in list.logs.iter().enumerate().skip(first) {
-            // The payoff is at most 1. A rounding error or two is nothing to e^{−50}.
+            // The factor `w` is at most 1. A rounding error or two is nothing to e^{−50}.
             let reaches = log + l + self.reach[depth + 1] >= self.floor;
             if *l > f64::NEG_INFINITY && reaches && only.is_none_or(|middle| middle == i) {
                 let x = list.start + i as f64;
@@ -327,23 +349,26 @@ impl<'a> Atoms<'a> {
             let y = y.to_f64().abs().min(2.0 * NEAR * blur);
             (gap.is_positive(), if gap.is_positive() { y } else { -y }, Some(log), 4.0 * NEAR * blur)
         };
-        let payoff = match (self.payoff, above) {
+        let log_factor = match (self.expectation, above) {
             // 1 − e^{−y} is y, up to a relative y/2.
-            (Payoff::Call, true) => -(c - 1.0) * y + log_y.map_or_else(|| ln_one_minus_exp(y), |l| l.lower()),
-            (Payoff::UpperQ, true) => -(c - 1.0) * y,
-            (Payoff::Covered | Payoff::UpperP, true) => -c * y,
-            (Payoff::Covered | Payoff::LowerQ, false) => (1.0 - c) * y,
-            (Payoff::Call | Payoff::UpperQ | Payoff::UpperP, false) | (Payoff::LowerQ, true) => return,
+            (Expectation::Delta, true) => {
+                -(c - 1.0) * y + log_y.map_or_else(|| ln_one_minus_exp(y), |l| l.lower())
+            }
+            (Expectation::UpperQ, true) => -(c - 1.0) * y,
+            (Expectation::Complement | Expectation::UpperP, true) => -c * y,
+            (Expectation::Complement | Expectation::LowerQ, false) => (1.0 - c) * y,
+            (Expectation::Delta | Expectation::UpperQ | Expectation::UpperP, false)
+            | (Expectation::LowerQ, true) => return,
         };
-        // The logarithm of a payoff moves by at most (|c| + 1)·|dy|, and that of the call's factor
+        // The logarithm of `w` moves by at most (|c| + 1)·|dy|, and that of δ's factor
         // 1 − e^{−y} by at most |dy|/y more, or by the width of the exact logarithm.
-        let near = match (self.payoff, log_y) {
-            (Payoff::Call, None) => dy / y,
-            (Payoff::Call, Some(log)) => log.upper() - log.lower() + dy,
+        let near = match (self.expectation, log_y) {
+            (Expectation::Delta, None) => dy / y,
+            (Expectation::Delta, Some(log)) => log.upper() - log.lower() + dy,
             _ => 0.0,
         };
-        let error = (c.abs() + 1.0) * dy + near + 8.0 * UNIT * payoff.abs();
-        self.terms.push((log + payoff, error * 1.01));
+        let error = (c.abs() + 1.0) * dy + near + 8.0 * UNIT * log_factor.abs();
+        self.terms.push((log + log_factor, error * 1.01));
     }
 
     /// L − ε, exactly.
@@ -355,5 +380,58 @@ impl<'a> Atoms<'a> {
             loss = loss + step * &Rational::integer(*x as i64) - half;
         }
         loss - self.at.exact.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::term::DROPPED;
+    use super::*;
+    use crate::oracle;
+
+    /// Truths of chosen compositions that are above the upper end with these thresholds, and those that are
+    /// inside.
+    fn above_and_inside(thresholds: Thresholds, term: Option<Term>) -> (usize, usize) {
+        DROPPED.set(term);
+        let (mut above, mut inside) = (0, 0);
+        for case in oracle::file("standard.json")["cases"].as_array().unwrap() {
+            let groups: Vec<_> =
+                oracle::groups(&case["groups"]).into_iter().map(|(m, n)| (m, u128::from(n))).collect();
+            let spectrum = Spectrum::new(&groups);
+            if atoms(&spectrum).is_none() {
+                continue;
+            }
+            for point in case["points"].as_array().unwrap() {
+                let at = Point::new(oracle::exact(&point["e"]));
+                let c = (at.dd.hi / spectrum.mu2.hi + 0.5).max(1.0);
+                let Some(found) = solve_within(&spectrum, Expectation::Delta, &at, c, thresholds) else {
+                    continue;
+                };
+                let (low, high) = oracle::enclosure(&point["d"]);
+                if low.to_bounds().lower() > found.upper() {
+                    above += 1;
+                } else {
+                    assert!(found.lower() <= high.to_bounds().upper(), "{case}: {point}");
+                    inside += 1;
+                }
+            }
+        }
+        DROPPED.set(None);
+        (above, inside)
+    }
+
+    /// With thresholds so low that what lies beyond them matters; with the usual ones it is below every
+    /// rounding.
+    #[test]
+    fn a_dropped_remainder_of_the_enumeration_is_noticed() {
+        let short = Thresholds { cut: 6.0, ..USUAL };
+        let coarse = Thresholds { negligible: 4.0, ..USUAL };
+        for (thresholds, term) in [(short, Term::Remainder), (coarse, Term::Negligible)] {
+            let (above, inside) = above_and_inside(thresholds, None);
+            assert!(above == 0 && inside > 300, "{term:?}: {above} above, {inside} inside");
+            let (above, _) = above_and_inside(thresholds, Some(term));
+            eprintln!("without {term:?}: {above} above");
+            assert!(above > 0, "dropping {term:?} goes unnoticed");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! The lattice of losses, found with exact rational arithmetic or not at all.
+//! The lattice of losses, found with exact rational arithmetic.
 //!
 //! Every mechanism's part of the loss moves in steps of `a = Δ/σ²`. If all steps are multiples
 //! `m·g` of one rational `g` (they are whenever budgets are fractions), then `μ² = M·g` with a
@@ -27,7 +27,7 @@ pub(crate) struct Lattice {
 
 /// The losses next to ε.
 #[derive(Debug)]
-pub(crate) struct Strike {
+pub(crate) struct Position {
     /// Index `k` of the first loss strictly above ε.
     pub above: BigInt,
     /// From ε up to that loss, and from the loss at or below ε up to ε.
@@ -53,7 +53,7 @@ impl Lattice {
         Some(Lattice { multiples: multiples?, step_f64: step.to_f64(), step, offset })
     }
 
-    pub fn strike(&self, epsilon: &Rational) -> Strike {
+    pub fn position(&self, epsilon: &Rational) -> Position {
         // ε/g + M/2 is the index of ε; its integer part is that of the loss at or below. Over a
         // common denominator, and never reduced: this is on the path of every answer.
         let (p, q) = (epsilon.numerator(), epsilon.denominator());
@@ -63,7 +63,7 @@ impl Lattice {
         let denominator: BigInt = qg << 1u8;
         let (below, part) = index.div_mod_floor(&denominator);
         let scaled = h * &denominator;
-        Strike {
+        Position {
             above: below + BigInt::one(),
             gap: ratio_to_dd(&(g * (&denominator - &part)), &scaled),
             rest: ratio_to_dd(&(g * &part), &scaled),

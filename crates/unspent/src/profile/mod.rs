@@ -1,18 +1,22 @@
-//! The privacy profile: certified δ(ε), its complement, and the tails of the privacy loss.
+//! The privacy profile: certified δ(ε), which is the hockey-stick divergence at `e^ε`, its complement, and
+//! the tails of the privacy loss distribution (PLD).
 //!
-//! Exact on a lattice of losses where there is a usable one ([`lattice`]) or where the atoms are few
-//! ([`enumeration`]); bracketed between two
-//! smoothed profiles otherwise ([`smoothing`]). Either way one integral on a tilted line
-//! ([`contour`]) over the windows that a sieve leaves ([`sieve`]).
+//! On a lattice of losses ([`lattice`]), or where the atoms of the loss are few ([`enumeration`]), bounds are
+//! as narrow as rounding allows. Otherwise δ is bracketed between two smoothed profiles ([`smoothing`]). On a
+//! lattice and with smoothing, an answer is one integral on a tilted line ([`contour`]) over the windows that
+//! a sieve leaves ([`sieve`]). δ is evaluated as one non-negative integral, never as
+//! `Q[L > ε] − e^ε·P[L > ε]`.
 
 mod contour;
 mod enumeration;
 mod invert;
 mod kernel;
 mod lattice;
+mod node;
 mod sieve;
 mod smoothing;
 mod spectrum;
+mod term;
 
 #[cfg(test)]
 mod inclusion;
@@ -29,8 +33,8 @@ use crate::number::{Bounds, Magnitude, Rational};
 use crate::zcdp;
 use contour::Problem;
 pub(crate) use invert::log_gaussian_delta;
-use kernel::{Losses, Payoff};
-use lattice::{Lattice, Strike};
+use kernel::{Expectation, Losses};
+use lattice::{Lattice, Position};
 use sieve::Sieve;
 use smoothing::Smoothing;
 use spectrum::Spectrum;
@@ -120,9 +124,9 @@ fn usual_distance(mu: f64) -> f64 {
     20.0 * mu + if mu > 1.0 { 80.0 } else { 0.0 }
 }
 
-/// The sieve's threshold: `e^{−40}` is 4·10⁻¹⁸, divided by the number of nodes up to `end`.
-fn log_cut(end: f64, mu: f64) -> f64 {
-    40.0 + float::ln(1.0 + end * usual_distance(mu))
+/// The sieve's threshold: the spectrum's cut, divided by the number of nodes up to `end`.
+fn log_cut(spectrum: &Spectrum, end: f64) -> f64 {
+    spectrum.cut + float::ln(1.0 + end * usual_distance(spectrum.mu2.to_f64().sqrt()))
 }
 
 /// Bound evaluations a lattice's sieve may take, and the number of nodes it may leave. For δ, which smoothing
@@ -157,7 +161,8 @@ pub(crate) struct Accountant {
     /// Number of atoms of the loss, if they are few enough to be added up.
     atoms: Option<f64>,
     lattice: Option<Lattice>,
-    /// The sieve of the lattice's period, where that is how answers are obtained: with little work, and with more.
+    /// The sieve of the lattice's period, where that is how answers are obtained: with little work, and with
+    /// more.
     quick: OnceLock<Option<Sieve>>,
     thorough: OnceLock<Option<Sieve>>,
     smoothing: Smoothing,
@@ -246,7 +251,7 @@ impl Accountant {
         if self.atoms.is_some_and(|atoms| 16.0 * atoms < usual_distance(mu) / lattice.step_f64) {
             return None;
         }
-        let sieve = Sieve::new(&self.spectrum, 0.0, end, log_cut(end, mu), work)?;
+        let sieve = Sieve::new(&self.spectrum, 0.0, end, log_cut(&self.spectrum, end), work)?;
         // Up to half a turn of every kind the sum stops by itself.
         let nodes = (sieve.measure - sieve.plain_end) * usual_distance(mu) / (2.0 * PI);
         let most = if self.is_fast() { FAST_NODES } else { LATTICE_NODES };
@@ -269,20 +274,20 @@ impl Accountant {
         // How many deviations ε lies below the mean loss under Q. There δ is near 1 and its
         // complement is what can be computed well.
         let below = (0.5 * mu2 - at.dd.hi) / mu2.sqrt();
-        let call = || DeltaBounds::from_delta(self.solve(Payoff::Call, at, tolerance));
-        let covered = || DeltaBounds::from_complement(self.solve(Payoff::Covered, at, tolerance));
+        let delta = || DeltaBounds::from_delta(self.solve(Expectation::Delta, at, tolerance));
+        let complement = || DeltaBounds::from_complement(self.solve(Expectation::Complement, at, tolerance));
         let (first, good): (DeltaBounds, bool) = if below <= 1.5 {
-            let found = call();
+            let found = delta();
             (found, found.delta.upper() < Magnitude::from_f64(0.9))
         } else {
-            let found = covered();
+            let found = complement();
             (found, found.complement.upper() < Magnitude::from_f64(0.5))
         };
         if good {
             return first;
         }
         // δ is near 1 after all, or the noise is so small that the loss is nothing like a Gaussian.
-        let both = first.intersect(if below <= 1.5 { covered() } else { call() });
+        let both = first.intersect(if below <= 1.5 { complement() } else { delta() });
         if both.delta.upper() < Magnitude::ONE {
             return both;
         }
@@ -294,7 +299,7 @@ impl Accountant {
 
     /// `P[L > ε]`, strictly.
     pub fn p_tail(&self, at: &Point, tolerance: f64) -> Bounds<Magnitude> {
-        let direct = at_most_one(self.solve(Payoff::UpperP, at, tolerance));
+        let direct = at_most_one(self.solve(Expectation::UpperP, at, tolerance));
         if (self.has_exact_tails() && direct.relative_width() < 1.0) || direct.relative_width() <= tolerance {
             return direct;
         }
@@ -303,8 +308,8 @@ impl Accountant {
 
     /// `Q[L > ε]`, strictly.
     pub fn q_tail(&self, at: &Point, tolerance: f64) -> Bounds<Magnitude> {
-        let upper = || at_most_one(self.solve(Payoff::UpperQ, at, tolerance));
-        let lower = || at_most_one(self.solve(Payoff::LowerQ, at, tolerance)).complement();
+        let upper = || at_most_one(self.solve(Expectation::UpperQ, at, tolerance));
+        let lower = || at_most_one(self.solve(Expectation::LowerQ, at, tolerance)).complement();
         let direct = if at.dd.hi >= 0.5 * self.mu2() {
             let tail = upper();
             if tail.lower() < Magnitude::from_f64(0.9) { tail } else { tail.intersect(&lower()) }
@@ -329,25 +334,28 @@ impl Accountant {
         self.atoms.is_some() || self.thorough_period().is_some()
     }
 
-    fn solve(&self, payoff: Payoff, at: &Point, tolerance: f64) -> Bounds<Magnitude> {
-        let patient = tolerance < QUICK_TOLERANCE || !matches!(payoff, Payoff::Call | Payoff::Covered);
+    fn solve(&self, expectation: Expectation, at: &Point, tolerance: f64) -> Bounds<Magnitude> {
+        let patient = tolerance < QUICK_TOLERANCE
+            || !matches!(expectation, Expectation::Delta | Expectation::Complement);
         let period = if patient { self.thorough_period() } else { self.period() };
-        let exact = period.and_then(|(l, sieve)| self.solve_on(l, sieve, payoff, at));
+        let exact = period.and_then(|(l, sieve)| self.solve_on(l, sieve, expectation, at));
         // Who asks for less gets by with less.
         let enough = SPARSE.max(1e-6 * tolerance);
         let narrow = exact.is_some_and(|bounds| bounds.relative_width() <= enough);
         let enumerated = match self.atoms {
-            Some(_) if !narrow => enumeration::solve(&self.spectrum, payoff, at),
+            Some(_) if !narrow => enumeration::solve(&self.spectrum, expectation, at),
             _ => None,
         };
         match (exact, enumerated) {
             (Some(a), Some(b)) => a.intersect(&b),
             (Some(bounds), None) | (None, Some(bounds)) => bounds,
-            (None, None) => match payoff {
-                Payoff::Call | Payoff::Covered => self.smoothing.solve(self, payoff, at, tolerance),
+            (None, None) => match expectation {
+                Expectation::Delta | Expectation::Complement => {
+                    self.smoothing.solve(self, expectation, at, tolerance)
+                }
                 _ => self
                     .smoothing
-                    .own(&self.spectrum, payoff, at)
+                    .own(&self.spectrum, expectation, at)
                     .unwrap_or(Bounds::new(Magnitude::ZERO, Magnitude::ONE)),
             },
         }
@@ -357,24 +365,24 @@ impl Accountant {
         &self,
         lattice: &Lattice,
         sieve: &Sieve,
-        payoff: Payoff,
+        expectation: Expectation,
         at: &Point,
     ) -> Option<Bounds<Magnitude>> {
-        let Strike { above, gap, rest } = lattice.strike(&at.exact);
+        let Position { above, gap, rest } = lattice.position(&at.exact);
         // So near to a loss that the distance is hardly a double any more.
         if [gap, rest].iter().any(|d| d.hi != 0.0 && d.hi < TINY) || (gap.hi == 0.0) {
             return None;
         }
-        let x = kernel::reference_loss(payoff, at.dd, gap, rest);
-        let index = if payoff == Payoff::LowerQ { above - BigInt::from(1) } else { above };
+        let x = kernel::reference_loss(expectation, at.dd, gap, rest);
+        let index = if expectation == Expectation::LowerQ { above - BigInt::from(1) } else { above };
         let problem = Problem {
             spectrum: &self.spectrum,
             sieve,
             s2: 0.0,
-            payoff,
+            expectation,
             losses: Losses::Lattice { step: lattice.step_f64, gap: gap.to_f64(), rest: rest.to_f64() },
             x,
-            markov: if payoff == Payoff::Covered { at.dd } else { x },
+            markov: if expectation == Expectation::Complement { at.dd } else { x },
             lattice: Some((lattice, &index)),
         };
         Some(problem.solve()?.value)

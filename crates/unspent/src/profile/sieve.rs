@@ -1,4 +1,4 @@
-//! The sieve: where on the line `c + it` the transform can matter at all.
+//! The sieve: which parts of the line `c + it` have to be integrated over.
 //!
 //! `|Φ(c+it)|/Φ(c)` is tiny except in narrow windows, but tiny has to be proved on the whole
 //! half-line that is integrated over. Each kind gives a lower bound on the decay over an interval

@@ -1,8 +1,8 @@
-//! No usable lattice: certified from both sides by a fictitious release.
+//! No usable lattice: bounds from both sides, by one more mechanism that is not there.
 //!
-//! Add one continuous Gaussian mechanism of size `s` to the composition. More releases can only
-//! cost more privacy, so δ ≤ δ_s; and the time value of an option of volatility `s` is at most
-//! `s·e^{(L+ε)/2}·φ((L−ε)/s)`, whose expectation is `s²e^{s²/8}·D_s`, so
+//! Add one continuous Gaussian mechanism of size `s` to the composition. More mechanisms can only cost
+//! privacy, so δ ≤ δ_s. At a given loss `L` it adds at most `s·e^{(L+ε)/2}·φ((L−ε)/s)`, whose expectation is
+//! `s²e^{s²/8}·D_s`, so
 //!
 //! ```text
 //! δ_s(ε) − s²e^{s²/8}·D_s(ε)  ≤  δ(ε)  ≤  δ_s(ε),      D_s = (1/2π) ∫ Φ(z) e^{s²(z²−z)/2} e^{−(z−1)ε} dt
@@ -14,10 +14,11 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-use super::contour::{Integral, Problem, Term, dropping};
-use super::kernel::{Losses, Payoff};
+use super::contour::{Integral, Problem};
+use super::kernel::{Expectation, Losses};
 use super::sieve::Sieve;
 use super::spectrum::Spectrum;
+use super::term::{Term, dropping};
 use super::{Accountant, DeltaBounds, Point, log_cut};
 use crate::number::float::{self, Dd, UNIT};
 use crate::number::{Bounds, Magnitude, Round};
@@ -61,9 +62,8 @@ impl Smoothing {
         cell.get_or_init(|| {
             let s2 = level.map_or(0.0, square);
             let smooth = s2 + spectrum.continuous;
-            let mu = spectrum.mu2.hi.sqrt();
             // The range ends where the Gaussian factor alone is below the cut.
-            let cut = log_cut((80.0 / smooth).sqrt(), mu) + 2.0;
+            let cut = log_cut(spectrum, (2.0 * spectrum.cut / smooth).sqrt()) + 2.0;
             let end = (2.0 * cut / smooth).sqrt();
             Sieve::new(spectrum, s2, end, cut, 4 * spectrum.work)
         })
@@ -73,7 +73,7 @@ impl Smoothing {
     pub fn solve(
         &self,
         accountant: &Accountant,
-        payoff: Payoff,
+        expectation: Expectation,
         at: &Point,
         tolerance: f64,
     ) -> Bounds<Magnitude> {
@@ -81,10 +81,10 @@ impl Smoothing {
         let mu2 = spectrum.mu2.hi;
         // The bracket is about s²·c(c−1) wide, relatively, at the tilt c.
         let c = (at.dd.hi / mu2 + 0.5).max(1.0) + 2.5 / mu2.sqrt();
-        let curvature = if payoff == Payoff::Covered { 0.25 } else { c * (c - 1.0) };
+        let curvature = if expectation == Expectation::Complement { 0.25 } else { c * (c - 1.0) };
         let wanted = 0.9 * tolerance / curvature;
         if spectrum.continuous >= wanted
-            && let Some(value) = self.own(spectrum, payoff, at)
+            && let Some(value) = self.own(spectrum, expectation, at)
         {
             return value;
         }
@@ -93,7 +93,7 @@ impl Smoothing {
         let mut level = (first as i32).clamp(-COARSEST, FINEST).min(self.finest.load(Ordering::Relaxed));
         let mut best: Option<Bounds<Magnitude>> = None;
         for _ in 0..ATTEMPTS {
-            match self.bracket(spectrum, level, payoff, at) {
+            match self.bracket(spectrum, level, expectation, at) {
                 Some(found) => {
                     let both = best.map_or(found, |b| b.intersect(&found));
                     // Finer until it is enough; but a level that had to be coarsened is final.
@@ -117,17 +117,22 @@ impl Smoothing {
         best.unwrap_or_else(|| Bounds::new(Magnitude::ZERO, Magnitude::ONE))
     }
 
-    /// A payoff of a composition that is smooth by itself; `None` if that takes too long.
-    pub fn own(&self, spectrum: &Spectrum, payoff: Payoff, at: &Point) -> Option<Bounds<Magnitude>> {
+    /// An expectation of a composition that is smooth by itself; `None` if that takes too long.
+    pub fn own(
+        &self,
+        spectrum: &Spectrum,
+        expectation: Expectation,
+        at: &Point,
+    ) -> Option<Bounds<Magnitude>> {
         let smooth = spectrum.continuous > 0.0;
-        smooth.then(|| self.integrate(spectrum, None, payoff, at)).flatten().map(|i| i.value)
+        smooth.then(|| self.integrate(spectrum, None, expectation, at)).flatten().map(|i| i.value)
     }
 
     fn integrate(
         &self,
         spectrum: &Spectrum,
         level: Option<i32>,
-        payoff: Payoff,
+        expectation: Expectation,
         at: &Point,
     ) -> Option<Integral> {
         let sieve = self.sieve(spectrum, level)?;
@@ -135,7 +140,7 @@ impl Smoothing {
             spectrum,
             sieve,
             s2: level.map_or(0.0, square),
-            payoff,
+            expectation,
             losses: Losses::Line,
             x: at.dd,
             markov: at.dd,
@@ -148,17 +153,17 @@ impl Smoothing {
         &self,
         spectrum: &Spectrum,
         level: i32,
-        payoff: Payoff,
+        expectation: Expectation,
         at: &Point,
     ) -> Option<Bounds<Magnitude>> {
-        let Integral { value, density } = self.integrate(spectrum, Some(level), payoff, at)?;
+        let Integral { value, density } = self.integrate(spectrum, Some(level), expectation, at)?;
         let s2 = square(level);
         let factor = float::up(s2 * float::exp(s2 / 8.0), 8.0);
-        let time_value = density.mul(Magnitude::from_f64(dropping(Term::Smoothing, factor)), Round::Up);
-        Some(match payoff {
+        let excess = density.mul(Magnitude::from_f64(dropping(Term::Smoothing, factor)), Round::Up);
+        Some(match expectation {
             // δ_s is above δ, its complement below.
-            Payoff::Covered => Bounds::new(value.lower(), value.upper().add(time_value, Round::Up)),
-            _ => Bounds::new(value.lower().sub(time_value, Round::Down), value.upper()),
+            Expectation::Complement => Bounds::new(value.lower(), value.upper().add(excess, Round::Up)),
+            _ => Bounds::new(value.lower().sub(excess, Round::Down), value.upper()),
         })
     }
 

@@ -1,7 +1,7 @@
 //! What noise does to counts: expected errors, beside the paper's simulations of them.
 
 use unspent::Result;
-use unspent::utility::Law;
+use unspent::expected::Law;
 
 use super::{ACCURACY, Claim, Study, Table, Verdict};
 use crate::reproduce::data;
