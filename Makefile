@@ -1,4 +1,5 @@
-# `make test` is all a fresh machine with a Rust toolchain and Python needs; the rest is for those who change things.
+# `make test` is all a fresh machine with a Rust toolchain and Python needs; the rest is for those who change
+# things.
 
 .PHONY: test test-rust test-python kills check bench fuzz soak peers browser gallery oracle oracle-certificates oracle-reference
 
@@ -53,20 +54,22 @@ check: target/python-venv/installed
 	cargo clippy $(WORKSPACE) --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc $(WORKSPACE) --exclude unspent-py --no-deps --document-private-items --locked
 
-# Speed, one thread, next to an uncertified convolution in the same run; the explorer's server; and draws of noise per second, next to
-# a textbook sampler and OpenDP's (alone: cargo bench -p unspent-bench-noise).
+# Speed, one thread, next to an uncertified convolution in the same run; the explorer's server; and draws of
+# noise per second, next to a textbook sampler and OpenDP's (alone: cargo bench -p unspent-bench-noise).
 bench:
 	cargo bench -p unspent --bench accountant
 	cargo bench -p unspent-cli --bench serve
 	cargo bench -p unspent-bench-noise
 
-# A million mutated numbers, files, tables, schemas and drafts, from CASES and FUZZ_SEED alone. Takes some minutes.
+# A million mutated numbers, files, tables, schemas and drafts, from CASES and FUZZ_SEED alone. Takes some
+# minutes.
 CASES ?= 1000000
 FUZZ_SEED ?= 2
 fuzz:
 	CASES=$(CASES) SEED=$(FUZZ_SEED) cargo test --release --locked -p unspent --test it fuzz -- --ignored --nocapture
 
-# How long good clients of the explorer's server wait beside bad ones: four parts of SECONDS each, on this machine only.
+# How long good clients of the explorer's server wait beside bad ones: four parts of SECONDS each, on this
+# machine only.
 SECONDS ?= 30
 soak:
 	cargo build --release --locked -p unspent-cli

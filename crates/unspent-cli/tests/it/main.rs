@@ -18,4 +18,5 @@ mod reproduce;
 mod serve;
 mod stated;
 mod synthesize;
+mod tree;
 mod utility;

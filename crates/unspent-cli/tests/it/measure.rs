@@ -104,10 +104,11 @@ const LEVELS: [(&str, usize); 5] =
 const QUERIES: [(&str, &[i64]); 4] =
     [("total", &[1]), ("voting age", &[2]), ("race", &[8]), ("voting age * race", &[2, 8])];
 
-/// Every unit and query is there once, in order, and the noise has mean 0 and the variance that the file says.
+/// Every unit and query is there once, in order, and the noise has mean 0 and the variance that the file
+/// says.
 ///
-/// Each of the forty sums is within six standard errors of its expectation; noise that is what it should be fails with a
-/// probability below 40 · 2e-9 by the central limit, where there are enough values for it.
+/// Each of the forty sums is within six standard errors of its expectation; noise that is what it should be
+/// fails with a probability below 40 · 2e-9 by the central limit, where there are enough values for it.
 fn check_measurements(directory: &Path, csv: &str) {
     for (folder, length) in LEVELS {
         let (rows, _) = level(directory, folder);
@@ -290,7 +291,8 @@ fn a_table_may_come_from_a_pipe_or_as_parquet() {
     let output = place.run(&["measure", "missing.parquet", "--allocation", EXAMPLE, "--out", "x"]);
     assert_eq!(
         stderr(&output),
-        "error: missing.parquet: row 1: vap_white: is missing\nhint: every row has all codes and counts; write 0 if there is nobody\n"
+        "error: missing.parquet: row 1: vap_white: is missing\n\
+         hint: every row has all codes and counts; write 0 if there is nobody\n"
     );
 }
 
@@ -300,7 +302,8 @@ fn integers_that_mean_something_else_are_no_counts() {
     use parquet::file::writer::SerializedFileWriter;
     use parquet::schema::parser::parse_message_type;
     let place = Place::new("decimal");
-    let allocation = "name = \"x\"\nneighbours = \"bounded\"\ndelta = \"1e-9\"\n[[levels]]\nname = \"A\"\nsigma2 = { total = 5 }\n\
+    let allocation = "name = \"x\"\nneighbours = \"bounded\"\ndelta = \"1e-9\"\n[[levels]]\nname = \"A\"\n\
+     sigma2 = { total = 5 }\n\
                       [table]\ncells = [{ column = \"p\" }]\n[table.levels]\nA = \"a\"\n";
     place.write("x.toml", allocation);
     for (kind, code) in [("decimal(9, 2)", 2), ("date", 2), ("uint_32", 2), ("int_32", 0)] {
@@ -389,7 +392,8 @@ fn bad_tables_are_refused_by_name_and_nothing_is_written() {
         &good.replace("440010000011003", "440010000011001"),
         "4: the code of level `Block` is not after the one before",
         "4: code `440010000011001` of level `Block` comes after `440010000011002`",
-        "sort the table by its codes; if a code means several units, name more columns, as in [\"county\", \"tract\"]",
+        "sort the table by its codes; if a code means several units, name more columns, as in [\"county\", \
+         \"tract\"]",
     );
     spoils(
         &good.replace("440010000011003", "440010000011002"),
@@ -410,7 +414,8 @@ fn bad_tables_are_refused_by_name_and_nothing_is_written() {
     );
     refuses(
         &(good.clone() + "440010000011004,1\n"),
-        "error: blocks.csv:5: has 2 columns; the first line has 17\nhint: every line has all columns; quote what contains a comma\n",
+        "error: blocks.csv:5: has 2 columns; the first line has 17\n\
+         hint: every line has all columns; quote what contains a comma\n",
     );
     refuses(
         &good.replace("vap_two", "vap_white"),
@@ -422,8 +427,10 @@ fn bad_tables_are_refused_by_name_and_nothing_is_written() {
         place.run(&["measure", "blocks.csv", "--allocation", "pl94-persons-us-2020", "--out", "noisy"]);
     assert_eq!(
         stderr(&output),
-        "error: `P.L. 94-171 redistricting data, persons, United States, 2020 production` does not say how a table is read\n\
-         hint: add a [table] to the allocation file, or name a file that has one with --schema; examples/blocks.toml is an example\n"
+        "error: `P.L. 94-171 redistricting data, persons, United States, 2020 production` does not say how a \
+         table is read\n\
+         hint: add a [table] to the allocation file, or name a file that has one with --schema; \
+         examples/blocks.toml is an example\n"
     );
     place.write("damaged.parquet", &good);
     let output = place.run(&["measure", "damaged.parquet", "--allocation", EXAMPLE, "--out", "noisy"]);

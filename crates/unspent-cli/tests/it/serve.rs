@@ -534,7 +534,8 @@ fn hostile_clients_are_borne() {
         .map(|i| {
             let mut stream = server.connect();
             let begun = format!(
-                "POST /api/certificate HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{{",
+                "POST /api/certificate HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\n\
+                 Content-Length: 1000000\r\n\r\n{{",
                 server.address
             );
             let text = if i % 4 == 3 { begun.as_str() } else { stages[i % 4] };
@@ -562,7 +563,8 @@ fn hostile_clients_are_borne() {
                 };
                 match i % 4 {
                     0 => assert_eq!(answer.status, 400),
-                    // Refused before all was sent: the refusal may be lost on the way, the connection is closed.
+                    // Refused before all was sent: the refusal may be lost on the way, the connection is
+                    // closed.
                     1 => assert!([0, 413].contains(&answer.status), "{}", answer.status),
                     2 => assert!([200, 503].contains(&answer.status), "{}", answer.body),
                     _ if answer.status == 503 => assert!(answer.trouble(503).contains("too many")),
@@ -580,7 +582,8 @@ fn hostile_clients_are_borne() {
     drop(slow);
 }
 
-/// A draft with that many levels and queries, whose shares are fractions of `digits` digits that have nothing in common.
+/// A draft with that many levels and queries, whose shares are fractions of `digits` digits that have nothing
+/// in common.
 fn unlike(levels: usize, queries: usize, digits: usize) -> Value {
     let mut next = 0;
     let mut share = || {
@@ -649,7 +652,8 @@ fn work_ends_with_the_connection() {
     // Takes minutes, if it is let.
     let heavy = json!({ "draft": unlike(40, 25, 100), "reductions": true }).to_string();
     let request = format!(
-        "POST /api/certificate HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{heavy}",
+        "POST /api/certificate HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\n\r\n{heavy}",
         server.address,
         heavy.len()
     );
@@ -697,7 +701,12 @@ fn addresses_are_checked() {
     };
     assert_eq!(
         run(&["--port", "70000"]),
-        (Some(2), "error: --port: `70000` is not a number between 0 and 65535\nhint: 0 takes any port that is free\n".into())
+        (
+            Some(2),
+            "error: --port: `70000` is not a number between 0 and 65535\n\
+         hint: 0 takes any port that is free\n"
+                .into()
+        )
     );
     assert!(run(&["--listen", "here"]).1.starts_with("error: --listen: `here` is not an IP address"));
     let server = Server::start();

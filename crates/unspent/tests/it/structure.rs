@@ -84,6 +84,7 @@ proptest! {
         let phi = |z: f64| 0.5 * pxfm::f_erfc(-z / std::f64::consts::SQRT_2);
         #[allow(clippy::disallowed_methods)]
         let closed = phi(mu / 2.0 - e / mu) - e.exp() * phi(-mu / 2.0 - e / mu);
-        prop_assert!(bounds.lower() <= closed + 1e-13 && closed - 1e-13 <= bounds.upper(), "{} {:?}", closed, bounds);
+        prop_assert!(bounds.lower() <= closed + 1e-13 && closed - 1e-13 <= bounds.upper(), "{} \
+         {:?}", closed, bounds);
     }
 }
