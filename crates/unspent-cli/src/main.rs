@@ -24,6 +24,7 @@ mod hints;
 mod interval;
 mod measure;
 mod measurements;
+mod new;
 mod noise;
 mod output;
 mod pictures;
@@ -70,6 +71,7 @@ struct Arguments {
 enum Command {
     Presets(presets::Arguments),
     Preset(presets::PresetArguments),
+    New(new::Arguments),
     Certificate(certificate::Arguments),
     Calibrate(calibrate::Arguments),
     Curve(curve::Arguments),
@@ -168,6 +170,7 @@ fn run() -> Result<(), Failure> {
     match arguments.command {
         Command::Presets(arguments) => arguments.run(),
         Command::Preset(arguments) => arguments.run(),
+        Command::New(arguments) => arguments.run(),
         Command::Certificate(arguments) => arguments.run(),
         Command::Calibrate(arguments) => arguments.run(),
         Command::Curve(arguments) => arguments.run(),

@@ -2,7 +2,8 @@
 //! plain double-precision convolution that a peer would do, on the same machine in the same run.
 
 use divan::{Bencher, black_box};
-use unspent::{Allocation, Certificate, Composition, Delta, DiscreteGaussian, Epsilon, Rational, Release};
+use unspent::question::{Ask, CertificateQuestion};
+use unspent::{Allocation, Composition, Delta, DiscreteGaussian, Epsilon, Rational};
 
 fn main() {
     divan::main();
@@ -36,15 +37,15 @@ fn census_delta(bencher: Bencher) {
     bencher.bench(|| release.delta(black_box(&at)));
 }
 
-/// A whole certificate, on as many cores as there are: some twenty compositions, and the noise that could go.
+/// A whole certificate, on as many cores as there are: some twenty compositions, and the removable noise.
 #[divan::bench(
     args = ["paper-2022-08-25", "pl94-persons-us-2020", "dhc-persons-us-2020", "dhc-persons-pr-2020"],
     sample_count = 10,
     sample_size = 1
 )]
 fn certificate(bencher: Bencher, preset: &str) {
-    let release = Release::from(Allocation::preset(preset).unwrap());
-    bencher.bench(|| Certificate::new(black_box(&release), None, None));
+    let question = CertificateQuestion::about([Allocation::preset(preset).unwrap()]);
+    bencher.bench(|| black_box(&question).answer());
 }
 
 #[divan::bench]

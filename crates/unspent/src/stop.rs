@@ -146,7 +146,8 @@ impl Drop for Installed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Allocation, Certificate, Composition, Delta, DiscreteGaussian, Effort, Release, parallel};
+    use crate::question::{Ask, CertificateQuestion};
+    use crate::{Allocation, Composition, Delta, DiscreteGaussian, Effort, parallel};
 
     fn composed(effort: Effort) -> Composition {
         let noise = |i: u64| DiscreteGaussian::parse(&format!("{}/{}", 5000 + i, 997 + 2 * i), "1").unwrap();
@@ -212,14 +213,14 @@ mod tests {
     /// Every kind of long work looks: told before it begins inside, none of them comes to its end.
     #[test]
     fn all_long_work_looks() {
-        let census = Release::from(Allocation::preset("pl94-persons-us-2020").unwrap());
+        let census = CertificateQuestion::about([Allocation::preset("pl94-persons-us-2020").unwrap()]);
         let one = Composition::new([(DiscreteGaussian::parse("5", "1").unwrap(), 10)]).unwrap();
         let delta = Delta::parse("1e-10").unwrap();
         let target = crate::Target { epsilon: "5".parse().unwrap(), delta: delta.clone() };
         let whole: Vec<crate::Rational> = (1..9).map(|i| &crate::Rational::from(1) / &i.into()).collect();
         type Work<'w> = &'w dyn Fn() -> Result<()>;
         let works: [(&str, Work<'_>); 9] = [
-            ("certificate", &|| Certificate::new(&census, None, None).map(drop)),
+            ("certificate", &|| census.answer().map(drop)),
             ("epsilon", &|| one.epsilon(&delta).map(drop)),
             ("fast", &|| composed(Effort::Fast).epsilon(&delta).map(drop)),
             ("calibration", &|| one.smallest_scale(&target).map(drop)),

@@ -10,6 +10,7 @@ mod csv;
 mod digest;
 mod draft;
 mod limits;
+mod new;
 mod preset;
 mod reader;
 mod schema;
@@ -22,6 +23,7 @@ use std::path::Path;
 
 pub use digest::FileDigest;
 pub use draft::{Draft, DraftLevel, DraftProduction, DraftQuery, DraftShare};
+pub use new::{Outline, OutlineBudget};
 pub use preset::Preset;
 
 use crate::allocation::{Allocation, MAX_DIGITS, Neighbours};

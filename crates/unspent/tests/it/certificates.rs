@@ -1,17 +1,16 @@
 //! Published allocations: certificates as signed, tight figures, the paper's table.
 
 use proptest::prelude::*;
-use unspent::certificate::Against;
 use unspent::{
-    Allocation, Alpha, Certificate, Comparison, Conversion, Curve, Delta, Epsilon, Neighbours, Preset,
-    Promise, Rational, Release, Round, Scope, TradeoffCurve,
+    Allocation, Alpha, Certificate, Conversion, Delta, Epsilon, Neighbours, Preset, Promise, Rational,
+    Release, Round, Scaling, Scope,
 };
 
-use crate::support::{facts, line, number, preset};
+use crate::support::{self, comparison, facts, line, number, over_delta, over_epsilon, preset, tradeoff};
 
 fn certificate(name: &str, delta: Option<&str>) -> Certificate {
     let delta = delta.map(|d| Delta::parse(d).unwrap());
-    Certificate::new(&preset(name), delta.as_ref(), None).unwrap()
+    support::certificate(&preset(name), delta.as_ref(), None)
 }
 
 /// The lines of the two signed certificates of 2021-06-25.
@@ -23,7 +22,7 @@ fn every_line_of_the_signed_certificates_is_reproduced() {
         // The signed certificates know one path, and places also of units whose number in every block is exact.
         let text = Preset::find(name).unwrap().text.replace("exact_totals = [\"Block\"]", "");
         let release = Release::from(Allocation::parse(name, &text).unwrap().without_bypass());
-        let certificate = Certificate::new(&release, None, None).unwrap();
+        let certificate = support::certificate(&release, None, None);
         let mut lines = 0;
         for row in signed.iter().filter(|row| row[0] == name) {
             let [_, label, delta, epsilon] = &row[..] else { panic!("{row:?}") };
@@ -89,7 +88,7 @@ fn tight_totals() {
 #[test]
 fn the_papers_table_of_noise() {
     let certificate = certificate("paper-2022-08-25", Some("1e-11"));
-    assert_eq!(certificate.against, Some(Against::Conversion(Conversion::BunSteinke)));
+    assert_eq!(certificate.against, Some(Promise::Conversion(Conversion::BunSteinke)));
     for (level, sigma2) in [
         ("US", 54.193_952),
         ("State", 4.245_382),
@@ -100,7 +99,7 @@ fn the_papers_table_of_noise() {
         ("Optimized Block Group", 9.647_810),
         ("Block", 343.269_047),
     ] {
-        let reduction = certificate.reductions.iter().find(|r| r.name.as_deref() == Some(level)).unwrap();
+        let reduction = certificate.reduction(&Scope::Level(level.into())).unwrap();
         assert_eq!(reduction.least_sigma2, reduction.greatest_sigma2);
         let enough = (&reduction.least_sigma2 * &reduction.factor).to_f64();
         assert!((enough - sigma2).abs() < 1e-6, "{level}: {enough}");
@@ -114,7 +113,8 @@ fn the_papers_table_of_noise() {
 fn all_eighty_folds_at_once() {
     let allocation = Allocation::preset("paper-2022-08-25").unwrap();
     let promise = Promise::Epsilon(Epsilon::parse("21.97").unwrap());
-    let found = allocation.calibrate(&promise, false, Some(&Delta::parse("1e-10").unwrap())).unwrap();
+    let found =
+        allocation.calibrate(&promise, Scaling::Total, Some(&Delta::parse("1e-10").unwrap())).unwrap();
     let less = 100.0 * (1.0 - found.rows[0].factor.as_ref().unwrap().to_f64());
     assert!((less - 12.1793).abs() < 5e-5, "{less}");
     // δ(ε) of the result, the figure of the promise itself.
@@ -127,10 +127,13 @@ fn all_eighty_folds_at_once() {
 #[test]
 fn a_calibrated_file_reads_back_and_keeps_its_promise() {
     let delta = Delta::parse("1e-10").unwrap();
-    for (name, each_level) in [("pl94-persons-us-2020", false), ("dhc-units-us-2022-08-25", true)] {
+    for (name, scaling) in
+        [("pl94-persons-us-2020", Scaling::Total), ("dhc-units-us-2022-08-25", Scaling::Level)]
+    {
+        let each_level = scaling == Scaling::Level;
         let allocation = Allocation::preset(name).unwrap();
         let conversion = allocation.conversion().unwrap();
-        let found = allocation.calibrate(&Promise::Published(conversion), each_level, None).unwrap();
+        let found = allocation.calibrate(&Promise::Conversion(conversion), scaling, None).unwrap();
         let back = Allocation::parse("back", &found.allocation.to_toml()).unwrap();
         assert_eq!(back, found.allocation);
         // It states what was promised for the whole, and does not claim the conversion any more.
@@ -236,7 +239,7 @@ fn the_four_forms_of_a_budget_are_the_same() {
 fn several_products_for_the_same_person() {
     let products = ["pl94-persons-us-2020", "dhc-persons-us-2020"];
     let both = Release::new(products.map(|p| Allocation::preset(p).unwrap()).to_vec()).unwrap();
-    let certificate = Certificate::new(&both, None, None).unwrap();
+    let certificate = support::certificate(&both, None, None);
     let total = &certificate.lines[0];
     assert_eq!(total.rho.upper(), number("293764/114921") + number("4.9622"));
     let alone = |name: &str| self::certificate(name, None).lines[0].tight.upper();
@@ -250,7 +253,15 @@ fn several_products_for_the_same_person() {
         line(&self::certificate(products[0], None), "hispanic").rho.upper()
             + line(&self::certificate(products[1], None), "hispanic").rho.upper()
     );
-    assert_eq!(certificate.left_out, ["hhgq", "votingage", "relgq", "sex", "age"]);
+    let (attributes, places): (Vec<_>, Vec<_>) =
+        certificate.left_out.iter().partition(|left| matches!(left.scope, Scope::Attribute(_)));
+    let names: Vec<_> = attributes.iter().filter_map(|left| left.scope.name()).collect();
+    assert_eq!(names, ["hhgq", "votingage", "relgq", "sex", "age"]);
+    let reason = "not every product has an attribute of that name";
+    assert!(attributes.iter().all(|left| left.reason == reason));
+    let names: Vec<_> = places.iter().filter_map(|left| left.scope.name()).collect();
+    assert_eq!(names, ["Tract", "Prim", "Tract_Subset_Group", "Tract_Subset"]);
+    assert!(places.iter().all(|left| left.reason.contains("is not among the levels of")));
     assert!(certificate.lines.iter().all(|l| l.label != "Block-within-Tract"));
     let error = both.main_path(&Scope::Within("Tract".into())).unwrap_err();
     assert!(error.to_string().contains("is not among the levels of `Demographic"), "{error}");
@@ -264,10 +275,10 @@ fn several_products_for_the_same_person() {
 #[test]
 fn comparison_restates_what_is_for_other_neighbours() {
     let (a, b) = (preset("dhc-persons-us-2022-08-25"), preset("paper-2022-08-25"));
-    let found = Comparison::new(&a, &b, None).unwrap();
+    let found = comparison(&a, &b);
     assert!(!found.same_neighbours);
     let [bounded, add_remove] = &found.restated[..] else { panic!("{:?}", found.restated) };
-    assert_eq!((bounded.neighbours, add_remove.neighbours), ("bounded", "add-remove"));
+    assert_eq!((bounded.neighbours, add_remove.neighbours), (Neighbours::Bounded, Neighbours::AddRemove));
     // Each as it is under its own, and B, with half the noise, is worse under either.
     assert_eq!(bounded.tight[0], found.lines[0].sides[0].as_ref().unwrap().tight);
     assert_eq!(add_remove.tight[1], found.lines[0].sides[1].as_ref().unwrap().tight);
@@ -275,7 +286,7 @@ fn comparison_restates_what_is_for_other_neighbours() {
         assert!(restated.tight[1].upper() > restated.tight[0].upper());
     }
     assert_eq!(found.noise.len(), 120);
-    let same = Comparison::new(&a, &a, None).unwrap();
+    let same = comparison(&a, &a);
     assert!(same.same_neighbours && same.noise.is_empty() && same.same_noise == 80);
 }
 
@@ -284,18 +295,18 @@ fn curves_lie_below_what_zcdp_says_and_tradeoffs_above() {
     let release = preset("dhc-persons-us-2020");
     for scope in [Scope::Total, Scope::Level("State".into()), Scope::Attribute("age".into())] {
         let grid: Vec<Epsilon> = ["0", "1", "5", "12.5", "40"].map(|e| Epsilon::parse(e).unwrap()).into();
-        for point in Curve::over_epsilon(&release, &scope, &grid).unwrap().points {
+        for point in over_epsilon(&release, &scope, &grid).points {
             let tight = point.delta.bounds();
             assert!(tight.upper() <= point.canonne_kamath_steinke, "{scope} {point:?}");
             assert!(point.canonne_kamath_steinke <= point.bun_steinke, "{scope} {point:?}");
         }
         let grid: Vec<Delta> = ["1e-300", "1e-10", "0.01"].map(|d| Delta::parse(d).unwrap()).into();
-        for point in Curve::over_delta(&release, &scope, &grid).unwrap().points {
+        for point in over_delta(&release, &scope, &grid).points {
             assert!(point.epsilon.bounds().upper() <= point.canonne_kamath_steinke, "{scope} {point:?}");
         }
         let grid: Vec<Alpha> =
             ["0", "1e-9", "0.001", "0.05", "0.5", "0.99", "1"].map(|a| Alpha::parse(a).unwrap()).into();
-        for point in TradeoffCurve::new(&release, &scope, &grid).unwrap().points {
+        for point in tradeoff(&release, &scope, &grid).points {
             let tight = point.misses.bounds();
             assert!(point.canonne_kamath_steinke <= tight.upper(), "{scope} {point:?}");
             assert!(point.bun_steinke <= point.canonne_kamath_steinke, "{scope} {point:?}");
@@ -314,7 +325,7 @@ fn the_tradeoff_of_a_conversion_is_its_best() {
     let rho = unspent::Rho::new(release.main_path(&Scope::Total).unwrap().rho()).unwrap();
     for alpha in ["0.001", "0.05", "0.3", "0.9"] {
         let grid = [Alpha::parse(alpha).unwrap()];
-        let found = &TradeoffCurve::new(&release, &Scope::Total, &grid).unwrap().points[0];
+        let found = &tradeoff(&release, &Scope::Total, &grid).points[0];
         let a = number(alpha).to_f64();
         // Finer than a grid can be, and no more than that.
         let mut best: f64 = 0.0;

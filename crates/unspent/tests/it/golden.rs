@@ -4,9 +4,9 @@
 //! compared as text, so that a difference in the last digit is seen.
 
 use serde_json::Value;
-use unspent::{Alpha, Certificate, Curve, Delta, Epsilon, Preset, Scope, TradeoffCurve};
+use unspent::{Alpha, Delta, Epsilon, Preset, Scope};
 
-use crate::support::{expect, preset};
+use crate::support::{certificate, expect, over_delta, over_epsilon, preset, tradeoff};
 
 /// A field of a report, as it is printed; nothing if there is none.
 fn field(value: &Value) -> &str {
@@ -24,7 +24,7 @@ fn json(report: impl serde::Serialize) -> Value {
 #[test]
 fn every_certificate_is_the_same_to_the_last_digit() {
     for Preset { name, .. } in Preset::ALL {
-        let certificate = json(Certificate::new(&preset(name), None, None).unwrap());
+        let certificate = json(certificate(&preset(name), None, None));
         let reductions = certificate["reductions"].as_array().unwrap();
         let mut text = String::from(
             "scope,name,delta,bun_steinke,canonne_kamath_steinke,tight_lower,tight_upper,main_path_lower,\
@@ -61,9 +61,9 @@ fn every_curve_is_the_same_to_the_last_digit() {
     for Preset { name, .. } in Preset::ALL {
         let release = preset(name);
         let curves = [
-            ("delta", "epsilon", json(Curve::over_epsilon(&release, &Scope::Total, &epsilons).unwrap())),
-            ("epsilon", "delta", json(Curve::over_delta(&release, &Scope::Total, &deltas).unwrap())),
-            ("misses", "alpha", json(TradeoffCurve::new(&release, &Scope::Total, &alphas).unwrap())),
+            ("delta", "epsilon", json(over_epsilon(&release, &Scope::Total, &epsilons))),
+            ("epsilon", "delta", json(over_delta(&release, &Scope::Total, &deltas))),
+            ("misses", "alpha", json(tradeoff(&release, &Scope::Total, &alphas))),
         ];
         for (quantity, at, curve) in &curves {
             for point in curve["points"].as_array().unwrap() {

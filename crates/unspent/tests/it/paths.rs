@@ -1,20 +1,22 @@
 //! Bypassed units, exact totals, several records of one person, and promises that are stated.
 
 use unspent::allocation::{Bypass, Production};
-use unspent::certificate::Line;
+use unspent::question::{Ask, CertificateQuestion, Product};
+use unspent::report::certificate::Line;
 use unspent::{
-    Allocation, Alpha, Certificate, Composition, Curve, Delta, DiscreteGaussian, Epsilon, Preset, Promise,
-    PromiseCheck, Rational, Release, Scope, TradeoffCurve, WorstCase,
+    Allocation, Alpha, Certificate, Composition, Delta, DiscreteGaussian, Epsilon, Preset, Promise,
+    PromiseCheck, Rational, Release, Scaling, Scope, WorstCase,
 };
 
-use crate::support::{line, number, preset};
+use crate::support::{self, line, number, over_delta, over_epsilon, preset, tradeoff};
 
 fn delta() -> Delta {
     Delta::parse("1e-10").unwrap()
 }
 
 fn certificate(release: &Release) -> Certificate {
-    Certificate::without_reductions(release, None, None).unwrap()
+    let question = CertificateQuestion::about(Product::all_of(release));
+    CertificateQuestion { reductions: false, ..question }.answer().unwrap()
 }
 
 /// The ends of a line, as doubles.
@@ -219,19 +221,19 @@ fn curves_and_calibrations_are_of_all_paths() {
     let release = preset("pl94-persons-us-2020");
     let main = release.main_path(&Scope::Total).unwrap();
     let epsilon = Epsilon::parse("16.4655").unwrap();
-    let curve = Curve::over_epsilon(&release, &Scope::Total, std::slice::from_ref(&epsilon)).unwrap();
+    let curve = over_epsilon(&release, &Scope::Total, std::slice::from_ref(&epsilon));
     // Where the main path has met δ = 1e-10 already, the worst pair has not.
     assert!(main.delta(&epsilon).unwrap().upper().to_rational() < number("1e-10"));
     assert!(curve.points[0].delta.lower() > number("1e-10"));
-    let curve = Curve::over_delta(&release, &Scope::Total, &[delta()]).unwrap();
+    let curve = over_delta(&release, &Scope::Total, &[delta()]);
     assert!(curve.points[0].epsilon.lower() > number("16.4677"));
     let alpha = Alpha::parse("1e-6").unwrap();
-    let tradeoff = TradeoffCurve::new(&release, &Scope::Total, std::slice::from_ref(&alpha)).unwrap();
+    let tradeoff = tradeoff(&release, &Scope::Total, std::slice::from_ref(&alpha));
     assert!(tradeoff.points[0].misses.bounds().lower() <= main.tradeoff(&alpha).unwrap().upper());
     // A calibrated allocation keeps the promise on every path.
     let allocation = &release.allocations()[0];
-    let promise = Promise::Published(allocation.conversion().unwrap());
-    let found = allocation.calibrate(&promise, false, None).unwrap();
+    let promise = Promise::Conversion(allocation.conversion().unwrap());
+    let found = allocation.calibrate(&promise, Scaling::Total, None).unwrap();
     let after = Release::from(found.allocation.clone()).worst_case(&Scope::Total).unwrap();
     let promised = found.rows[0].promised.as_ref().unwrap().upper();
     assert!(after.epsilon(&delta()).unwrap().lower() <= promised.to_f64());
@@ -256,8 +258,7 @@ fn a_total_at_the_root_is_not_claimed_to_be_attained() {
     assert_eq!(total.tight.lower(), inside.tight.lower());
     // Said to be exact, it is no secret and costs nothing.
     let exact = text.replace("attributes =", "exact_totals = [\"root\"]\nattributes =");
-    let exact =
-        Certificate::new(&Release::from(Allocation::parse("x", &exact).unwrap()), None, None).unwrap();
+    let exact = support::certificate(&Release::from(Allocation::parse("x", &exact).unwrap()), None, None);
     assert!(exact.lines[0].attained);
     assert_eq!(exact.lines[0].tight, inside.tight);
     // A level with nothing but that total: nobody is known to move anything there, and if it is exact there is no line.
@@ -393,9 +394,9 @@ fn a_budget_starts_from_epsilon() {
 #[test]
 fn calibrated_files_keep_their_units() {
     let promise = Promise::Epsilon(Epsilon::parse("5").unwrap());
-    let written = |text: &str, each_level: bool| {
+    let written = |text: &str, scaling: Scaling| {
         let allocation = Allocation::parse("x", text).unwrap();
-        let found = allocation.calibrate(&promise, each_level, None).unwrap();
+        let found = allocation.calibrate(&promise, scaling, None).unwrap();
         let file = found.allocation.to_file().unwrap();
         let longest = file.split('"').map(str::len).max().unwrap();
         assert!(longest <= 40, "{file}");
@@ -405,17 +406,19 @@ fn calibrated_files_keep_their_units() {
     let shares = format!(
         "{head}rho = \"7/3\"\n[[levels]]\nname = \"a\"\nshare = \"1/3\"\n[levels.shares]\nq = 1\n[[levels]]\nname = \"b\"\nshare = \"2/3\"\n[levels.shares]\nq = 1\n"
     );
-    let file = written(&shares, false);
+    let file = written(&shares, Scaling::Total);
     assert!(
         file.contains("share = \"1/3\"") && file.contains("share = \"2/3\"") && !file.contains("sigma2"),
         "{file}"
     );
     assert!(file.contains("epsilon = \"5\""), "{file}");
-    let file = written(&shares, true);
+    let file = written(&shares, Scaling::Level);
     assert!(file.contains("\nrho = \"") && !file.contains("sigma2"), "{file}");
-    let file = written(&format!("{head}[[levels]]\nname = \"a\"\n[levels.sigma2]\nq = \"22/7\"\n"), false);
+    let file =
+        written(&format!("{head}[[levels]]\nname = \"a\"\n[levels.sigma2]\nq = \"22/7\"\n"), Scaling::Total);
     assert!(file.contains("[levels.sigma2]\nq = \""), "{file}");
-    let file = written(&format!("{head}[[levels]]\nname = \"a\"\n[levels.rho]\nq = \"22/7\"\n"), false);
+    let file =
+        written(&format!("{head}[[levels]]\nname = \"a\"\n[levels.rho]\nq = \"22/7\"\n"), Scaling::Total);
     assert!(file.contains("[levels.rho]\nq = \""), "{file}");
 }
 
@@ -476,8 +479,8 @@ fn assumptions_and_missing_products_are_named() {
             && all.contains("totals of Block are exact"),
         "{all}"
     );
-    assert!(certificate.lines.iter().all(|line| line.scope != "within"));
-    assert!(certificate.places_left_out[0].reason.contains("totals of `Block` are exact"));
+    assert!(certificate.lines.iter().all(|line| !matches!(line.scope, Scope::Within(_))));
+    assert!(certificate.left_out[0].reason.contains("totals of `Block` are exact"));
     let missing: Vec<&str> = certificate.missing.iter().map(|m| m.name).collect();
     for name in
         ["Detailed DHC-A", "Detailed DHC-B", "Supplemental DHC", "P.L. 94-171 redistricting data, persons"]
