@@ -15,6 +15,7 @@ mod promises;
 mod readme;
 mod regress;
 mod reproduce;
+mod sample;
 mod serve;
 mod stated;
 mod synthesize;

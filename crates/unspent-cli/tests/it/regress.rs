@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::support::{Place, parse_json, refuses, repository, stderr, stdout, succeeds, succeeds_seeded};
 
-const PLAIN: &str = "geo_id,name,pop25plus,lt_9th_grade,g9_12_no_diploma,hs_graduate,some_college_no_degree,associates,\
-                     bachelors_or_higher,median_earnings\n";
+const PLAIN: &str = "geo_id,name,pop25plus,lt_9th_grade,g9_12_no_diploma,hs_graduate,some_college_no_degree,\
+                     associates,bachelors_or_higher,median_earnings\n";
 const SEED: [&str; 2] = ["--not-private-seed", "1"];
 
 /// Four states of a thousand people: shares 0.1, 0.2, 0.3, 0.6 and earnings 10, 30, 20, 60 thousand. By hand,

@@ -1,15 +1,16 @@
-//! `unspent serve`: what it answers, and what it refuses.
+//! `unspent serve`: what it answers. What it refuses is in `limits`.
+
+mod limits;
 
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Stdio};
-use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::{browser, parse_json, program, repository, stderr, stdout, unspent};
+use crate::support::{self, EXAMPLE, browser, parse_json, program, repository, stdout, unspent};
 
 /// A server of its own for every test; ends with it.
 struct Server {
@@ -115,6 +116,11 @@ fn command(arguments: &[&str]) -> Value {
 
 fn total() -> Value {
     json!({ "kind": "total", "name": null })
+}
+
+/// Asks for a draft in a format.
+fn export(format: &str, draft: &Value) -> Value {
+    json!({ "format": format, "draft": draft, "figure": "curve", "scope": total(), "start": null })
 }
 
 #[test]
@@ -273,9 +279,9 @@ fn files_go_in_and_out() {
     let read = |name: &str, text: &str, neighbours: Value| {
         server.post("/api/read", &json!({ "name": name, "text": text, "neighbours": neighbours }))
     };
-    let example = include_str!("../../../../examples/blocks.toml");
+    let example = &support::read(EXAMPLE.as_ref());
     let draft = read("blocks.toml", example, Value::Null).json()["draft"].clone();
-    let export = |format: &str| json!({ "format": format, "draft": draft, "figure": "curve", "scope": total(), "start": null });
+    let export = |format: &str| export(format, &draft);
     let exported = server.post("/api/export", &export("toml"));
     assert!(exported.head.contains("content-type: application/toml"));
     assert_eq!(read("again.toml", &exported.body, Value::Null).json()["draft"], draft);
@@ -321,10 +327,7 @@ fn calibrated_drafts_say_what_they_keep() {
     let again = server.post("/api/calibrate", &question(&after)).json();
     let factor: f64 = again["report"]["rows"][0]["factor"].as_str().unwrap().parse().unwrap();
     assert!((factor - 1.0).abs() < 1e-6, "{factor}");
-    let toml = |draft: &Value| {
-        let scope = total();
-        server.post("/api/export", &json!({ "format": "toml", "draft": draft, "figure": "curve", "scope": scope, "start": null })).body
-    };
+    let toml = |draft: &Value| server.post("/api/export", &export("toml", draft)).body;
     assert!(toml(&after).contains("\nepsilon = "));
     after["delta"] = json!("1e-20");
     assert!(toml(&after).contains("\nepsilon = "), "a promise is exported as it was stated");
@@ -446,276 +449,12 @@ fn what_is_wrong_is_said() {
         let message = changed(path, value).trouble(status);
         assert!(message.contains(said), "{path:?}: {message}");
     }
-    let many: Vec<Value> = (0..1001)
-        .map(|i| json!({ "name": format!("level {i}"), "share": "1/1000", "shares": draft["levels"][0]["shares"] }))
-        .collect();
+    let shares = &draft["levels"][0]["shares"];
+    let level = |i| json!({ "name": format!("level {i}"), "share": "1/1000", "shares": shares });
+    let many: Vec<Value> = (0..1001).map(level).collect();
     assert!(
         changed(&["levels"], json!(many)).trouble(422).contains("`1001` is not a number of at most 1000")
     );
-}
-
-#[test]
-fn only_this_machine_and_its_page_are_answered() {
-    let server = Server::start();
-    let port = server.address.rsplit(':').next().unwrap();
-    let named = |host: &str| {
-        server.raw(format!("GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").as_bytes())
-    };
-    for host in [
-        format!("localhost:{port}"),
-        format!("127.0.0.1:{port}"),
-        format!("[::1]:{port}"),
-        format!("LOCALHOST:{port}"),
-    ] {
-        assert_eq!(named(&host).status, 200, "{host}");
-    }
-    for host in [
-        format!("example.org:{port}"),
-        "example.org".into(),
-        "127.0.0.1".into(),
-        "127.0.0.1:1".into(),
-        format!("192.0.2.1:{port}"),
-        format!("localhost.example.org:{port}"),
-        format!("127.0.0.1.example.org:{port}"),
-        format!("[[127.0.0.1]]:{port}"),
-        format!("[127.0.0.1]:{port}"),
-        format!("127.0.0.1:{port}\r\nHost: example.org"),
-        format!("127.0.0.1:+{port}"),
-        format!("127.0.0.1:0{port}"),
-        String::new(),
-    ] {
-        named(&host).trouble(421);
-    }
-    assert_eq!(server.raw(b"GET / HTTP/1.0\r\n\r\n").status, 421);
-    let absolute =
-        format!("GET http://example.org/ HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", server.address);
-    server.raw(absolute.as_bytes()).trouble(421);
-    let body = br#"{"draft":null}"#;
-    let from = |origin: &str| {
-        let headers = format!("Content-Type: application/json\r\nOrigin: {origin}\r\n");
-        server.send("/api/certificate", &headers, body).status
-    };
-    assert_eq!(from("http://example.org"), 403);
-    assert_eq!(from("null"), 403);
-    assert_eq!(from(&format!("http://{}\r\nOrigin: http://example.org", server.address)), 403);
-    assert_eq!(from(&format!("http://example.org\r\nOrigin: http://{}", server.address)), 403);
-    assert_eq!(from(&format!("http://{}", server.address)), 400);
-
-    let page = server.get("/");
-    assert!(
-        page.head.contains("content-security-policy: default-src 'none'; script-src 'self'"),
-        "{}",
-        page.head
-    );
-    for header in
-        ["x-content-type-options: nosniff", "referrer-policy: no-referrer", "frame-ancestors 'none'"]
-    {
-        assert!(page.head.contains(header), "{header}");
-    }
-    // Nothing on the page is fetched from elsewhere.
-    for path in ["/", "/explorer.js", "/exact.js", "/explorer.css", "/charts.js", "/charts.css"] {
-        let answer = server.get(path);
-        assert_eq!(answer.status, 200);
-        let text = answer.body.replace("http://www.w3.org/2000/svg", "");
-        assert!(!text.contains("http://") && !text.contains("https://"), "{path}");
-    }
-}
-
-/// Many who send nonsense, too much, or nothing at all: others are still answered, and memory stays bounded.
-#[test]
-fn hostile_clients_are_borne() {
-    let server = Server::start();
-    let draft = server.draft("paper-2022-08-25");
-    let question = json!({ "draft": draft, "reductions": false });
-    let expected = server.post("/api/certificate", &question).json();
-    // Senders who never finish, at every stage of a request.
-    let stages = ["", "POST /api/cert", "POST /api/certificate HTTP/1.1\r\nHost: x", ""];
-    let slow: Vec<TcpStream> = (0..64)
-        .map(|i| {
-            let mut stream = server.connect();
-            let begun = format!(
-                "POST /api/certificate HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\n\
-                 Content-Length: 1000000\r\n\r\n{{",
-                server.address
-            );
-            let text = if i % 4 == 3 { begun.as_str() } else { stages[i % 4] };
-            stream.write_all(text.as_bytes()).unwrap();
-            stream
-        })
-        .collect();
-    assert_eq!(server.post("/api/certificate", &question).json(), expected);
-    let mut unlike = draft.clone();
-    for (i, level) in unlike["levels"].as_array_mut().unwrap().iter_mut().enumerate() {
-        for (j, share) in level["shares"].as_array_mut().unwrap().iter_mut().enumerate() {
-            share["share"] = json!(format!("{}/{}", 1 + i * 7 + j, 997 + 2 * i + 31 * j));
-        }
-    }
-    thread::scope(|scope| {
-        for i in 0..64 {
-            let (server, unlike, question, expected) = (&server, &unlike, &question, &expected);
-            scope.spawn(move || {
-                let json = "Content-Type: application/json\r\n";
-                let answer = match i % 4 {
-                    0 => server.send("/api/certificate", json, &vec![b'['; 1 << 20]),
-                    1 => server.send("/api/certificate", json, &vec![b'1'; 10 << 20]),
-                    2 => server.post("/api/certificate", &json!({ "draft": unlike, "reductions": true })),
-                    _ => server.post("/api/certificate", question),
-                };
-                match i % 4 {
-                    0 => assert_eq!(answer.status, 400),
-                    // Refused before all was sent: the refusal may be lost on the way, the connection is
-                    // closed.
-                    1 => assert!([0, 413].contains(&answer.status), "{}", answer.status),
-                    2 => assert!([200, 503].contains(&answer.status), "{}", answer.body),
-                    _ if answer.status == 503 => assert!(answer.trouble(503).contains("too many")),
-                    _ => assert_eq!(answer.json(), *expected),
-                }
-            });
-        }
-    });
-    assert_eq!(server.post("/api/certificate", &question).json(), expected);
-    if let Ok(status) = std::fs::read_to_string(format!("/proc/{}/status", server.child.id())) {
-        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
-        let kilobytes: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
-        assert!(kilobytes < 512 << 10, "{kilobytes} kB");
-    }
-    drop(slow);
-}
-
-/// A draft with that many levels and queries, whose shares are fractions of `digits` digits that have nothing
-/// in common.
-fn unlike(levels: usize, queries: usize, digits: usize) -> Value {
-    let mut next = 0;
-    let mut share = || {
-        next += 1;
-        format!("{}{}/{}{}1", "3".repeat(digits - 5), 10_000 + next, "7".repeat(digits - 5), 1_000 + next)
-    };
-    let names: Vec<String> = (0..queries).map(|i| format!("q{i}")).collect();
-    let levels: Vec<Value> = (0..levels)
-        .map(|i| {
-            let shares: Vec<Value> =
-                names.iter().map(|query| json!({ "query": query, "share": share() })).collect();
-            json!({ "name": format!("l{i}"), "share": share(), "shares": shares })
-        })
-        .collect();
-    json!({
-        "name": "unlike", "source": null, "record": "person", "neighbours": "bounded", "delta": "1e-10",
-        "conversion": "canonne-kamath-steinke", "epsilon": null, "nested": true, "attributes": [],
-        "queries": names.iter().map(|q| json!({ "name": q, "attributes": [], "shift": 1 })).collect::<Vec<_>>(),
-        "rho": "2", "levels": levels, "table": null
-    })
-}
-
-/// What is small to send and long to work out is refused by name, or goes as far as it must.
-#[test]
-fn heavy_questions_are_limited() {
-    let server = Server::start();
-    let read = |name: &str, text: &str| {
-        let neighbours = name.ends_with(".csv").then_some("bounded");
-        server.post("/api/read", &json!({ "name": name, "text": text, "neighbours": neighbours }))
-    };
-    let numbers = ["1e-9223372036854775808", "1e9223372036854775807", "1/1e-9223372036854775808"];
-    for number in numbers {
-        let text = format!("level,query,sigma2\nUS,total,{number}\n");
-        assert!(read("a.csv", &text).trouble(422).contains("with a decimal exponent between"));
-    }
-    let fraction = |i: usize| format!("{}{i}/{}1{i}", "3".repeat(116), "7".repeat(116));
-    let rhos: String = (1000..1240).map(|i| format!("q{i} = \"{}\"\n", fraction(i))).collect();
-    let toml =
-        format!("name = \"a\"\nneighbours = \"bounded\"\n[[levels]]\nname = \"a\"\n[levels.rho]\n{rhos}");
-    assert!(read("a.toml", &toml).trouble(422).contains("level `a`: its shares are fractions too long"));
-    let line = |i: usize| format!("l,q{i},1,attribute{i}\n");
-    let table = |n: usize| format!("level,query,rho,attributes\n{}", (0..n).map(line).collect::<String>());
-    assert!(read("a.csv", &table(5_000)).trouble(422).contains("queries: `5000` is not a number of at most"));
-    assert!(read("a.csv", &table(24_000)).trouble(422).contains("are more than the 262144 that are read"));
-    assert_eq!(read("a.csv", &table(900)).status, 200);
-    let many = json!({ "draft": unlike(1_000, 5, 6), "reductions": false });
-    assert!(server.post("/api/certificate", &many).trouble(422).contains("a certificate of so many lines"));
-    let mut wide = unlike(40, 5, 6);
-    let names: Vec<String> = (0..1_000).map(|i| format!("a{i}")).collect();
-    wide["attributes"] = json!(names);
-    for query in wide["queries"].as_array_mut().unwrap() {
-        query["attributes"] = json!(names);
-    }
-    let wide = json!({ "draft": wide, "reductions": false });
-    assert!(server.post("/api/certificate", &wide).trouble(422).contains("a certificate of so many lines"));
-    // Three thousand budgets without a common denominator are added up to seventeen digits.
-    let noise = server.post("/api/noise", &json!({ "draft": unlike(1_000, 3, 90) })).json();
-    assert_eq!(noise["measurements"].as_array().unwrap().len(), 3_000);
-    assert_ne!(noise["rho"]["lower"], noise["rho"]["upper"]);
-}
-
-/// Whoever leaves takes no place with him: there is one for long answers, and the next one gets it.
-#[test]
-fn work_ends_with_the_connection() {
-    let server = Server::start();
-    // Takes minutes, if it is let.
-    let heavy = json!({ "draft": unlike(40, 25, 100), "reductions": true }).to_string();
-    let request = format!(
-        "POST /api/certificate HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\n\
-         Content-Length: {}\r\n\r\n{heavy}",
-        server.address,
-        heavy.len()
-    );
-    for _ in 0..3 {
-        let mut stream = server.connect();
-        stream.write_all(request.as_bytes()).unwrap();
-        // A question behind it shows that it has begun.
-        let light = json!({ "draft": server.draft("paper-2022-08-25"), "reductions": false });
-        assert_eq!(server.post("/api/certificate", &light).status, 200);
-        drop(stream);
-        let long = json!({ "draft": server.draft("paper-2022-08-25"), "reductions": true });
-        assert_eq!(server.post("/api/certificate", &long).status, 200);
-    }
-    // And one that stays is told when its time is up.
-    assert!(server.raw(request.as_bytes()).trouble(422).contains("the answer took longer than 20 seconds"));
-}
-
-/// A crowd that begins requests and does not end them keeps nobody out.
-#[test]
-fn half_open_connections_make_room() {
-    let server = Server::start();
-    let mut crowd: Vec<TcpStream> = (0..300)
-        .map(|_| {
-            let mut stream = server.connect();
-            stream.write_all(b"GET / HTTP/1.1\r\n").unwrap();
-            stream
-        })
-        .collect();
-    assert_eq!(server.get("/").status, 200);
-    // Not because their time was up: the last ones are still waited for, the first ones had to go.
-    let mut is_open = |i: usize| {
-        let stream: &mut TcpStream = &mut crowd[i];
-        stream.set_nonblocking(true).unwrap();
-        matches!(stream.read(&mut [0]), Err(error) if error.kind() == std::io::ErrorKind::WouldBlock)
-    };
-    assert!(is_open(299) && is_open(200));
-    assert!(!is_open(0) && !is_open(100));
-}
-
-#[test]
-fn addresses_are_checked() {
-    let run = |arguments: &[&str]| {
-        let output = program().arg("serve").args(arguments).output().unwrap();
-        (output.status.code(), stderr(&output).to_string())
-    };
-    assert_eq!(
-        run(&["--port", "70000"]),
-        (
-            Some(2),
-            "error: --port: `70000` is not a number between 0 and 65535\n\
-         hint: 0 takes any port that is free\n"
-                .into()
-        )
-    );
-    assert!(run(&["--listen", "here"]).1.starts_with("error: --listen: `here` is not an IP address"));
-    let server = Server::start();
-    let (code, error) = run(&["--port", server.address.rsplit(':').next().unwrap()]);
-    assert_eq!(code, Some(1));
-    assert!(error.contains("cannot listen") && error.contains("another program has that port"), "{error}");
-    // Told to listen to others, it warns.
-    let (_, error) = run(&["--listen", "192.0.2.1"]);
-    assert!(error.starts_with("warning: whoever can reach 192.0.2.1 can use this page"), "{error}");
 }
 
 #[test]
