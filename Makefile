@@ -94,7 +94,7 @@ peers:
 SEED ?= 1
 PAIRS ?= 10000
 ORACLE_VENV = target/oracle-venv
-ORACLE = $(ORACLE_VENV)/bin/python oracle/oracle.py
+ORACLE = $(ORACLE_VENV)/bin/python -m oracle
 
 $(ORACLE_VENV)/installed: oracle/requirements.txt
 	python3 -m venv $(ORACLE_VENV)
@@ -109,9 +109,10 @@ oracle: $(ORACLE_VENV)/installed
 # Every line of every preset's certificate, by the oracle's own reading of the preset.
 oracle-certificates: $(ORACLE_VENV)/installed
 	cargo build --release --locked
-	$(ORACLE_VENV)/bin/python oracle/certificates.py target/release/unspent crates/unspent/presets
+	$(ORACLE_VENV)/bin/python -m oracle.certificates target/release/unspent crates/unspent/presets
 
-# Regenerates the reference file of the tests.
+# Regenerates the reference files of the tests.
 oracle-reference: $(ORACLE_VENV)/installed
 	$(ORACLE) selftest
+	$(ORACLE) fixed oracle
 	$(ORACLE) random --seed 20221 --pairs 3000 --out oracle/reference.json

@@ -1,35 +1,37 @@
 #!/usr/bin/env python3
 """Checks certificates against the oracle: presets read, neighbours listed and delta computed a second time.
 
-usage: certificates.py UNSPENT PRESETS_DIRECTORY [--all | PRESET ...]
+usage: python -m oracle.certificates UNSPENT PRESETS_DIRECTORY [--all | PRESET ...]
 
-Nothing is shared with the program but the text of the presets. Without names, all presets are checked but those of the
-demonstration of 2022-08-25, which --all adds. For every line of a certificate:
+Nothing is shared with the program but the text of the presets. Without names, all presets are checked but
+those of the demonstration of 2022-08-25, which --all adds. For every line of a certificate:
 
-  * at the upper end of the tight epsilon, delta of EVERY pair of paths that the secret allows is at most the certificate's;
+  * at the upper end of the tight epsilon, delta of EVERY pair of paths that the secret allows is at most the
+    certificate's;
   * at the lower end, delta of SOME pair is at least the certificate's.
 
-A line is `ok` if both are certain, `open` if an end is narrower than the oracle can decide and the two are compatible, and
-`BAD` if one of them certainly fails.
+A line is `ok` if both are certain, `open` if an end is narrower than the oracle can decide and the two are
+compatible, and `BAD` if one of them certainly fails.
 
-Where units were bypassed the oracle derives by itself which pairs there are. A unit that is the only child of its parent
-is not measured, and its level's budget goes to the nearest unit above that is. So a path is a set of measured
-levels. A changed record is in one place before and in one after. Let s be the smallest level at which the two
-are in one unit, -1 if there is none. Then
+Where units were bypassed the oracle derives by itself which pairs there are. A unit that is the only child of
+its parent is not measured, and its level's budget goes to the nearest unit above that is. So a path is a set
+of measured levels. A changed record is in one place before and in one after. Let s be the smallest level at
+which the two are in one unit, -1 if there is none. Then
 
   * both paths are the same down to s, because those are the same units;
   * at s + 1 the two are in different units of one parent, so neither is an only child: both paths keep s + 1;
   * if s is the smallest level, the two paths are one.
 
-Down to s the record leaves a cell and enters another of the same unit, if the query sees more than the place; below, it
-leaves a cell of the one path and enters one of the other. All triples (path, path, s) are listed, none is left out
-because another one should be worse.
+Down to s the record leaves a cell and enters another of the same unit, if the query sees more than the place;
+below, it leaves a cell of the one path and enters one of the other. All triples (path, path, s) are listed,
+none is left out because another one should be worse.
 
-How delta is obtained: all pairs are screened in double precision (`Screen`), by an upper bound of delta that smoothing
-gives. What is not at least `MARGIN` below the target at any smoothing, and the largest of what is, is decided by ball
-arithmetic: 25 digits where that is affordable, otherwise an enclosure narrower than that of the program. Of what was
-screened, a sample is compared with ball arithmetic too. So the statement about the worst pair is proved; that about
-those that are further off than `MARGIN` rests on double precision, which has a hundred times that margin to spare.
+How delta is obtained: all pairs are screened in double precision (`Screen`), by an upper bound of delta that
+smoothing gives. What is not at least `MARGIN` below the target at any smoothing, and the largest of what is,
+is decided by ball arithmetic: 25 digits where that is affordable, otherwise an enclosure narrower than that
+of the program. Of what was screened, a sample is compared with ball arithmetic too. So the statement about
+the worst pair is proved; that about those that are further off than `MARGIN` rests on double precision, which
+has a hundred times that margin to spare.
 """
 
 import json
@@ -44,7 +46,11 @@ from fractions import Fraction
 
 import numpy
 
-from oracle import Composition, Unaffordable, ball, by_dft, by_integration, evaluate
+from .balls import ball
+from .composition import Composition, Unaffordable
+from .fourier import by_dft
+from .integration import by_integration
+from .methods import evaluate
 
 # ----------------------------------------------------------------------------------------------
 # What a preset says
@@ -73,7 +79,9 @@ class Preset:
             return [frozenset(map(self.levels.index, names)) for names in bypass["paths"]]
         always = set(map(self.levels.index, bypass["keep"]))
         free = [level for level in every if level not in always]
-        sets = [always | {f for i, f in enumerate(free) if number >> i & 1} for number in range(2 ** len(free))]
+        sets = [
+            always | {f for i, f in enumerate(free) if number >> i & 1} for number in range(2 ** len(free))
+        ]
         return [frozenset(kept) for kept in sets]
 
     def stretches(self, path):
@@ -94,7 +102,7 @@ class Preset:
 
 
 def triples(preset):
-    """Every (path, path, s), each unordered pair of paths once; s = -1 where even the largest units differ."""
+    """Every (path, path, s), each unordered pair of paths once; s = -1 where the largest units differ."""
     last = len(preset.levels) - 1
     for i, a in enumerate(preset.paths):
         for b in preset.paths[i:]:
@@ -110,7 +118,8 @@ def triples(preset):
 # What the secret of a line moves
 # ----------------------------------------------------------------------------------------------
 
-# A block is some queries of one measured level: (level, levels whose budget it has, queries). A case is {block: cells}.
+# A block is some queries of one measured level: (level, levels whose budget it has, queries). A case is
+# {block: cells}.
 
 
 def cases(preset, line):
@@ -136,8 +145,12 @@ def cases(preset, line):
     number = preset.levels.index(name) if scope in ("level", "keeping", "within") else None
     everything = range(len(preset.levels))
     visible = [number] if scope == "level" else everything
-    any_query = lambda query: True
-    sees_more = lambda query: bool(preset.queries[query])
+
+    def any_query(query):
+        return True
+
+    def sees_more(query):
+        return bool(preset.queries[query])
 
     if scope == "attribute":
         for path in preset.paths:
@@ -177,8 +190,9 @@ def groups(preset, case):
 # Screening
 # ----------------------------------------------------------------------------------------------
 
-# Rounding in the screen is of the order of 1e-10 relative at most: some 200 factors of 1e-16 each, angles up to 1e6
-# rounded to 1e-10 where next to nothing of the sum is left, terms of one size near 0. This margin is a hundred times that.
+# Rounding in the screen is of the order of 1e-10 relative at most: some 200 factors of 1e-16 each, angles up
+# to 1e6 rounded to 1e-10 where next to nothing of the sum is left, terms of one size near 0. This margin is a
+# hundred times that.
 MARGIN = 1e-8
 # Relative amounts by which smoothing raises delta, about: coarse and fast first.
 SMOOTHINGS = (1e-3, 1e-5, 3e-7, 3e-8)
@@ -187,13 +201,13 @@ SMOOTHINGS = (1e-3, 1e-5, 3e-7, 3e-8)
 class Screen:
     """Upper bounds of delta at one epsilon for many compositions, in double precision.
 
-    With S normal of mean -s^2/2 and variance s^2, independent of the loss L, E[e^S] = 1 and Jensen's inequality give
-    delta(eps) <= E_P[(e^{L+S} - e^eps)_+], which for any c > 1 is the integral
+    With S normal of mean -s^2/2 and variance s^2, independent of the loss L, E[e^S] = 1 and Jensen's
+    inequality give delta(eps) <= E_P[(e^{L+S} - e^eps)_+], which for any c > 1 is the integral
 
         (1/2 pi) int  E_P[e^{z(L+S)}] e^{-(z-1) eps} / (z (z-1)) dt,     z = c + it.
 
-    Its trapezoidal sum with step h adds the same at eps + 2 pi m/h times e^{2 pi m (c-1)/h}, which is positive: the sum
-    is an upper bound too, and a good one if 2 pi/h is long enough."""
+    Its trapezoidal sum with step h adds the same at eps + 2 pi m/h times e^{2 pi m (c-1)/h}, which is
+    positive: the sum is an upper bound too, and a good one if 2 pi/h is long enough."""
 
     def __init__(self, preset, epsilon, mu2, raised):
         self.preset, self.epsilon = preset, epsilon
@@ -203,16 +217,21 @@ class Screen:
         h = 2 * math.pi / max(60 / (c - 1), 12 * math.sqrt(mu2))
         self.t = h * numpy.arange(int(9 / s / h) + 2)
         self.z = c + 1j * self.t
-        weight = numpy.exp(s * s * self.z * (self.z - 1) / 2 - (self.z - 1) * epsilon) / (self.z * (self.z - 1))
+        weight = numpy.exp(s * s * self.z * (self.z - 1) / 2 - (self.z - 1) * epsilon) / (
+            self.z * (self.z - 1)
+        )
         weight[1:] *= 2
         self.weight = weight * h / (2 * math.pi)
         self.factors = {}
 
     def factor(self, sigma2):
-        """E_P[e^{zL}] of one mechanism: e^{-z/(2 sigma2)} sum_x e^{z x/sigma2 - x^2/(2 sigma2)} / sum_x e^{-x^2/(2 sigma2)}."""
+        """E_P[e^{zL}] of one mechanism:
+        e^{-z/(2 sigma2)} sum_x e^{z x/sigma2 - x^2/(2 sigma2)} / sum_x e^{-x^2/(2 sigma2)}."""
         s = float(sigma2)
         c = self.z[0].real
-        norm = sum(math.exp(-x * x / (2 * s)) for x in range(-int(40 * math.sqrt(s)) - 2, int(40 * math.sqrt(s)) + 3))
+        norm = sum(
+            math.exp(-x * x / (2 * s)) for x in range(-int(40 * math.sqrt(s)) - 2, int(40 * math.sqrt(s)) + 3)
+        )
         total = numpy.zeros_like(self.z)
         if s < 2:
             # Terms centred at x = c.
@@ -220,7 +239,8 @@ class Screen:
             for x in range(math.floor(c) - reach, math.ceil(c) + reach + 1):
                 total += numpy.exp((self.z * (x - 0.5) - x * x / 2) / s)
             return total / norm
-        # Poisson summation: sqrt(2 pi s) sum_u e^{s (w + 2 pi i u)^2 / 2}, w = z/s, its angle reduced to [-pi, pi].
+        # Poisson summation: sqrt(2 pi s) sum_u e^{s (w + 2 pi i u)^2 / 2}, w = z/s, its angle reduced to
+        # [-pi, pi].
         angle = self.t / s
         angle -= 2 * math.pi * numpy.round(angle / (2 * math.pi))
         for u in (-1, 0, 1):
@@ -251,8 +271,8 @@ class Screen:
 
 
 def screen(preset, line, target, listed):
-    """Those of the cases that are not certainly below the target at the upper end; and of the others the bound of delta,
-    after the number of the smoothing it took: the more, the nearer."""
+    """Those of the cases that are not certainly below the target at the upper end; and of the others the
+    bound of delta, after the number of the smoothing it took: the more, the nearer."""
     epsilon = float(line["tight"]["upper"])
     waiting, bounds = listed, {}
     for number, raised in enumerate(SMOOTHINGS):
@@ -279,9 +299,15 @@ def screen(preset, line, target, listed):
 def deltas(key, epsilons, smoothing):
     """The method, and for each epsilon two balls: delta is not below the first and not above the second."""
     composition = Composition(key)
-    # The second takes up to a minute.
-    patient = lambda *question: ("dft", by_dft(*question, max_candidates=6_000_000, max_work=6_000_000))
-    for attempt in (lambda *question: evaluate(*question, cross_check=False), patient):
+
+    def quick(*question):
+        return evaluate(*question, cross_check=False)
+
+    # Takes up to a minute.
+    def patient(*question):
+        return "dft", by_dft(*question, max_candidates=6_000_000, max_work=6_000_000)
+
+    for attempt in (quick, patient):
         try:
             method, answers = attempt(composition, epsilons)
         except Unaffordable:
@@ -331,7 +357,8 @@ def check_line(preset, line, delta, known, rng):
     target = ball(delta)
     methods, decided, doubts, reached, may_reach = set(), 0, [], False, False
     width = float(ends[0] - ends[1])
-    # If all were screened the largest is decided, and as many as it takes to reach the lower end, but not all.
+    # If all were screened the largest is decided, and as many as it takes to reach the lower end, but not
+    # all.
     queue = near + [key for key in nearest if key in reachable][:4]
     for i, key in enumerate(queue):
         if i >= max(1, len(near)) and reached:
@@ -355,7 +382,8 @@ def check_line(preset, line, delta, known, rng):
         wrong.append("delta at the lower end is not reached by any of them")
     elif not reached:
         doubts.append("lower end")
-    # A sample of what was screened: the bound must not be below the truth. (Integration is slow with few kinds.)
+    # A sample of what was screened: the bound must not be below the truth. (Integration is slow with few
+    # kinds.)
     pool = sorted(key for key in bounds if len(key) >= 6)
     for key in rng.sample(pool, min(SAMPLE, len(pool))):
         ((low, _),) = by_integration(Composition(key), [ends[0]], smoothing=COARSE)
@@ -375,6 +403,7 @@ SAMPLE = 1
 
 def check_counts(directory):
     """Numbers of pairs that were counted otherwise: by the authors of the 43 paths, and by hand."""
+
     def load(name):
         return Preset((directory / f"{name}.toml").read_text(encoding="utf-8"))
 
@@ -383,12 +412,17 @@ def check_counts(directory):
         return len({(a, b) for a, b, s in triples(preset) if s >= least})
 
     state = load("pl94-persons-us-2020").levels.index("State")
-    expected = {("dhc-persons-us-2020", -1): 946, ("pl94-persons-us-2020", -1): 136, ("pl94-persons-us-2020", state): 51}
+    expected = {
+        ("dhc-persons-us-2020", -1): 946,
+        ("pl94-persons-us-2020", -1): 136,
+        ("pl94-persons-us-2020", state): 51,
+    }
     bad = 0
     for (name, least), number in expected.items():
         found = count(name, least)
         bad += found != number
-        print(f"{'ok  ' if found == number else 'BAD '} {name:26} pairs of paths that share level {least}: {found}")
+        verdict = "ok  " if found == number else "BAD "
+        print(f"{verdict} {name:26} pairs of paths that share level {least}: {found}")
     return bad
 
 
@@ -416,12 +450,15 @@ def main():
             checked += 1
             bad += bool(wrong)
             open_ends += bool(doubts)
+            verdict = "BAD " if wrong else "open" if doubts else "ok  "
+            upper = line["tight"]["upper"]
             print(
-                f"{'BAD ' if wrong else 'open' if doubts else 'ok  '} {path.stem:26} {line['label']:32} {line['tight']['upper']:20} {done} "
+                f"{verdict} {path.stem:26} {line['label']:32} {upper:20} {done} "
                 f"{time.time() - began:.1f}s {'; '.join(wrong + doubts)}",
                 flush=True,
             )
-    print(f"{checked} lines checked, {open_ends} not decided but compatible, {bad} bad, {time.time() - start:.0f} s")
+    took = time.time() - start
+    print(f"{checked} lines checked, {open_ends} not decided but compatible, {bad} bad, {took:.0f} s")
     sys.exit(bad > 0 or checked == 0)
 
 

@@ -8,6 +8,7 @@ use unspent::{Ask, Delta, DiscreteGaussian, Epsilon, Error, Rational, Result};
 
 use crate::Failure;
 use crate::output;
+use crate::terms::TermsArguments;
 
 /// What a release promises: delta at given epsilon, epsilon at given delta.
 ///
@@ -62,6 +63,9 @@ pub struct Arguments {
     #[arg(long)]
     tails: bool,
 
+    #[command(flatten)]
+    terms: TermsArguments,
+
     /// Writes one line of JSON, with 17 digits, instead of a table
     #[arg(long)]
     json: bool,
@@ -72,7 +76,7 @@ const EXAMPLE: &str = "for example: unspent account --mechanism sigma2=5,count=1
 impl Arguments {
     /// Reads, asks and writes.
     pub fn run(&self) -> std::result::Result<(), Failure> {
-        let report = self.question()?.answer()?;
+        let report = self.question()?.ask(&self.terms.terms()?)?;
         output::print(&if self.json { output::json(&report) } else { report.document().terminal() })
     }
 

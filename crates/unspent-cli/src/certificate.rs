@@ -4,11 +4,12 @@ use clap::Args;
 use unspent::question::CertificateQuestion;
 use unspent::report::certificate::Stamp;
 use unspent::{Ask, Certificate, Conversion, Delta, Epsilon};
+use unspent_data::date;
 
 use crate::Failure;
-use crate::date;
 use crate::output::{self, Format};
 use crate::source::Source;
+use crate::terms::TermsArguments;
 
 /// What a release promises: by level, attribute and place, as published and tight.
 ///
@@ -46,6 +47,9 @@ pub struct Arguments {
     #[arg(long, value_name = "E", allow_hyphen_values = true)]
     epsilon: Option<String>,
 
+    #[command(flatten)]
+    terms: TermsArguments,
+
     /// Ends with exit code 3 if a promise is not certified to be kept
     #[arg(long)]
     check: bool,
@@ -65,10 +69,12 @@ impl Arguments {
             delta: self.delta.as_deref().map(Delta::parse).transpose()?,
             conversion: self.conversion.as_deref().map(Conversion::parse).transpose()?,
             epsilon: self.epsilon.as_deref().map(Epsilon::parse).transpose()?,
+            // A document to be signed says it in plain words too.
+            prior: (self.html || self.format.markdown).then(|| Certificate::PRIOR.parse()).transpose()?,
             ..CertificateQuestion::about(self.source.products()?)
         };
-        let certificate = question.answer()?;
-        let signed = || certificate.signed(&Stamp { date: date::today() });
+        let certificate = question.ask(&self.terms.terms()?)?;
+        let signed = || certificate.signed(&Stamp { date: date::today(), ..Stamp::default() });
         output::print(&match self.format {
             Format { json: true, .. } => output::json(&certificate),
             Format { csv: true, .. } => certificate.columns().csv(),
@@ -80,16 +86,17 @@ impl Arguments {
     }
 }
 
+/// What to do about a promise that is not kept.
+pub const NOT_KEPT: &str =
+    "`unspent calibrate FILE --epsilon E` finds noise that keeps it; or state what is delivered";
+
 /// A failure with exit code 3 if a promise is not certified to be kept.
-pub fn keeps(certificate: &Certificate) -> Result<(), Failure> {
+fn keeps(certificate: &Certificate) -> Result<(), Failure> {
     match certificate.promises.iter().find(|promise| promise.kept != Some(true)) {
         None => Ok(()),
         Some(broken) => Err(Failure {
             code: 3,
-            ..Failure::usage(
-                format!("`{}`: {}", broken.product, broken.in_words()),
-                "`unspent calibrate FILE --epsilon E` finds noise that keeps it; or state what is delivered",
-            )
+            ..Failure::usage(format!("`{}`: {}", broken.product, broken.in_words()), NOT_KEPT)
         }),
     }
 }

@@ -7,6 +7,7 @@ use unspent::{Ask, Delta, Neighbours};
 use crate::Failure;
 use crate::output::{self, Format};
 use crate::source;
+use crate::terms::TermsArguments;
 
 /// Two allocations side by side: where they differ, and what it costs.
 ///
@@ -41,6 +42,9 @@ pub struct Arguments {
     delta: Option<String>,
 
     #[command(flatten)]
+    terms: TermsArguments,
+
+    #[command(flatten)]
     format: Format,
 }
 
@@ -51,7 +55,7 @@ impl Arguments {
         let neighbours = self.neighbours.as_deref().map(Neighbours::parse).transpose()?;
         let read = |name: &String| Ok::<_, Failure>(vec![source::product_among(name, neighbours)?]);
         let question = ComparisonQuestion { first: read(&self.first)?, second: read(&self.second)?, delta };
-        let comparison = question.answer()?;
+        let comparison = question.ask(&self.terms.terms()?)?;
         output::print(&match self.format {
             Format { json: true, .. } => output::json(&comparison),
             Format { csv: true, .. } => comparison.csv(),

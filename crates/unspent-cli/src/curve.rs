@@ -10,6 +10,7 @@ use crate::destination::{self, Destination};
 use crate::grid;
 use crate::pictures::{self, SMOOTH};
 use crate::source::{Selection, Source};
+use crate::terms::TermsArguments;
 
 /// The (epsilon, delta)-curve of a release, with the published conversions beside it.
 ///
@@ -49,6 +50,9 @@ pub struct Arguments {
     points: String,
 
     #[command(flatten)]
+    terms: TermsArguments,
+
+    #[command(flatten)]
     destination: Destination,
 }
 
@@ -66,6 +70,7 @@ impl Arguments {
     pub fn run(&self) -> Result<(), Failure> {
         let files = self.destination.check()?;
         let points = grid::parse_points(&self.points)?;
+        let terms = self.terms.terms()?;
         let products = self.source.products()?;
         let release =
             Release::new(products.iter().map(Product::allocation).collect::<unspent::Result<_>>()?)?;
@@ -74,7 +79,7 @@ impl Arguments {
         let ask = |points: usize| {
             let over = self.points(&from, &to, points)?;
             let question = CurveQuestion { release: products.clone(), part: part.clone(), over };
-            Ok::<_, unspent::Error>((question.answer()?, question.over))
+            Ok::<_, unspent::Error>((question.ask(&terms)?, question.over))
         };
         let (curve, over) = ask(points)?;
         files.write(&self.columns(&curve), &curve, &curve.subject, || {

@@ -1,17 +1,12 @@
-//! What happens when a defect shows: of this program, which then ends and leaves nothing half-written; or of a
-//! library that meets a damaged file, which is the file's fault.
+//! What happens when a defect of this program shows, or Ctrl-C is pressed: it ends, and leaves nothing half-written.
 
 use std::any::Any;
-use std::cell::Cell;
-use std::panic::{self, AssertUnwindSafe, Location};
+use std::panic::{self, Location};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::{Failure, directory, report_failure};
+use unspent_data::{directory, panics};
 
-thread_local! {
-    /// Whether this thread is in [`caught`].
-    static CAUGHT: Cell<bool> = const { Cell::new(false) };
-}
+use crate::{Failure, report_failure};
 
 /// Whether a table of counts was opened.
 static CONFIDENTIAL: AtomicBool = AtomicBool::new(false);
@@ -19,7 +14,8 @@ static CONFIDENTIAL: AtomicBool = AtomicBool::new(false);
 /// From now on a defect is one line of cause and one of hint, in whatever thread it shows.
 pub fn report() {
     panic::set_hook(Box::new(|defect| {
-        if CAUGHT.get() {
+        // A library that meets a damaged file: the file's fault.
+        if panics::is_caught() {
             return;
         }
         // No destructor runs: the process ends here.
@@ -48,25 +44,11 @@ pub fn hide_values() {
     CONFIDENTIAL.store(true, Ordering::Relaxed);
 }
 
-/// What `f` returns; nothing if it panics, which is then not reported.
-pub fn caught<T>(f: impl FnOnce() -> T) -> Option<T> {
-    let before = CAUGHT.replace(true);
-    let result = panic::catch_unwind(AssertUnwindSafe(f));
-    CAUGHT.set(before);
-    result.ok()
-}
-
-/// Panics where a test has asked for it; such tests are of programs that are not released.
-#[cfg(debug_assertions)]
-pub fn injected(place: &str) {
-    let Ok(asked) = std::env::var("UNSPENT_TEST_PANIC") else { return };
-    if asked == place {
-        panic!("injected");
-    }
-    if let (Ok(after), "start") = (asked.parse(), place) {
-        std::thread::spawn(move || {
-            std::thread::sleep(std::time::Duration::from_micros(after));
-            panic!("injected");
-        });
-    }
+/// From now on an interrupted run leaves nothing behind.
+pub fn on_interrupt() {
+    // A second handler is refused: there is one already then.
+    let _ = ctrlc::set_handler(|| {
+        directory::abandon();
+        std::process::exit(130);
+    });
 }

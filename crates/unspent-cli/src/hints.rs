@@ -2,6 +2,8 @@
 
 use unspent::{Error, ErrorKind};
 
+use crate::certificate;
+
 /// The hint of an error, in words of the command line.
 pub fn of(error: &Error) -> String {
     let hint = error.hint();
@@ -14,6 +16,14 @@ pub fn of(error: &Error) -> String {
             "add a [table] to the allocation file, or name a file that has one with --schema; \
                                examples/blocks.toml is an example"
                 .into()
+        }
+        ErrorKind::NoQuery => hint.replacen("name one", "name one with --query", 1),
+        ErrorKind::NoLevel => "say whose noise to add: --level L".into(),
+        ErrorKind::NoVariance => "name an allocation, --before, or give a level's noise before and after: \
+                                  --sigma2 Block=456.62:343.27"
+            .into(),
+        ErrorKind::PromiseNotKept => {
+            format!("{}; --break-promise measures all the same", certificate::NOT_KEPT)
         }
         ErrorKind::NoPreset => format!("{hint}; `unspent presets` lists them"),
         ErrorKind::NoAllocation => format!("{hint}; `unspent presets` lists what needs no file"),

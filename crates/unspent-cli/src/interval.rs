@@ -1,19 +1,17 @@
 //! `unspent interval`: where the true count is, for a noisy one.
 
 use clap::Args;
-use serde::Serialize;
-use unspent::utility::Law;
-use unspent::{Error, Rational, Round};
+use unspent::{Error, Rational};
+use unspent_data::Interval;
 
 use crate::Failure;
-use crate::decimal;
 use crate::output;
 use crate::stated::StatedArguments;
 
 /// A confidence interval for the count behind a noisy one.
 ///
 /// The shortest interval around the noisy count that contains the true one with the probability that
-/// is asked for, or more, whatever the true count is. Counts are never negative, so it is cut at
+/// is asked for, or more, whatever the true count is. Counts are never negative, so it is clamped at
 /// zero.
 #[derive(Args)]
 #[command(
@@ -41,17 +39,6 @@ pub struct Arguments {
     json: bool,
 }
 
-#[derive(Serialize)]
-struct Interval {
-    count: i64,
-    sigma2: String,
-    confidence: String,
-    half_width: u64,
-    /// Nothing, if even the upper end is negative.
-    lower: Option<i64>,
-    upper: Option<i64>,
-}
-
 impl Arguments {
     /// Reads, computes and writes.
     pub fn run(&self) -> Result<(), Failure> {
@@ -60,28 +47,7 @@ impl Arguments {
         })?;
         let sigma2 = self.stated.sigma2()?;
         let confidence = Rational::parse("confidence", &self.confidence)?;
-        let half_width = Law::new(&sigma2)?.half_width(&confidence)?;
-        let (lower, upper) =
-            (count.saturating_sub_unsigned(half_width), count.saturating_add_unsigned(half_width));
-        let ends = (upper >= 0).then_some((lower.max(0), upper));
-        let confidence = decimal::brief(&confidence, Round::Down);
-        if self.json {
-            return output::print(&output::json(&Interval {
-                count,
-                sigma2: sigma2.to_decimal_or_fraction(),
-                confidence,
-                half_width,
-                lower: ends.map(|(lower, _)| lower),
-                upper: ends.map(|(_, upper)| upper),
-            }));
-        }
-        output::print(&match ends {
-            Some((lower, upper)) => format!(
-                "{lower} to {upper}: {count} ± {half_width}, cut at zero. Of such intervals at least {confidence} contain the true count.\n"
-            ),
-            None => format!(
-                "None: {count} ± {half_width} has no count that is not negative. Of such intervals at least {confidence} contain the true count; this one does not.\n"
-            ),
-        })
+        let interval = Interval::new(count, &sigma2, &confidence)?;
+        output::print(&if self.json { output::json(&interval) } else { format!("{interval}\n") })
     }
 }

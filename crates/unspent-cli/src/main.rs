@@ -13,17 +13,12 @@ mod calibrate;
 mod certificate;
 mod compare;
 mod curve;
-mod date;
-mod decimal;
 mod defect;
 mod destination;
-mod directory;
-mod document;
 mod grid;
 mod hints;
 mod interval;
 mod measure;
-mod measurements;
 mod new;
 mod noise;
 mod output;
@@ -37,15 +32,17 @@ mod serve;
 mod source;
 mod stated;
 mod synthesize;
-mod table;
+mod terms;
 mod tradeoff;
 mod usage;
 mod utility;
+mod values;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use unspent::ErrorKind;
 use unspent_plot as plot;
 
 /// Certified privacy accounting for discrete Gaussian noise.
@@ -91,8 +88,6 @@ enum Command {
 /// Why there is no answer: one line of cause, perhaps the line of a file, one line of hint, and the exit code.
 struct Failure {
     cause: String,
-    /// The cause with values of a table, if it has such and does not show them.
-    revealed: Option<String>,
     excerpt: String,
     hint: String,
     code: u8,
@@ -101,20 +96,19 @@ struct Failure {
 impl Failure {
     /// Arguments that say too little or make no sense together.
     fn usage(cause: impl Into<String>, hint: impl Into<String>) -> Failure {
-        Failure { cause: cause.into(), revealed: None, excerpt: String::new(), hint: hint.into(), code: 2 }
+        Failure { cause: cause.into(), excerpt: String::new(), hint: hint.into(), code: 2 }
     }
 
     /// The same failure with the name of its place put in front.
     fn at(mut self, place: impl std::fmt::Display) -> Failure {
         self.cause = format!("{place}: {}", self.cause);
-        self.revealed = self.revealed.map(|cause| format!("{place}: {cause}"));
         self
     }
 
-    /// The same failure with values of a table, which may be confidential, if `show` says so.
-    fn showing(mut self, show: bool) -> Failure {
-        if show && let Some(cause) = self.revealed.take() {
-            self.cause = cause;
+    /// The same failure with dashes in front of the argument that is at fault, if it is one of these flags.
+    fn flagged(mut self, flags: &[&str]) -> Failure {
+        if self.cause.split_once(':').is_some_and(|(field, _)| flags.contains(&field)) {
+            self.cause.insert_str(0, "--");
         }
         self
     }
@@ -127,12 +121,13 @@ impl Failure {
 
 impl From<unspent::Error> for Failure {
     fn from(error: unspent::Error) -> Failure {
-        let code = if error.is_input() { 2 } else { 1 };
+        let code = match error.kind() {
+            ErrorKind::PromiseNotKept => 3,
+            _ if error.is_input() => 2,
+            _ => 1,
+        };
         let excerpt = error.excerpt().map_or_else(String::new, |excerpt| format!("{excerpt}\n"));
-        let cause = error.to_string();
-        let hint = hints::of(&error);
-        let revealed = Some(error.revealed().to_string()).filter(|revealed| *revealed != cause);
-        Failure { cause, revealed, excerpt, hint, code }
+        Failure { cause: error.to_string(), excerpt, hint: hints::of(&error), code }
     }
 }
 

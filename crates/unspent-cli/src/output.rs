@@ -2,12 +2,13 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, StdoutLock, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::Failure;
-use crate::directory;
+use unspent_data::directory;
+
+use crate::{Failure, defect};
 
 pub use unspent::report::columns::csv;
 pub use unspent::report::printable;
@@ -74,7 +75,7 @@ impl Target {
         if path.is_dir() {
             return Err(Failure::usage(format!("{flag}: `{shown}` is a directory"), "name a file in it"));
         }
-        checked_directory(flag, &path)?;
+        directory::check_parent(&path).map_err(|error| error.at(flag))?;
         if path.exists() && !force {
             return Err(exists(&format!("{flag}: `{shown}`")));
         }
@@ -93,6 +94,7 @@ impl Target {
 
     /// Writes all of it under another name first, so that the file is there whole or not at all.
     pub fn write_with(&self, write: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), Failure> {
+        defect::on_interrupt();
         let may_replace = || {
             // Somebody else may have made the file in the meantime.
             if self.path.exists() && !self.force { Err(io::ErrorKind::AlreadyExists.into()) } else { Ok(()) }
@@ -101,7 +103,7 @@ impl Target {
             if error.kind() == io::ErrorKind::AlreadyExists {
                 return exists(&self.path.display().to_string());
             }
-            directory::failed(&self.path, &error)
+            directory::failed(&self.path, error).into()
         })
     }
 }
@@ -109,23 +111,4 @@ impl Target {
 /// Something is there already, and may stay.
 pub fn exists(what: &str) -> Failure {
     Failure::usage(format!("{what} exists already"), "add --force to replace it, or choose another name")
-}
-
-/// The directory that a path is in, which must exist; `flag` is where the path was given.
-pub fn checked_directory(flag: &str, path: &Path) -> Result<(), Failure> {
-    if directory(path).is_dir() {
-        return Ok(());
-    }
-    Err(Failure::usage(
-        format!("{flag}: the directory of `{}` does not exist", path.display()),
-        "make it first, or check the path",
-    ))
-}
-
-/// The directory that a path is in.
-pub fn directory(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    }
 }

@@ -21,8 +21,16 @@ impl Progress {
         self.line(&format!("{name} …"));
     }
 
-    /// How many rows were read, and how much of all there is to read, if that is known; a few times a second.
-    pub fn rows(&mut self, rows: u64, part: Option<f64>) {
+    fn line(&self, text: &str) {
+        if self.shown {
+            let _ = write!(io::stderr(), "\r\x1b[K{text}");
+        }
+    }
+}
+
+impl unspent_data::Progress for Progress {
+    /// A few times a second.
+    fn rows(&mut self, rows: u64, part: Option<f64>) {
         if !self.shown || self.last.is_some_and(|last| last.elapsed() < Duration::from_millis(100)) {
             return;
         }
@@ -31,10 +39,9 @@ impl Progress {
         self.line(&bar(rows, elapsed, part));
     }
 
-    fn line(&self, text: &str) {
-        if self.shown {
-            let _ = write!(io::stderr(), "\r\x1b[K{text}");
-        }
+    fn warning(&mut self, text: &str) {
+        self.line("");
+        let _ = writeln!(io::stderr(), "warning: {text}");
     }
 }
 

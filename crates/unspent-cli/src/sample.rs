@@ -18,6 +18,7 @@ use unspent::{Error, Rational};
 use crate::Failure;
 use crate::noise::NoiseArguments;
 use crate::output::{self, Target};
+use crate::progress::Progress;
 use crate::stated::StatedArguments;
 
 /// Exact discrete Gaussian noise, one integer a line.
@@ -77,7 +78,8 @@ impl Arguments {
         let out =
             self.out.as_ref().map(|out| Target::new("--out", out, &["txt", "csv", "parquet"], self.force));
         let out = out.transpose()?;
-        let (key, warning) = self.noise.key()?;
+        let noise = self.noise.source()?;
+        let (key, warning) = (noise.key(&mut Progress::new())?, noise.warning());
         let mut draws = Chunks { noise: key.noise(&sampler), left: count, threads, chunk: vec![] };
         let warning = warning.as_deref();
         let written = match &out {

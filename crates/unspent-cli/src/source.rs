@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use clap::Args;
-use unspent::allocation::{Level, Measurement, Schema};
+use unspent::allocation::Schema;
 use unspent::file::FileDigest;
 use unspent::question::Product;
-use unspent::{Allocation, Error, Neighbours, Preset, Rational, Result, Scope};
+use unspent::{Allocation, Error, Neighbours, Preset, Result, Scope};
+use unspent_data::Input;
 
 use crate::Failure;
 
@@ -136,63 +137,23 @@ fn is_table(name: &str) -> bool {
     name.to_lowercase().ends_with(".csv")
 }
 
-/// How a table is read: as `schema` says, as the allocation says, or as a file beside the table says that is called like it.
-pub fn schema(table: &str, schema: Option<&str>, allocation: Option<&Allocation>) -> Result<Option<Schema>> {
-    if let Some(path) = schema {
-        return Schema::read(Path::new(path)).map(Some);
-    }
-    if let Some(schema) = allocation.and_then(Allocation::table) {
-        return Ok(Some(schema.clone()));
-    }
-    let beside = Path::new(table).with_extension("toml");
-    if table != "-" && beside.is_file() { Schema::read(&beside).map(Some) } else { Ok(None) }
+/// Where a table comes from: a file, or stdin for `-`.
+pub fn table(name: &str) -> Input {
+    if name == "-" { Input::Stdin } else { Input::File(name.into()) }
 }
 
-/// The same, where nothing else can be done without.
-pub fn needed_schema(
-    table: &str,
-    path: Option<&str>,
-    allocation: Option<&Allocation>,
-) -> std::result::Result<Schema, Failure> {
-    schema(table, path, allocation)?.ok_or_else(|| {
-        Failure::usage(
-            format!("{table}: nothing says how the table is read"),
-            "name a file with a [table], --schema; `unspent synthesize` makes a table with one beside it",
-        )
-    })
+/// Reads a file that says how a table is read, if there is one.
+pub fn schema(path: Option<&str>) -> Result<Option<Schema>> {
+    path.map(|path| Schema::read(Path::new(path))).transpose()
 }
+
+/// What to do where nothing says how a table is read.
+pub const NO_TABLE: &str =
+    "name a file with a [table], --schema; `unspent synthesize` makes a table with one beside it";
 
 /// A file without its path.
 pub fn file_name(path: &str) -> String {
     Path::new(path).file_name().map_or_else(|| path.into(), |name| name.to_string_lossy().into_owned())
-}
-
-/// The noise of a level: that of the named query, or of all if they have the same.
-pub fn variance(
-    allocation: &Allocation,
-    level: &Level,
-    query: Option<&str>,
-) -> std::result::Result<Rational, Failure> {
-    let name = |m: &Measurement| allocation.queries()[m.query].name.as_str();
-    let names: Vec<&str> = level.measurements.iter().map(name).collect();
-    let mut measurements = level.measurements.iter();
-    if let Some(wanted) = query {
-        return match measurements.find(|m| name(m) == wanted) {
-            Some(found) => Ok(found.noise.sigma2().clone()),
-            None => Err(Failure::usage(
-                format!("--query: `{wanted}` is not asked at level `{}`", level.name),
-                format!("it asks {}", names.join(", ")),
-            )),
-        };
-    }
-    let first = level.measurements[0].noise.sigma2();
-    if measurements.all(|m| m.noise.sigma2() == first) {
-        return Ok(first.clone());
-    }
-    Err(Failure::usage(
-        format!("level `{}`: its queries have different noise", level.name),
-        format!("name one with --query: {}", names.join(", ")),
-    ))
 }
 
 /// Which part of a release.

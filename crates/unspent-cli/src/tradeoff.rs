@@ -10,6 +10,7 @@ use crate::destination::{self, Destination};
 use crate::grid;
 use crate::pictures;
 use crate::source::{Selection, Source};
+use crate::terms::TermsArguments;
 
 /// The trade-off function of a release: how often the best attacker errs.
 ///
@@ -47,6 +48,9 @@ pub struct Arguments {
     points: String,
 
     #[command(flatten)]
+    terms: TermsArguments,
+
+    #[command(flatten)]
     destination: Destination,
 }
 
@@ -67,10 +71,11 @@ impl Arguments {
                 "with --log start above 0, at 1e-6 say",
             ));
         }
+        let terms = self.terms.terms()?;
         let (release, part) = (self.source.products()?, self.selection.scope());
         let ask = |rates: Vec<Rational>| {
             let rates = rates.into_iter().map(Alpha::new).collect::<unspent::Result<_>>()?;
-            TradeoffQuestion { release: release.clone(), part: part.clone(), rates }.answer()
+            TradeoffQuestion { release: release.clone(), part: part.clone(), rates }.ask(&terms)
         };
         let answer = ask(if self.log {
             grid::logarithmic(&from, &to, points)

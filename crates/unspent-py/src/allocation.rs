@@ -6,11 +6,13 @@ use std::sync::Arc;
 use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
+use unspent::file::FileDigest;
 use unspent::question::CalibrationQuestion;
 use unspent::{Conversion, Delta, Epsilon, Neighbours, Preset, Release, Scaling, Scope};
 
 use crate::bounds::Bounds;
 use crate::certificate::{self, Certificate, Recalibration};
+pub use crate::classes::Allocation;
 use crate::composition::Composition;
 use crate::error::{OrRaise, exception};
 use crate::mechanism;
@@ -36,14 +38,10 @@ pub fn presets() -> Vec<&'static str> {
 /// (Fraction(293764, 114921), 'bounded')
 #[pyfunction]
 pub fn preset(py: Python<'_>, name: &str) -> PyResult<Allocation> {
-    Ok(Allocation(unspent::Allocation::preset(name).or_raise(py)?))
+    let preset = Preset::find(name).or_raise(py)?;
+    let file = FileDigest::of(&format!("preset {name}"), preset.text);
+    Ok(Allocation(preset.allocation().or_raise(py)?, Some(file)))
 }
-
-/// A privacy budget and how it is divided among levels and queries.
-///
-/// From `preset`, from a file with `Allocation.read`, from a text with `Allocation.parse`.
-#[pyclass(frozen, module = "unspent")]
-pub struct Allocation(pub unspent::Allocation);
 
 #[pymethods]
 impl Allocation {
@@ -52,13 +50,14 @@ impl Allocation {
     #[pyo3(signature = (path, *, neighbours=None))]
     fn read(py: Python<'_>, path: PathBuf, neighbours: Option<&str>) -> PyResult<Allocation> {
         let neighbours = neighbours.map(Neighbours::parse).transpose().or_raise(py)?;
-        py.detach(|| unspent::Allocation::read(&path, neighbours)).or_raise(py).map(Allocation)
+        let read = py.detach(|| unspent::Allocation::read_with_digest(&path, neighbours)).or_raise(py)?;
+        Ok(Allocation(read.0, Some(read.1)))
     }
 
     /// Reads the text of an allocation file (TOML).
     #[staticmethod]
     fn parse(py: Python<'_>, text: &str) -> PyResult<Allocation> {
-        py.detach(|| unspent::Allocation::parse("text", text)).or_raise(py).map(Allocation)
+        py.detach(|| unspent::Allocation::parse("text", text)).or_raise(py).map(Allocation::from)
     }
 
     /// The text of an allocation file that says the same.
@@ -150,7 +149,7 @@ impl Allocation {
     /// The same allocation, of whose records one record of a release can change so many, 1 or 2: for `certificate` with
     /// a product of other records.
     fn touching(&self, py: Python<'_>, touches: u64) -> PyResult<Allocation> {
-        self.0.clone().touching(touches).or_raise(py).map(Allocation)
+        self.0.clone().touching(touches).or_raise(py).map(Allocation::from)
     }
 
     /// The worst of all compositions that neighbours can come down to: of the whole release or, with one of `level`,
@@ -296,8 +295,17 @@ impl Allocation {
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        let arguments = (slf.get().0.to_file().or_raise(slf.py())?,);
-        Ok((slf.get_type().getattr("parse")?, arguments.into_pyobject(slf.py())?))
+        let Allocation(allocation, file) = slf.get();
+        let file = file.as_ref().map(|file| (&file.name, &file.sha256));
+        let arguments = (allocation.to_file().or_raise(slf.py())?, file);
+        Ok((slf.get_type().getattr("_restore")?, arguments.into_pyobject(slf.py())?))
+    }
+
+    /// What `__reduce__` took apart.
+    #[staticmethod]
+    fn _restore(py: Python<'_>, text: &str, file: Option<(String, String)>) -> PyResult<Allocation> {
+        let allocation = unspent::Allocation::parse("text", text).or_raise(py)?;
+        Ok(Allocation(allocation, file.map(|(name, sha256)| FileDigest { name, sha256 })))
     }
 }
 

@@ -10,44 +10,9 @@ use unspent::report::{FULL, READABLE, padded};
 use unspent::{Bounds as Ends, Magnitude, Round};
 use unspent::{Error, Rational};
 
+pub use crate::classes::{Bounds, BoundsArray, End};
 use crate::error::{OrRaise, UnspentError, exception};
 use crate::number::{array, fraction, rational};
-
-/// Two ends with the truth between them, every rounding error included: lower <= truth <= upper.
-///
-/// For a delta or an epsilon `upper` is the guarantee; for a trade-off function `lower` is. There is no midpoint, and it does
-/// not turn into a float: say which end you mean. Bounds that were pickled are as good as whoever sent them: nothing shows
-/// that they were computed here.
-///
-/// In a format the guarantee is written, rounded away from the truth: an epsilon up, a trade-off function
-/// down. A comparison with a number is answered where both ends agree; where the number lies between them an
-/// UnspentError is raised.
-///
-/// >>> from unspent import Composition, DiscreteGaussian
-/// >>> epsilon = Composition([DiscreteGaussian(sigma2=5, count=10)]).epsilon("1e-11")
-/// >>> print(epsilon)
-/// [10.124830, 10.124831]
-/// >>> f"{epsilon:.3f}"
-/// '10.125'
-/// >>> epsilon < 10.1249
-/// True
-/// >>> float(epsilon)
-/// Traceback (most recent call last):
-///     ...
-/// TypeError: Bounds are not one number: say which end you mean, .upper or .lower
-#[pyclass(frozen, module = "unspent")]
-#[derive(Clone, Copy)]
-pub struct Bounds {
-    pub ends: Ends<Magnitude>,
-    pub guarantee: End,
-}
-
-/// Which of two ends is the guarantee.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum End {
-    Lower,
-    Upper,
-}
 
 impl End {
     fn restore(at_least: bool) -> End {
@@ -279,21 +244,6 @@ fn restore(lower: (f64, i64), upper: (f64, i64)) -> PyResult<Ends<Magnitude>> {
         return Err(PyValueError::new_err("these are not the parts of bounds"));
     }
     Ok(Ends::restored(end(lower), end(upper)))
-}
-
-/// Bounds in the shape of the array that was asked for; an index gives those of one place. Pickled, they are as good as
-/// whoever sent them, like Bounds.
-///
-/// >>> import numpy as np
-/// >>> from unspent import Composition, DiscreteGaussian
-/// >>> deltas = Composition([DiscreteGaussian(sigma2=5, count=10)]).delta(np.array([1.0, 5.0, 40.0]))
-/// >>> deltas.upper.shape, deltas[2].decimal(4)
-/// ((3,), ('1.537e-169', '1.538e-169'))
-#[pyclass(frozen, sequence, module = "unspent")]
-pub struct BoundsArray {
-    pub shape: Vec<usize>,
-    pub ends: Vec<Ends<Magnitude>>,
-    pub guarantee: End,
 }
 
 impl BoundsArray {

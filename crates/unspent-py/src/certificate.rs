@@ -4,14 +4,14 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use pyo3::{PyClass, PyClassInitializer};
 use serde::Serialize;
-use unspent::question::CertificateQuestion;
+use unspent::question::{CertificateQuestion, Product};
 use unspent::report::READABLE;
 use unspent::report::certificate::Stamp;
 use unspent::report::columns::{Columns, Values};
 use unspent::{Conversion, Delta, Round};
 
-use crate::allocation::Allocation;
 use crate::bounds::Bounds;
+use crate::classes::Allocation;
 use crate::error::OrRaise;
 use crate::number::{fraction, rational, wrong_type};
 use crate::work::asked;
@@ -76,7 +76,7 @@ pub fn certificate(
             let allowed = "an Allocation; `preset` and `Allocation.read` give one";
             return Err(wrong_type(&format!("item {i}: allocations"), &item, allowed));
         };
-        inputs.push(allocation.get().0.clone());
+        inputs.push(Product::from(allocation.get()));
     }
     let delta = delta.map(|d| Delta::new(rational("delta", d)?).or_raise(py)).transpose()?;
     let conversion = conversion.map(Conversion::parse).transpose().or_raise(py)?;
@@ -193,13 +193,13 @@ impl Certificate {
 
     /// The certificate as Markdown, to be signed; `date` is that of the document.
     fn to_markdown(&self, date: &str) -> String {
-        self.report.signed(&Stamp { date: date.into() }).markdown()
+        self.report.signed(&Stamp { date: date.into(), ..Stamp::default() }).markdown()
     }
 
     /// The certificate as a page of HTML, to be printed and signed; `date` is that of the document.
     fn to_html(&self, date: &str) -> String {
         let title = format!("Privacy certificate: {}", self.report.name);
-        self.report.signed(&Stamp { date: date.into() }).html(&title)
+        self.report.signed(&Stamp { date: date.into(), ..Stamp::default() }).html(&title)
     }
 
     fn __repr__(&self) -> String {
@@ -371,7 +371,7 @@ impl Recalibration {
     /// The result.
     #[getter]
     fn allocation(&self) -> Allocation {
-        Allocation(self.0.allocation.clone())
+        Allocation::from(self.0.allocation.clone())
     }
 
     /// What all variances were multiplied with, a Fraction; None if the levels differ.

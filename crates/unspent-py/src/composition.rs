@@ -8,7 +8,6 @@ use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use unspent::Bounds as Ends;
-use unspent::calibrate::Shape;
 use unspent::composition::Group;
 use unspent::{
     Alpha, Conversion, Delta, DiscreteGaussian, Epsilon, Magnitude, Method, Neighbours, Number, Rational,
@@ -16,8 +15,9 @@ use unspent::{
 };
 
 use crate::bounds::{Bounds, BoundsArray, End};
+use crate::calibration::Calibration;
 use crate::error::OrRaise;
-use crate::mechanism::{self, as_group, group};
+use crate::group::{self, as_group, group};
 use crate::number::{self, Items, Numbers, fraction, rational};
 use crate::work::interruptible;
 
@@ -301,7 +301,7 @@ impl Composition {
             Ok((found, scaled))
         })?;
         let (found, scaled) = found.or_raise(py)?;
-        Ok(Calibration { found, composition: Py::new(py, Composition::wrap(scaled, self.tolerance))? })
+        Ok(Calibration { found, composition: Composition::wrap(scaled, self.tolerance).into_py_any(py)? })
     }
 
     /// A privacy loss distribution of dp-accounting's that dominates this one, to be composed further there.
@@ -343,7 +343,7 @@ impl Composition {
     #[getter]
     fn mechanisms<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let mechanisms: PyResult<Vec<_>> =
-            self.inner.groups().iter().map(|group| mechanism::mechanism(py, group)).collect();
+            self.inner.groups().iter().map(|group| group::mechanism(py, group)).collect();
         PyList::new(py, mechanisms?)
     }
 
@@ -378,7 +378,7 @@ impl Composition {
     /// It, so many times.
     fn __mul__(&self, times: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let py = times.py();
-        let repeated = self.inner.groups().iter().map(|group| mechanism::repeated(group, times));
+        let repeated = self.inner.groups().iter().map(|group| group::repeated(group, times));
         match repeated.collect::<PyResult<Option<Vec<Group>>>>()? {
             Some(groups) => Composition::new(py, groups, self.tolerance)?.into_py_any(py),
             None => Ok(py.NotImplemented()),
@@ -404,7 +404,7 @@ impl Composition {
         let shown: PyResult<Vec<String>> = groups
             .iter()
             .take(SHOWN)
-            .map(|group| Ok(mechanism::mechanism(py, group)?.repr()?.to_string()))
+            .map(|group| Ok(group::mechanism(py, group)?.repr()?.to_string()))
             .collect();
         let mut shown = shown?;
         if groups.len() > SHOWN {
@@ -441,64 +441,5 @@ impl Composition {
     /// A ρ that is not below that of the mechanisms.
     fn published_rho(&self) -> unspent::Result<Rho> {
         Rho::new(self.inner.known_rho().upper())
-    }
-}
-
-/// The smallest noise found to meet a target, and the witness that nothing was left on the table.
-#[pyclass(frozen, module = "unspent")]
-pub struct Calibration {
-    found: unspent::Calibration,
-    /// The composition with that noise.
-    #[pyo3(get)]
-    composition: Py<Composition>,
-}
-
-#[pymethods]
-impl Calibration {
-    /// Certified to meet the target, a Fraction: the common factor of all sigma2, or the one sigma2.
-    #[getter]
-    fn smallest<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        fraction(py, &self.found.satisfying)
-    }
-
-    /// Right below it and certified to miss the target, a Fraction; None if the smallest noise that is allowed meets it.
-    #[getter]
-    fn failing<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.found.failing.as_ref().map(|x| fraction(py, x)).transpose()
-    }
-
-    /// Whether `smallest` is the least noise that is accounted for (sigma2 = 1e-3), not the least that would do.
-    ///
-    /// The target then asks for next to nothing: check its units. `failing` is None.
-    #[getter]
-    fn at_floor(&self) -> bool {
-        self.found.failing.is_none()
-    }
-
-    /// Whether more noise was seen to be no worse: "not scanned" (noise is not small), "scanned", or "islands" if smaller values
-    /// meet the target too, with others in between that miss it.
-    #[getter]
-    fn shape(&self) -> &'static str {
-        match self.found.shape {
-            Shape::NotScanned => "not scanned",
-            Shape::Scanned(_) => "scanned",
-            Shape::Islands(_) => "islands",
-        }
-    }
-
-    /// Smaller values that meet the target too, Fractions.
-    #[getter]
-    fn islands<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let islands = match &self.found.shape {
-            Shape::Islands(islands) => islands.as_slice(),
-            _ => &[],
-        };
-        let islands: PyResult<Vec<_>> = islands.iter().map(|x| fraction(py, x)).collect();
-        PyList::new(py, islands?)
-    }
-
-    fn __repr__(&self) -> String {
-        let floor = if self.at_floor() { ", at_floor=True" } else { "" };
-        format!("Calibration(smallest={}{floor})", self.found.satisfying.to_decimal_or_fraction())
     }
 }

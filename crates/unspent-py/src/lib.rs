@@ -13,9 +13,12 @@
 
 mod allocation;
 mod bounds;
+mod calibration;
 mod certificate;
+mod classes;
 mod composition;
 mod error;
+mod group;
 mod mechanism;
 mod noise;
 mod number;
@@ -33,9 +36,11 @@ mod _native {
     #[pymodule_export]
     use crate::bounds::{Bounds, BoundsArray};
     #[pymodule_export]
+    use crate::calibration::Calibration;
+    #[pymodule_export]
     use crate::certificate::{CalibratedLine, Certificate, Line, Recalibration, Reduction, certificate};
     #[pymodule_export]
-    use crate::composition::{Calibration, Composition};
+    use crate::composition::Composition;
     #[pymodule_export]
     use crate::error::{NotPrivateWarning, ToleranceError, UnspentError};
     #[pymodule_export]

@@ -4,15 +4,17 @@ use pyo3::IntoPyObjectExt;
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyTuple};
+use pyo3::types::PyTuple;
 use unspent::composition::Group;
 use unspent::mechanism::Stated;
 use unspent::{Error, Mechanism, Number, Rational, Rho, mechanism};
 
 use crate::bounds::Bounds;
+pub use crate::classes::{DiscreteGaussian, Gaussian};
 use crate::composition::Composition;
 use crate::error::{OrRaise, exception};
-use crate::number::{fraction, rational, wrong_type};
+use crate::group::{as_group, repeated};
+use crate::number::{fraction, rational};
 
 /// A whole number, read by the library's own rules.
 fn whole(
@@ -83,51 +85,6 @@ fn moved<'a, 'py>(
         (Some(_), Some(_)) => Err(PyTypeError::new_err("shift and sensitivity are given: give one of them")),
         (shift, sensitivity) => Ok(shift.or(sensitivity)),
     }
-}
-
-/// `count` equal answers with discrete Gaussian noise N_Z(0, sigma2), each of which one record can move by `shift`.
-///
-/// The noise is stated as `sigma2`, the parameter of P[X = x] ~ exp(-x**2 / (2 * sigma2)) on the integers, or
-/// as `sigma` or `scale`, the square root of it; each has its name, because libraries differ in what a bare
-/// number means. Numbers are exact: an int, a str like "100000/9563", a Fraction, a Decimal; a float is taken
-/// as exactly the double it is.
-///
-/// >>> from unspent import DiscreteGaussian
-/// >>> DiscreteGaussian(sigma2="100000/9563", count=2)
-/// DiscreteGaussian(sigma2='100000/9563', count=2, shift=1)
-/// >>> DiscreteGaussian(sigma="2.5") == DiscreteGaussian(scale="2.5") == DiscreteGaussian(sigma2="6.25")
-/// True
-/// >>> DiscreteGaussian(sigma2="0.1").sigma2, DiscreteGaussian(sigma2=0.1).sigma2
-/// (Fraction(1, 10), Fraction(3602879701896397, 36028797018963968))
-///
-/// A number that was computed in floats, like math.sqrt(2), is a fraction with a denominator of 2**52: losses
-/// on so fine a lattice take longer and are known less closely. Where the fraction that is meant is known,
-/// say it: sigma2=2, or Fraction(x).limit_denominator(1000), if the noise is then drawn with that, too.
-///
-/// `sensitivity` is the L2 sensitivity of a vector of integers, by its usual name. Only that of 1 says which
-/// of them move: one, by 1. Otherwise give `shift`, how far each moves, and `count`, how many do: the L2
-/// sensitivity of `count` answers that move by 1 is the square root of `count`.
-///
-/// `n * mechanism` is n times as many, and `+` makes a Composition:
-///
-/// >>> 3 * DiscreteGaussian(sigma2=5) + 2 * DiscreteGaussian(sigma2=7)
-/// Composition([DiscreteGaussian(sigma2='5', count=3, shift=1), DiscreteGaussian(sigma2='7', count=2, shift=1)])
-#[pyclass(frozen, module = "unspent")]
-pub struct DiscreteGaussian {
-    pub group: Group,
-}
-
-/// `count` equal answers with continuous Gaussian noise N(0, sigma2), each of which one record can move by `shift`.
-///
-/// Here the shift need not be an integer; for a vector it is the L2 sensitivity, and `sensitivity` is another
-/// name for it. The noise is stated as `sigma2`, the variance, or as `sigma` or `scale`, its square root.
-///
-/// >>> from unspent import Gaussian
-/// >>> Gaussian(sigma=2, shift="1/2").rho
-/// Fraction(1, 32)
-#[pyclass(frozen, module = "unspent")]
-pub struct Gaussian {
-    pub group: Group,
 }
 
 /// What both kinds have.
@@ -312,33 +269,3 @@ shared!(
     |_: &Bound<'_, PyAny>| Ok(()),
     |shift: Bound<'py, PyAny>| Ok(shift)
 );
-
-/// The group, a whole number of times; `None` if that is none.
-pub fn repeated(group: &Group, times: &Bound<'_, PyAny>) -> PyResult<Option<Group>> {
-    if times.is_instance_of::<PyBool>() || !times.hasattr("__index__")? {
-        return Ok(None);
-    }
-    let count = &rational("count", times)? * &Rational::from(group.count);
-    let count = mechanism::parse_count(&count.to_string()).or_raise(times.py())?;
-    Ok(Some(Group { mechanism: group.mechanism.clone(), count }))
-}
-
-/// The group that a mechanism is; `None` if it is none.
-pub fn as_group(value: &Bound<'_, PyAny>) -> Option<Group> {
-    let discrete = value.cast::<DiscreteGaussian>().map(|mechanism| mechanism.get().group.clone());
-    discrete.or_else(|_| value.cast::<Gaussian>().map(|mechanism| mechanism.get().group.clone())).ok()
-}
-
-/// The same, or an error that says what is wanted.
-pub fn group(value: &Bound<'_, PyAny>) -> PyResult<Group> {
-    let allowed = "a mechanism; give a DiscreteGaussian or a Gaussian";
-    as_group(value).ok_or_else(|| wrong_type("mechanisms", value, allowed))
-}
-
-/// The mechanism that a group is.
-pub fn mechanism<'py>(py: Python<'py>, group: &Group) -> PyResult<Bound<'py, PyAny>> {
-    match group.mechanism {
-        Mechanism::DiscreteGaussian(_) => DiscreteGaussian { group: group.clone() }.into_bound_py_any(py),
-        Mechanism::Gaussian(_) => Gaussian { group: group.clone() }.into_bound_py_any(py),
-    }
-}

@@ -7,7 +7,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyFloat, PyInt, PyMemoryView, PyString, PyType};
 use unspent::{Error, Rational};
 
-use crate::bounds::{Bounds, BoundsArray};
+use crate::classes::{Bounds, BoundsArray};
 use crate::error::{OrRaise, UnspentError};
 
 static FRACTION: PyOnceLock<Py<PyType>> = PyOnceLock::new();

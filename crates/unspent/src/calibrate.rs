@@ -24,6 +24,25 @@ pub struct Target {
     pub delta: Delta,
 }
 
+impl Target {
+    /// Whether bounds of δ at its ε prove that it is met.
+    pub(crate) fn is_met_by(&self, delta: &Bounds<Magnitude>) -> bool {
+        self.verdict(delta) == Verdict::Meets
+    }
+
+    /// What bounds of δ at its ε prove.
+    fn verdict(&self, delta: &Bounds<Magnitude>) -> Verdict {
+        let (low, high) = self.delta.value().to_magnitude_bounds();
+        if delta.upper() <= low {
+            Verdict::Meets
+        } else if delta.lower() > high {
+            Verdict::Misses
+        } else {
+            Verdict::Undecided
+        }
+    }
+}
+
 /// The smallest noise found to meet a target.
 #[derive(Clone, Debug)]
 pub struct Calibration {
@@ -74,7 +93,7 @@ enum Verdict {
 impl Composition {
     /// Whether δ at the target's ε is certified to be at most the target's δ.
     pub fn meets(&self, target: &Target) -> Result<bool> {
-        Ok(self.delta(&target.epsilon)?.upper() <= target.delta.value().to_bounds().lower())
+        Ok(target.is_met_by(&self.delta(&target.epsilon)?))
     }
 
     /// The smallest common factor of all σ² that meets the target.
@@ -227,16 +246,10 @@ impl Search<'_> {
 
     /// The verdict at a value, and ln δ(ε) − ln δ, roughly.
     fn at(&self, value: f64) -> Result<(Verdict, f64)> {
-        let (low, high) = self.target.delta.value().to_magnitude_bounds();
         let found = self.delta(value)?;
-        let verdict = if found.upper() <= low {
-            Verdict::Meets
-        } else if found.lower() > high {
-            Verdict::Misses
-        } else {
-            Verdict::Undecided
-        };
-        Ok((verdict, found.upper().ln(Round::Up) - low.ln(Round::Down)))
+        let wanted = self.target.delta.value().to_magnitude_bounds().0;
+        let distance = found.upper().ln(Round::Up) - wanted.ln(Round::Down);
+        Ok((self.target.verdict(&found), distance))
     }
 
     fn run(&self, start: f64) -> Result<Calibration> {
@@ -390,8 +403,8 @@ impl Search<'_> {
     fn is_proved_by_zcdp(&self, value: f64) -> Result<bool> {
         // From above: what that proves the truth does.
         let rho = Rho::new((self.build)(&exact(value))?.known_rho().upper())?;
-        Ok(rho.delta_canonne_kamath_steinke(&self.target.epsilon)
-            <= self.target.delta.value().to_magnitude_bounds().0)
+        let proved = rho.delta_canonne_kamath_steinke(&self.target.epsilon);
+        Ok(self.target.is_met_by(&Bounds::new(Magnitude::ZERO, proved)))
     }
 }
 
@@ -405,115 +418,4 @@ fn calibration(low: f64, high: f64, shape: Shape) -> Calibration {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::mechanism::DiscreteGaussian;
-
-    fn target(epsilon: &str, delta: &str) -> Target {
-        Target { epsilon: Epsilon::parse(epsilon).unwrap(), delta: Delta::parse(delta).unwrap() }
-    }
-
-    fn release(groups: &[(&str, u64)]) -> Composition {
-        Composition::new(groups.iter().map(|(s, n)| (DiscreteGaussian::parse(s, "1").unwrap(), *n))).unwrap()
-    }
-
-    fn check(release: &Composition, found: &Calibration, target: &Target) {
-        let delta = |factor: &Rational| {
-            release.with_sigma2(|_, s| s * factor).unwrap().delta(&target.epsilon).unwrap()
-        };
-        let (low, high) = target.delta.value().to_magnitude_bounds();
-        assert!(delta(&found.satisfying).upper() <= low);
-        if let Some(failing) = &found.failing {
-            assert!(failing < &found.satisfying);
-            assert!(delta(failing).lower() > high);
-        }
-    }
-
-    /// State level of the paper's Table 1: σ² = 50000/10001 against the Bureau's ε at 10⁻¹¹.
-    #[test]
-    fn paper_table_one_state() {
-        let release = release(&[("50000/10001", 10)]);
-        let rho = Rho::new(release.rho()).unwrap();
-        let delta = Delta::parse("1e-11").unwrap();
-        let published = rho.epsilon_bun_steinke(&delta);
-        let target =
-            Target { epsilon: Epsilon::new(Rational::from_f64("", published).unwrap()).unwrap(), delta };
-        let found = release.smallest_scale(&target).unwrap();
-        let sigma2 = 50000.0 / 10001.0 * found.satisfying.to_f64();
-        assert!((sigma2 - 4.245382).abs() < 1e-6, "{sigma2}");
-        assert_eq!(found.shape, Shape::Scanned(SCAN + 1));
-        check(&release, &found, &target);
-        let gap = found.satisfying.to_f64() / found.failing.unwrap().to_f64() - 1.0;
-        assert!(gap < 1e-10, "{gap}");
-    }
-
-    #[test]
-    fn one_group_with_the_others_fixed() {
-        let release = release(&[("5", 10), ("20", 10)]);
-        let target = target("12", "1e-10");
-        let found = release.smallest_sigma2(1, &target).unwrap();
-        let at = |s: &Rational| {
-            let made = release.with_sigma2(|i, old| if i == 1 { s.clone() } else { old.clone() });
-            made.unwrap().delta(&target.epsilon).unwrap()
-        };
-        assert!(at(&found.satisfying).upper().to_rational() <= *target.delta.value());
-        assert!(at(&found.failing.unwrap()).lower().to_rational() > *target.delta.value());
-        assert!(release.smallest_sigma2(2, &target).is_err());
-    }
-
-    /// One mechanism at ε = 3: δ grows with σ² over whole stretches between 0.2 and 0.6.
-    #[test]
-    fn a_set_that_is_no_interval_is_reported() {
-        let release = release(&[("1", 1)]);
-        let mut seen = false;
-        // Around 2.6068e-4 the rise is above σ² = 1: from 1.17 to 1.305.
-        for delta in ["2.6068e-4", "0.08", "0.1", "0.12", "0.15", "0.2"] {
-            let target = target("3", delta);
-            let found = release.smallest_scale(&target).unwrap();
-            check(&release, &found, &target);
-            assert!(delta.len() < 5 || found.satisfying.to_f64() > 1.305, "{found:?}");
-            if let Shape::Islands(islands) = &found.shape {
-                seen = true;
-                for island in islands {
-                    assert!(*island < found.satisfying);
-                    let delta =
-                        release.with_sigma2(|_, s| s * island).unwrap().delta(&target.epsilon).unwrap();
-                    assert!(delta.upper().to_rational() <= *target.delta.value());
-                }
-            }
-        }
-        assert!(seen, "a gap exists for some of these targets");
-    }
-
-    /// Targets at which δ cannot be told from 1, and noise at the ends of what is allowed: whatever is returned
-    /// must have been certified as it is returned, and something must be.
-    #[test]
-    fn nothing_is_returned_that_was_not_certified() {
-        let nearly_one = "0.99999999999999999999";
-        for (sigma2, n, epsilon, delta) in [
-            ("1.7", 1, "0", nearly_one),
-            ("1.7", 1, "1e-9", nearly_one),
-            ("0.0011", 1, "1020", "1e-10"),
-            ("0.001", 1, "1300", "1e-10"),
-            ("3", 1, "1000000", "0.5"),
-            ("7", 1, "1000000", "0.5"),
-            ("5/7", 3, "1e12", "1e-300"),
-        ] {
-            let (release, target) = (release(&[(sigma2, n)]), target(epsilon, delta));
-            for found in [release.scale_meeting(&target), release.smallest_scale(&target)] {
-                match found {
-                    Ok(found) => check(&release, &found, &target),
-                    Err(error) => assert!(!error.is_input(), "{sigma2} {epsilon} {delta}: {error}"),
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn ends_of_the_range_are_answers_or_errors() {
-        let easy = release(&[("5", 1)]).smallest_scale(&target("1000", "0.5")).unwrap();
-        assert!(easy.failing.is_none() || easy.satisfying.to_f64() < 0.01);
-        let error = release(&[("5", 1 << 62)]).smallest_scale(&target("0", "1e-300")).unwrap_err();
-        assert!(!error.is_input() && error.to_string().contains("1e12"), "{error}");
-    }
-}
+mod tests;

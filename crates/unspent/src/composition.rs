@@ -76,6 +76,13 @@ impl Composition {
         Composition::with_accountant(groups, Accountant::at_a_glance)
     }
 
+    /// By one method alone.
+    #[cfg(test)]
+    pub(crate) fn restricted_to(groups: Vec<(Mechanism, u64)>, method: Method) -> Composition {
+        let account = |merged: &[_]| Accountant::new(merged, Effort::Normal).restrict_to(method);
+        Composition::with_accountant(groups, account).unwrap()
+    }
+
     fn with_accountant<M: Into<Mechanism>>(
         groups: impl IntoIterator<Item = (M, u64)>,
         account: impl Fn(&[(Mechanism, u128)]) -> Accountant,
@@ -118,12 +125,14 @@ impl Composition {
         Ok(Composition { made, tolerance: None })
     }
 
-    /// Demands that answers be known to this relative width: δ, ε, tails, the trade-off function, the power and
-    /// knots. An answer that is not becomes an [error](Error::is_tolerance) that says how wide its bounds are.
+    /// Demands that answers be known to this relative width: δ, ε, tails, the trade-off function, the power
+    /// and knots. An answer that is not becomes an [error](Error::is_tolerance) that says how wide its bounds
+    /// are.
     ///
     /// Where smoothing is needed, this is also what is aimed at; without it that is the
-    /// [effort's](Effort::tolerance), and bounds are returned as they are. Calibration and dominating laws aim at
-    /// the tolerance too and do not demand it: their results are valid however wide the bounds behind them are.
+    /// [effort's](Effort::tolerance), and bounds are returned as they are. Calibration and dominating laws
+    /// aim at the tolerance too and do not demand it: their results are valid however wide the bounds behind
+    /// them are.
     pub fn with_tolerance(mut self, tolerance: f64) -> Result<Composition> {
         if !(1e-15..1.0).contains(&tolerance) {
             return Err(Error::input(
@@ -307,7 +316,8 @@ mod tests {
         made
     }
 
-    /// What is known to the tolerance is returned, narrower than without one; what is not is an error with its width.
+    /// What is known to the tolerance is returned, narrower than without one; what is not is an error with
+    /// its width.
     fn is_demanded<T: RelativeWidth>(quantity: &str, ask: impl Fn(&Composition) -> Result<T>) {
         let with = |tolerance: f64| ask(&smoothed().with_tolerance(tolerance).unwrap());
         let free = ask(&smoothed()).unwrap().relative_width();

@@ -1,10 +1,10 @@
 //! A law of the privacy loss on a grid that dominates a composition's, for accountants that go on with one.
 //!
-//! Accountants of the field compose *privacy loss distributions*: masses `q_j` at the losses `jh` of a grid, under Q, with some
-//! mass at infinity, from which `δ'(ε) = q_∞ + Σ_j q_j (1 − e^{ε−jh})₊`. As a function of `x = e^ε` that is linear
-//! between the points of the grid, and the δ of a composition is convex: so `δ' ≥ δ` at the points of the grid makes `δ' ≥ δ`
-//! everywhere, and what dominates in this sense still does after composing both with anything else
-//! (`theory/dominating.md`, D1 and D2).
+//! Accountants of the field compose *privacy loss distributions*: masses `q_j` at the losses `jh` of a grid,
+//! under Q, with some mass at infinity, from which `δ'(ε) = q_∞ + Σ_j q_j (1 − e^{ε−jh})₊`. As a function of
+//! `x = e^ε` that is linear between the points of the grid, and the δ of a composition is convex: so `δ' ≥ δ`
+//! at the points of the grid makes `δ' ≥ δ` everywhere, and what dominates in this sense still does after
+//! composing both with anything else (`theory/dominating.md`, D1 and D2).
 //!
 //! From the top down, each mass is the least that lifts δ' to δ at the next point of the grid. With
 //! `b_k = Σ_{j>k} q_j e^{(k−j)h}`,
@@ -46,8 +46,9 @@ impl Composition {
     /// Masses on the multiples of `interval` that dominate the composition, with about `tail` at infinity.
     ///
     /// # Guarantee
-    /// δ of the law is at least δ of the composition at every ε, positive or negative, also if it is evaluated in double
-    /// precision, as a sum or as the difference of two.
+    /// δ of the law is at least δ of the composition at every ε, positive or negative. Evaluated in double
+    /// precision, as a sum or as the difference of two, it is at least δ of the composition at an ε that is a
+    /// few roundings larger: the losses `k·interval` are rounded then.
     ///
     /// ```
     /// use unspent::{Composition, Delta, DiscreteGaussian, Epsilon};
@@ -55,7 +56,8 @@ impl Composition {
     /// let law = release.dominating_law(1e-3, &Delta::parse("1e-15")?)?;
     /// let above = |epsilon: f64| -> f64 {
     ///     let losses = (law.lowest..).map(|k| k as f64 * law.interval);
-    ///     law.infinite + losses.zip(&law.masses).map(|(l, q)| q * (1.0 - (epsilon - l).exp()).max(0.0)).sum::<f64>()
+    ///     let terms = losses.zip(&law.masses).map(|(l, q)| q * (1.0 - (epsilon - l).exp()).max(0.0));
+    ///     law.infinite + terms.sum::<f64>()
     /// };
     /// let delta = release.delta(&Epsilon::parse("6")?)?.to_f64();
     /// assert!(delta.lower() <= above(6.0) && above(6.0) < 1.00001 * delta.upper());
@@ -71,6 +73,7 @@ impl Composition {
             return Err(Error::input("tail", tail.value(), allowed, "1e-20 is plenty for most uses"));
         }
         let top = (self.epsilon_near(tail, None).upper() / interval).ceil().max(1.0) + 1.0;
+        // Not yet an integer: it may be beyond all of them.
         let points = 2.0 * top + 1.0;
         if points > MAX_POINTS {
             return Err(Error::input(
@@ -82,15 +85,9 @@ impl Composition {
                 "losses that matter are further apart the more budget is spent",
             ));
         }
-        let top = top as i64;
-        // e^h − 1 and e^{−h}, from below.
-        let grown = float::down(float::expm1(interval), FUNCTION / UNIT);
-        let shrink = float::down(float::exp(-interval), FUNCTION / UNIT);
-        // What a sum of so many terms can lose in any order, a few roundings in each term, and the rounding of a loss,
-        // which counts by its ratio to the distance that it is seen from.
-        let slack = points + 8.0 + 2.0 * top as f64;
+        let grid = Grid::new(interval, top as i64);
         // A mass must lift δ' by more than the rounding of sums over it can take away again (D4).
-        if grown < 4.0 * slack * UNIT {
+        if grid.grown < 4.0 * grid.slack * UNIT {
             return Err(Error::input(
                 "interval",
                 interval,
@@ -98,23 +95,62 @@ impl Composition {
                 "ask for a longer interval; 1e-4 is fine for most uses",
             ));
         }
-        let indices: Vec<i64> = (0..=top).collect();
-        // δ(kh) and δ(−kh), from above.
-        let deltas: Vec<(f64, f64)> = parallel::map(&indices, |&k| {
+        let indices: Vec<i64> = (0..=grid.top).collect();
+        let deltas = parallel::map(&indices, |&k| {
             let at = Point::new(&Rational::integer(k) * &step);
             let found = self.accountant().delta(&at, self.aim());
-            let complement = found.complement.to_f64().lower();
-            // δ(−ε) = 1 − e^{−ε}(1 − δ(ε)), F2; the exponent is off by a relative 2u at most.
-            let factor = float::down(float::exp(-at.dd.hi), 4.0 + 2.0 * at.dd.hi);
-            let below = (1.0 - (factor * complement).next_down().max(0.0)).next_up();
-            (found.delta.upper().to_f64(Round::Up), below.min(1.0))
+            let above = found.delta.upper().to_f64(Round::Up);
+            (above, delta_below_zero(at.dd.hi, found.complement.to_f64().lower()))
         });
+        Ok(grid.lift(&deltas, least))
+    }
+}
+
+/// δ(−ε) = 1 − e^{−ε}(1 − δ(ε)), from above (F2), for a lower bound of 1 − δ(ε) and an ε within a relative
+/// 2u.
+fn delta_below_zero(epsilon: f64, complement: f64) -> f64 {
+    let factor = float::down(float::exp(-epsilon), 4.0 + 2.0 * epsilon);
+    let below = (1.0 - (factor * complement).next_down().max(0.0)).next_up();
+    below.min(1.0)
+}
+
+/// The losses `kh`, −`top` ≤ k ≤ `top`.
+struct Grid {
+    interval: f64,
+    top: i64,
+    /// `e^h − 1` and `e^{−h}`, from below.
+    grown: f64,
+    shrink: f64,
+    /// What a sum of so many terms can lose in any order, a few roundings in each term, and the rounding of a
+    /// loss, which counts by its ratio to the distance that it is seen from; in units of u.
+    slack: f64,
+}
+
+impl Grid {
+    fn new(interval: f64, top: i64) -> Grid {
+        Grid {
+            interval,
+            top,
+            grown: float::down(float::expm1(interval), FUNCTION / UNIT),
+            shrink: float::down(float::exp(-interval), FUNCTION / UNIT),
+            slack: Grid::points(top) + 8.0 + 2.0 * top as f64,
+        }
+    }
+
+    fn points(top: i64) -> f64 {
+        2.0 * top as f64 + 1.0
+    }
+
+    /// The law whose δ' is at least δ(kh) and δ(−kh), of which `deltas` are upper bounds for every k from 0
+    /// on.
+    fn lift(&self, deltas: &[(f64, f64)], least: f64) -> DominatingLaw {
+        let Grid { interval, top, grown, shrink, slack } = *self;
         let delta = |k: i64| {
             let (above, below) = deltas[k.unsigned_abs() as usize];
             if k >= 0 { above } else { below }
         };
-        // Where the law is sparse δ(top) can be far below the tail, even below the doubles; a part in 2⁵³ of the tail more
-        // is nothing, and keeps all that follows away from the subnormals (D4).
+        // Where the law is sparse δ(top) can be far below the tail, even below the doubles; a part in 2⁵³ of
+        // the tail more is nothing, and keeps all that follows away from the subnormals (D4).
         let infinite = float::up(delta(top), slack).max(least * UNIT);
         let (mut reached, mut b, mut total) = (infinite, 0.0f64, infinite);
         let mut masses = vec![0.0; 2 * top as usize + 1];
@@ -141,14 +177,16 @@ impl Composition {
             total += mass;
         }
         // All that is left is at the lowest loss, and no less than that.
-        masses[0] = float::up((1.0 - float::down(total, points)).max(0.0), 1.0);
-        Ok(DominatingLaw { interval, lowest: -top, masses, infinite })
+        masses[0] = float::up((1.0 - float::down(total, Grid::points(top))).max(0.0), 1.0);
+        DominatingLaw { interval, lowest: -top, masses, infinite }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::DominatingLaw;
+    use super::*;
+    use crate::number::big::{Big, Draws, big, of_rational};
+    use crate::oracle;
     use crate::{Composition, Delta, DiscreteGaussian, Epsilon, Gaussian, Rational};
 
     fn composition(groups: &[(&str, u64)]) -> Composition {
@@ -181,6 +219,124 @@ mod tests {
         }
     }
 
+    /// δ' of a law at ε, exactly.
+    fn exact_delta(law: &DominatingLaw, epsilon: &Big) -> Big {
+        let terms = law.masses.iter().enumerate().filter(|(_, q)| **q > 0.0).map(|(i, q)| {
+            let loss = big((law.lowest + i as i64) as f64) * big(law.interval);
+            if loss > *epsilon { big(*q) * (big(1.0) - (epsilon - loss).exp()) } else { big(0.0) }
+        });
+        terms.fold(big(law.infinite), |sum, term| sum + term)
+    }
+
+    /// Of the oracle's profiles, at every ε and at its mirror image, however the law is evaluated.
+    #[test]
+    fn it_dominates_the_exact_profiles() {
+        let mut checked = 0;
+        for case in oracle::file("standard.json")["cases"].as_array().unwrap().iter().step_by(3) {
+            let release = oracle::composition(case);
+            let interval = (0.05 * release.rho().to_f64().sqrt()).clamp(1e-3, 1.0);
+            let law = release.dominating_law(interval, &Delta::parse("1e-13").unwrap()).unwrap();
+            for point in case["points"].as_array().unwrap() {
+                let epsilon = oracle::exact(&point["e"]);
+                for (sign, truth) in [
+                    (1.0, of_rational(&oracle::enclosure(&point["d"]).0)),
+                    (
+                        -1.0,
+                        big(1.0)
+                            - of_rational(&oracle::enclosure(&point["c"]).1) / of_rational(&epsilon).exp(),
+                    ),
+                ] {
+                    let at = of_rational(&epsilon) * big(sign);
+                    assert!(exact_delta(&law, &at) >= truth, "{}: {} {sign}", case["groups"], point["e"]);
+                    // In doubles losses are rounded, so that what is found is δ at an ε a few roundings
+                    // larger.
+                    let lower = float::down(sign * epsilon.to_f64(), 8.0);
+                    assert!(big(delta(&law, lower)) >= truth, "{}: {} {sign}", case["groups"], point["e"]);
+                    checked += 1;
+                }
+            }
+        }
+        assert!(checked > 300, "{checked}");
+    }
+
+    /// What D4 asks of every mass, in exact arithmetic: δ' is above its goal by what evaluating it can lose.
+    #[test]
+    fn every_goal_is_reached_with_the_slack_that_is_promised() {
+        for (release, interval) in [
+            (composition(&[("5", 10)]), 0.05),
+            (composition(&[("5", 10)]), 2.0),
+            (composition(&[("3", 2)]), 0.005),
+            (composition(&[("0.02", 1)]), 1.0),
+        ] {
+            let step = Rational::from_f64("", interval).unwrap();
+            let top =
+                (release.epsilon(&Delta::parse("1e-9").unwrap()).unwrap().upper() / interval).ceil() as i64;
+            let deltas: Vec<(f64, f64)> = (0..=top)
+                .map(|k| {
+                    let at = Epsilon::new(&Rational::integer(k) * &step).unwrap();
+                    let delta = release.delta(&at).unwrap().to_f64().upper();
+                    (delta, delta_below_zero(at.value().to_f64(), 1.0 - delta))
+                })
+                .collect();
+            let grid = Grid::new(interval, top);
+            let law = grid.lift(&deltas, 1e-9);
+            let shrink = (-big(interval)).exp();
+            let grown = big(interval).exp() - big(1.0);
+            let (mut b, mut reached) = (big(0.0), big(law.infinite));
+            assert!(reached >= big(deltas[top as usize].0) * (big(1.0) + big(grid.slack * UNIT)));
+            let slack = big(2.0 * grid.slack * UNIT);
+            for k in (-top..top).rev() {
+                b = (b + big(law.masses[(k + 1 + top) as usize])) * &shrink;
+                reached += &grown * &b;
+                let (above, below) = deltas[k.unsigned_abs() as usize];
+                let goal = big(if k >= 0 { above } else { below });
+                assert!(reached >= goal + &slack * (&reached + &b), "{interval}: {k}");
+            }
+            let total = law.masses.iter().fold(big(law.infinite), |sum, q| sum + big(*q));
+            assert!(total >= big(1.0), "{interval}");
+        }
+    }
+
+    /// 1 − e^{−ε}(1 − δ) from above, for complements that are exact, and so near that a rounding would show.
+    #[test]
+    fn deltas_below_zero_are_rounded_up() {
+        let mut draws = Draws::new(3);
+        let mut nearest = 1.0f64;
+        for _ in 0..4000 {
+            let (epsilon, complement) = (3.0 * draws.unit(), draws.unit());
+            // The ε that is meant may be a relative 2u larger.
+            let meant = big(epsilon) * (big(1.0) + big(2.0 * UNIT));
+            let exact = big(1.0) - (-meant).exp() * big(complement);
+            let off = (big(delta_below_zero(epsilon, complement)) - &exact).to_f64().value();
+            assert!(off >= 0.0, "{epsilon} {complement}: below by {:e}", -off);
+            nearest = nearest.min(off);
+        }
+        assert!(nearest < UNIT, "{nearest:e}");
+    }
+
+    /// A law as it has been: what rounds one part differently shows here, even if others make up for it.
+    #[test]
+    fn masses_are_the_same_to_the_last_bit() {
+        let deltas = [0.3, 0.11, 0.03, 0.007, 0.001].iter().enumerate();
+        let deltas: Vec<_> = deltas.map(|(k, d)| (*d, delta_below_zero(0.37 * k as f64, 1.0 - d))).collect();
+        let law = Grid::new(0.37, 4).lift(&deltas, 1e-9);
+        assert_eq!(law.infinite, 0.001000000000000003);
+        assert_eq!(
+            law.masses,
+            [
+                0.004416352235640854,
+                0.020092854105772693,
+                0.20163329018069995,
+                0.049498979974224686,
+                0.0,
+                0.43568125044949313,
+                0.207307557051096,
+                0.06096892052401087,
+                0.019400795479062906,
+            ]
+        );
+    }
+
     #[test]
     fn it_dominates_and_is_near() {
         let cases = [
@@ -210,7 +366,8 @@ mod tests {
                     let (lower, upper) = exactly(composition, epsilon);
                     let above = delta(&law, epsilon);
                     assert!(above >= lower, "delta({epsilon}) = {above:e} is below {lower:e}");
-                    // A chord is above a convex function by at most the square of the interval, and the tail is cut off.
+                    // A chord is above a convex function by at most the square of the interval, and the tail
+                    // is cut off.
                     if *interval <= 1e-3 {
                         assert!(
                             above <= 1.01 * upper + 2e-20,
@@ -222,7 +379,8 @@ mod tests {
         }
     }
 
-    /// Between the atoms of a sparse law δ is flat: there is nothing above a point of the grid, and nothing new at it.
+    /// Between the atoms of a sparse law δ is flat: there is nothing above a point of the grid, and nothing
+    /// new at it.
     #[test]
     fn a_sparse_law_is_dominated_too() {
         for (sigma2, shift, tail) in [

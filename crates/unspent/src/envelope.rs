@@ -1,4 +1,5 @@
-//! A lower bound of the trade-off function from a privacy profile: the upper envelope of what its (ε, δ) guarantee.
+//! A lower bound of the trade-off function from a privacy profile: the upper envelope of what its pairs of ε
+//! and δ guarantee.
 
 use crate::number::float::Dd;
 use crate::number::{Magnitude, Rational, Round, golden_section};
@@ -7,8 +8,9 @@ use crate::quantity::Alpha;
 
 /// What the (ε, δ) of one profile, all of them together, say of the trade-off function.
 ///
-/// A release that is (ε, δ)-private has `f(α) ≥ max(0, 1 − δ − e^ε·α, e^{−ε}·(1 − δ − α))`, for every ε. Any ε
-/// gives a valid bound: a grid of them says where to look, and the best one nearby is evaluated rounding down.
+/// A release that is (ε, δ)-private has `f(α) ≥ max(0, 1 − δ − e^ε·α, e^{−ε}·(1 − δ − α))`, for every ε. Any
+/// ε gives a valid bound: a grid of them says where to look, and the best one nearby is evaluated rounding
+/// down.
 pub(crate) struct Envelope<'p> {
     /// δ at ε, rounded up.
     profile: Box<dyn Fn(Dd) -> Magnitude + Sync + 'p>,
@@ -24,6 +26,27 @@ struct Promise {
     factor: Magnitude,
     inverse: Magnitude,
     delta: Magnitude,
+}
+
+impl Promise {
+    fn new(epsilon: f64, delta: Magnitude) -> Promise {
+        let at = Dd::from(epsilon);
+        Promise {
+            factor: Magnitude::exp(at, 0.0, Round::Up),
+            inverse: Magnitude::exp(at.neg(), 0.0, Round::Down),
+            delta,
+        }
+    }
+
+    /// `1 − δ − e^ε·α`, rounded down, and at least 0, for α at most `most`.
+    fn steep(&self, most: Magnitude) -> Magnitude {
+        Magnitude::ONE.sub(self.delta.add(self.factor.mul(most, Round::Up), Round::Up), Round::Down)
+    }
+
+    /// `e^{−ε}·(1 − α − δ)`, rounded down, and at least 0, for 1 − α at least `rest`.
+    fn flat(&self, rest: Magnitude) -> Magnitude {
+        self.inverse.mul(rest.sub(self.delta, Round::Down), Round::Down)
+    }
 }
 
 impl<'p> Envelope<'p> {
@@ -42,24 +65,14 @@ impl<'p> Envelope<'p> {
     }
 
     fn promise(&self, epsilon: f64) -> Promise {
-        let at = Dd::from(epsilon);
-        Promise {
-            factor: Magnitude::exp(at, 0.0, Round::Up),
-            inverse: Magnitude::exp(at.neg(), 0.0, Round::Down),
-            delta: (self.profile)(at),
-        }
+        Promise::new(epsilon, (self.profile)(Dd::from(epsilon)))
     }
 
     /// Not above what the profile guarantees at α.
     pub fn at(&self, alpha: &Alpha) -> Magnitude {
         let most = alpha.value().to_magnitude_bounds().1;
         let rest = (&Rational::integer(1) - alpha.value()).to_magnitude_bounds().0;
-        // 1 − δ − e^ε·α and e^{−ε}·(1 − α − δ), rounded down, and at least 0.
-        let steep = |p: &Promise| {
-            Magnitude::ONE.sub(p.delta.add(p.factor.mul(most, Round::Up), Round::Up), Round::Down)
-        };
-        let flat = |p: &Promise| p.inverse.mul(rest.sub(p.delta, Round::Down), Round::Down);
-        let (steep, flat) = (self.best(steep), self.best(flat));
+        let (steep, flat) = (self.best(|p| p.steep(most)), self.best(|p| p.flat(rest)));
         if steep < flat { flat } else { steep }
     }
 
@@ -84,5 +97,84 @@ impl<'p> Envelope<'p> {
         let cost = |e: f64| -at(e).ln(Round::Down).max(-1e300);
         let refined = at(golden_section(cost, end(i.saturating_sub(1)), end(i + 1), 12));
         if value < refined { refined } else { value }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::number::big::{Draws, big, of_magnitude, of_rational};
+    use crate::number::float;
+    use crate::oracle::{self, text};
+    use crate::{Conversion, Rho};
+
+    /// Bounds of one promise are not above the exact ones, and at most a few roundings below.
+    #[test]
+    fn promises_are_rounded_down() {
+        let mut draws = Draws::new(1);
+        let (mut nearest, mut seen) = ([1.0f64; 2], 0);
+        for _ in 0..4000 {
+            let epsilon = 12.0 * draws.unit();
+            let delta = Magnitude::from_f64(float::exp(-20.0 * draws.unit()));
+            // A rate that is no double, and of every size up to where the bound vanishes.
+            let alpha = Rational::from_f64("", float::exp(-epsilon - 9.0 * draws.unit())).unwrap()
+                * "1.00000000000000000137".parse().unwrap();
+            let rest = &Rational::integer(1) - &alpha;
+            let promise = Promise::new(epsilon, delta);
+            let found =
+                [promise.steep(alpha.to_magnitude_bounds().1), promise.flat(rest.to_magnitude_bounds().0)];
+            let one = big(1.0);
+            let (delta, alpha) = (of_magnitude(delta), of_rational(&alpha));
+            let exact =
+                [&one - &delta - big(epsilon).exp() * &alpha, big(-epsilon).exp() * (&one - &alpha - &delta)];
+            for (i, (found, exact)) in found.iter().zip(exact).enumerate() {
+                if exact > big(1e-3) {
+                    let off = ((&exact - of_magnitude(*found)) / &exact).to_f64().value();
+                    assert!(off >= 0.0, "{i}: {epsilon} {found:?} is above by {off:e}");
+                    assert!(off <= 1e-11, "{i}: {epsilon} {found:?} is below by {off:e}");
+                    nearest[i] = nearest[i].min(off);
+                    seen += 1;
+                }
+            }
+        }
+        // Near enough to see a single rounding that goes the other way, but for those that e^{−ε} makes up
+        // for.
+        assert!(seen > 4000 && nearest[0] < float::UNIT && nearest[1] < 16.0 * float::UNIT, "{nearest:?}");
+    }
+
+    /// Ends of promises as they have been: what rounds one part differently shows here, even if others make
+    /// up for it.
+    #[test]
+    fn promises_are_the_same_to_the_last_bit() {
+        for (epsilon, delta, rate, steep, flat) in PROMISES {
+            let promise = Promise::new(epsilon, Magnitude::from_f64(delta));
+            let rate = Magnitude::from_f64(rate);
+            let found = [promise.steep(rate), promise.flat(rate)].map(|m| m.to_f64(Round::Down));
+            assert_eq!(found, [steep, flat], "{epsilon} {delta} {rate:?}");
+        }
+    }
+
+    /// ε, δ, α for the first bound and 1 − α for the second, and both bounds.
+    const PROMISES: [(f64, f64, f64, f64, f64); 4] = [
+        (0.3, 0.001, 0.4, 0.45905647696959795, 0.29558647005200506),
+        (1.7, 0.01, 0.05, 0.7163026304136396, 0.007307340962109376),
+        (0.0, 0.3, 0.2, 0.49999999999999967, 0.0),
+        (5.1, 1e-10, 0.001, 0.8359780926000979, 6.096745955840973e-6),
+    ];
+
+    /// A conversion is valid for the release that it is a conversion of: its envelope is not above f(α).
+    #[test]
+    fn envelopes_are_below_the_exact_trade_off_function() {
+        for case in oracle::guarantees("tradeoffs") {
+            let rho = Rho::new(oracle::composition(&case).rho()).unwrap();
+            for (conversion, refined) in Conversion::ALL.into_iter().zip([true, false]) {
+                let envelope = conversion.envelope(&rho, refined);
+                for point in case["points"].as_array().unwrap() {
+                    let found = envelope.at(&Alpha::parse(text(&point["a"])).unwrap());
+                    let (_, high) = oracle::enclosure(&point["f"]);
+                    assert!(found <= high.to_magnitude_bounds().1, "{case}: {conversion} {found:?}");
+                }
+            }
+        }
     }
 }

@@ -23,6 +23,12 @@ pub enum ErrorKind {
     NoPromise,
     /// Nothing says how a table of counts is read.
     NoTable,
+    /// The queries of a level have different noise, and none of them was named.
+    NoQuery,
+    /// No level was named, and none is known whose noise the areas get.
+    NoLevel,
+    /// Nothing says how wide the noise of a level is.
+    NoVariance,
     /// A preset of that name does not exist.
     NoPreset,
     /// There is no allocation file at that path, or what is there is none.
@@ -37,6 +43,12 @@ pub enum ErrorKind {
     NotCertified,
     /// The operating system gave no random bytes, or the noise was already drawn.
     NoNoise,
+    /// A file that was named cannot be read.
+    Unreadable,
+    /// What is to be written is there already, or cannot be where it is to be.
+    Output,
+    /// An ε that an allocation states is not certified to be kept.
+    PromiseNotKept,
     /// Reading or writing failed.
     Io,
     /// The computation was [stopped](crate::stop), told to or because its time was up.
@@ -48,7 +60,11 @@ pub enum ErrorKind {
 /// [`fmt::Display`] prints one line of cause; [`Error::hint`] is one line of advice. What was found
 /// in a file is preceded by `file:line:column`, and [`Error::excerpt`] shows the line.
 #[derive(Clone, Debug)]
-pub struct Error {
+pub struct Error(Box<Said>);
+
+/// What an error says; on the heap, so that results stay small.
+#[derive(Clone, Debug)]
+struct Said {
     kind: ErrorKind,
     cause: Cause,
     hint: String,
@@ -59,8 +75,8 @@ pub struct Error {
 /// Two errors are equal if they say the same.
 impl PartialEq for Error {
     fn eq(&self, other: &Error) -> bool {
-        (self.kind, &self.cause, &self.hint, &self.excerpt)
-            == (other.kind, &other.cause, &other.hint, &other.excerpt)
+        (self.0.kind, &self.0.cause, &self.0.hint, &self.0.excerpt)
+            == (other.0.kind, &other.0.cause, &other.0.hint, &other.0.excerpt)
     }
 }
 
@@ -120,7 +136,7 @@ fn quoted(value: &str) -> String {
 
 impl Error {
     fn new(kind: ErrorKind, cause: Cause, hint: impl Into<String>) -> Error {
-        Error { kind, cause, hint: hint.into(), excerpt: None, source: None }
+        Error(Box::new(Said { kind, cause, hint: hint.into(), excerpt: None, source: None }))
     }
 
     /// An error of that kind; `cause` says what is wrong.
@@ -154,7 +170,9 @@ impl Error {
         source: impl std::error::Error + Send + Sync + 'static,
         hint: impl Into<String>,
     ) -> Error {
-        Error { source: Some(Arc::new(source)), ..Error::of_kind(ErrorKind::Io, cause, hint) }
+        let mut error = Error::of_kind(ErrorKind::Io, cause, hint);
+        error.0.source = Some(Arc::new(source));
+        error
     }
 
     pub(crate) fn tolerance(quantity: impl Into<String>, asked: f64, achieved: f64) -> Error {
@@ -182,7 +200,7 @@ impl Error {
     /// unless it is [`Error::revealed`].
     #[must_use]
     pub fn concealed(self) -> Error {
-        match &self.cause {
+        match &self.0.cause {
             Cause::Input { field, allowed, .. } => {
                 let cause = format!("{field}: is not {allowed}");
                 self.concealed_as(cause)
@@ -194,22 +212,24 @@ impl Error {
     /// The same, said in other words.
     #[must_use]
     pub fn concealed_as(mut self, cause: impl Into<String>) -> Error {
-        self.cause = Cause::Concealed(cause.into(), Box::new(self.cause));
+        let shown = std::mem::replace(&mut self.0.cause, Cause::Stated(String::new()));
+        self.0.cause = Cause::Concealed(cause.into(), Box::new(shown));
         self
     }
 
     /// The same error with the values of a table, which may be confidential.
     #[must_use]
     pub fn revealed(mut self) -> Error {
-        if let Cause::Concealed(_, cause) = self.cause {
-            self.cause = *cause;
+        if let Cause::Concealed(_, cause) = &mut self.0.cause {
+            let shown = std::mem::replace(&mut **cause, Cause::Stated(String::new()));
+            self.0.cause = shown;
         }
         self
     }
 
     /// The same error, quoting the value as it was written.
     pub(crate) fn quoting(mut self, text: &str) -> Error {
-        if let Cause::Input { value, .. } = &mut self.cause {
+        if let Cause::Input { value, .. } = &mut self.0.cause {
             *value = quoted(text.trim());
         }
         self
@@ -218,27 +238,27 @@ impl Error {
     /// The same error as one of another kind.
     #[must_use]
     pub fn with_kind(mut self, kind: ErrorKind) -> Error {
-        self.kind = kind;
+        self.0.kind = kind;
         self
     }
 
     /// The same error with another hint.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Error {
-        self.hint = hint.into();
+        self.0.hint = hint.into();
         self
     }
 
     /// What went wrong, for programs.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
-        self.kind
+        self.0.kind
     }
 
     /// The input at fault, if it is one: a field like `levels[2].share`.
     #[must_use]
     pub fn field(&self) -> Option<&str> {
-        match &self.cause {
+        match &self.0.cause {
             Cause::Input { field, .. } => Some(field),
             _ => None,
         }
@@ -247,14 +267,14 @@ impl Error {
     /// One line of advice.
     #[must_use]
     pub fn hint(&self) -> &str {
-        &self.hint
+        &self.0.hint
     }
 
     /// Whether the input is at fault, and not what was done with it.
     #[must_use]
     pub fn is_input(&self) -> bool {
         !matches!(
-            self.kind,
+            self.0.kind,
             ErrorKind::Tolerance
                 | ErrorKind::NotCertified
                 | ErrorKind::NoNoise
@@ -266,39 +286,39 @@ impl Error {
     /// Certified bounds exist but are wider than the tolerance that was asked for.
     #[must_use]
     pub fn is_tolerance(&self) -> bool {
-        self.kind == ErrorKind::Tolerance
+        self.0.kind == ErrorKind::Tolerance
     }
 
     /// The computation was [stopped](crate::stop), told to or because its time was up.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
-        self.kind == ErrorKind::Stopped
+        self.0.kind == ErrorKind::Stopped
     }
 
     /// The same error with the name of its place put in front, as in `mechanism 2: sigma2`.
     #[must_use]
     pub fn at(mut self, place: impl fmt::Display) -> Error {
-        self.cause.at(&place);
+        self.0.cause.at(&place);
         self
     }
 
     /// The same error of a field inside another: `share` inside `levels[2]` is `levels[2].share`.
     #[must_use]
     pub fn inside(mut self, field: impl fmt::Display) -> Error {
-        self.cause.inside(&field);
+        self.0.cause.inside(&field);
         self
     }
 
     /// The same error, found at `span` (in bytes) of the text called `origin`.
     pub(crate) fn found_in(mut self, origin: &str, text: &str, span: Range<usize>) -> Error {
-        self.excerpt = Some(Box::new(Excerpt::new(origin, text, span)));
+        self.0.excerpt = Some(Box::new(Excerpt::new(origin, text, span)));
         self
     }
 
     /// The line at fault, if the error was found in a file.
     #[must_use]
     pub fn excerpt(&self) -> Option<&Excerpt> {
-        self.excerpt.as_deref()
+        self.0.excerpt.as_deref()
     }
 }
 
@@ -307,7 +327,7 @@ impl fmt::Display for Error {
         if let Some(excerpt) = self.excerpt() {
             write!(f, "{}:{}:{}: ", excerpt.origin, excerpt.line(), excerpt.column())?;
         }
-        match &self.cause {
+        match &self.0.cause {
             Cause::Input { field, value, allowed } => {
                 write!(f, "{field}: `{value}` is not {allowed}")
             }
@@ -328,7 +348,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.source.as_deref().map(|source| source as _)
+        self.0.source.as_deref().map(|source| source as _)
     }
 }
 

@@ -21,11 +21,12 @@ pub mod allocation;
 pub mod calibrate;
 pub mod composition;
 pub mod dominating;
+pub mod expected;
 pub mod file;
-pub mod measure;
 pub mod mechanism;
+#[cfg(test)]
+mod oracle;
 pub mod parallel;
-pub mod population;
 mod profile;
 pub mod quantity;
 pub mod question;
@@ -38,7 +39,6 @@ mod spelling;
 pub mod stop;
 pub mod tradeoff;
 mod transform;
-pub mod utility;
 pub mod worst;
 pub mod zcdp;
 
@@ -83,6 +83,7 @@ pub use report::{
     Certificate, Comparison, Curve, Promise, PromiseCheck, Recalibration, Scaling, TradeoffCurve,
 };
 pub use scope::Scope;
+pub use spelling::did_you_mean;
 pub use stop::Stop;
 pub use tradeoff::Knot;
 pub use worst::WorstCase;

@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 
 use crate::error::Result;
+use crate::expected::Law;
 use crate::number::Rational;
-use crate::utility::Law;
 
 /// Above this σ² the sum over the law is long, and the normal law's quantile is as good: `P[X ≥ m] ≤ P[N(0, σ²) ≥ m − 1]`
 /// for every integer m (Canonne, Kamath and Steinke 2020, Proposition 25), so that it is never too small.

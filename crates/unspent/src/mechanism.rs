@@ -106,8 +106,8 @@ impl Stated {
 
 /// Discrete Gaussian noise N_ℤ(0, σ²) on an integer answer that one record can move by `shift`.
 ///
-/// `sigma2` is the parameter σ² of the law `P[X = x] ∝ exp(−x²/2σ²)`. The variance is a little less: by a factor
-/// below 10⁻⁶ from one for σ² ≥ 1, and far less than σ² for σ² ≪ 1.
+/// `sigma2` is the parameter σ² of the law `P[X = x] ∝ exp(−x²/2σ²)`. The variance is a little less: by a
+/// factor below 10⁻⁶ from one for σ² ≥ 1, and far less than σ² for σ² ≪ 1.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DiscreteGaussian {
     sigma2: Rational,
@@ -172,7 +172,8 @@ impl DiscreteGaussian {
     /// The variance of the noise, within 16 roundings (16·2⁻⁵³ of itself); not a bound.
     #[must_use]
     pub fn variance(&self) -> f64 {
-        // By Poisson's formula the difference is some 8π²σ⁴exp(−2π²σ²), from 4 on far less than a double can tell.
+        // By Poisson's formula the difference is some 8π²σ⁴exp(−2π²σ²), from 4 on far less than a double can
+        // tell.
         let sigma2 = self.sigma2.to_dd();
         if sigma2.hi >= 4.0 {
             return sigma2.to_f64();
@@ -346,7 +347,8 @@ impl Mechanism {
 mod tests {
     use super::*;
 
-    /// Below σ² = 4, where variance and σ² differ, against sums of 200 bits; above, where they are the same double.
+    /// Below σ² = 4, where variance and σ² differ, against sums of 200 bits; above, where they are the same
+    /// double.
     #[test]
     fn the_variance_is_that_of_the_law() {
         use dashu_float::{FBig, round::mode::HalfEven};

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::stop::{self, Installed};
 
-/// `f` of every item, in order, whatever thread it was computed on. All of them run under the [`Stop`](crate::Stop) of this one.
+/// `f` of every item, in order, whatever thread it was computed on. All of them run under the
+/// [`Stop`](crate::Stop) of this one.
 pub fn map<T: Sync, R: Send + Sync>(items: &[T], f: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let answers: Vec<OnceLock<R>> = items.iter().map(|_| OnceLock::new()).collect();
     let next = AtomicUsize::new(0);

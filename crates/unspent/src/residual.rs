@@ -129,10 +129,11 @@ pub fn absolute_residual(sigma2: &Rational, n: u64) -> Result<Magnitude> {
     Ok(sum.mul(exp_up(-float::ln(end)), Round::Up))
 }
 
-/// log₁₀ of `sup_y |P[ΣX = y] − φ(y/B)/B|` itself, from the exact formula (E1): what the bounds are bounds of.
+/// log₁₀ of `sup_y |P[ΣX = y] − φ(y/B)/B|` itself, from the exact formula (E1): what the bounds are bounds
+/// of.
 ///
-/// Not certified: the classes with an entry beyond ±1 or more than a dozen non-zero ones are left out, which changes
-/// less than a part in 10⁶ for `σ² ≥ 1`.
+/// Not certified: the classes with an entry beyond ±1 or more than a dozen non-zero ones are left out, which
+/// changes less than a part in 10⁶ for `σ² ≥ 1`.
 pub fn largest_difference(sigma2: &Rational, n: u64) -> Result<f64> {
     const MOST: u64 = 12;
     let s2 = check(sigma2, n)?;
@@ -254,7 +255,8 @@ mod tests {
         }
     }
 
-    /// Where double precision can see it, the difference is what the convolution says; and the bound is above it.
+    /// Where double precision can see it, the difference is what the convolution says; and the bound is above
+    /// it.
     #[test]
     fn the_difference_itself() {
         for (sigma2, n) in [("1", 2), ("1", 5), ("1", 9), ("1", 10), ("1.2", 3)] {

@@ -3,7 +3,8 @@
 use crate::mechanism::Stated;
 
 /// The one among `known` that was probably meant, as advice; `otherwise` if none is near.
-pub(crate) fn did_you_mean<'a>(
+#[must_use]
+pub fn did_you_mean<'a>(
     written: &str,
     known: impl IntoIterator<Item = &'a str>,
     otherwise: impl Into<String>,

@@ -13,9 +13,9 @@
 //! ```
 //!
 //! Every long loop of this crate calls [`check`]. Inside [`Stop::run`], on its thread and on those of
-//! [`parallel::map`](crate::parallel::map), that leaves the computation once the stop was told: the stack is unwound, and `run`
-//! returns an error. Nothing is half done then: what a computation keeps for later (in a `OnceLock`) is kept when it is complete.
-//! Without a `Stop` nothing is looked at, and nothing ever stops.
+//! [`parallel::map`](crate::parallel::map), that leaves the computation once the stop was told: the stack is
+//! unwound, and `run` returns an error. Nothing is half done then: what a computation keeps for later (in a
+//! `OnceLock`) is kept when it is complete. Without a `Stop` nothing is looked at, and nothing ever stops.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

@@ -8,20 +8,24 @@
 //! All cases are bounded in fast mode. Only those that may be the largest are then computed as well as one alone would
 //! be.
 
-use std::sync::{Arc, OnceLock};
+mod attack;
+mod case;
+
+use std::sync::Arc;
+
+pub(crate) use case::Case;
 
 use crate::allocation::Path;
 use crate::calibrate::{Calibration, Shape, Target};
 use crate::composition::Composition;
 use crate::effort::Effort;
 use crate::error::{Error, Result};
-use crate::mechanism::Mechanism;
 use crate::number::float::Dd;
 use crate::number::{Bounds, Magnitude, Number, Rational};
 use crate::parallel;
 use crate::profile::Method;
-use crate::quantity::{Alpha, Delta, Epsilon, Rho};
-use crate::zcdp::{Conversion, canonne_kamath_steinke_delta};
+use crate::quantity::{Delta, Epsilon, Rho};
+use crate::zcdp::canonne_kamath_steinke_delta;
 
 /// The paths that a record of one product leaves and enters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,68 +34,6 @@ pub struct Route {
     pub from: Path,
     /// The path of the cells that it enters.
     pub to: Path,
-}
-
-/// One composition that neighbours can come down to.
-#[derive(Debug)]
-pub(crate) struct Case {
-    /// One for each product.
-    routes: Vec<Route>,
-    groups: Vec<(Mechanism, u64)>,
-    glance: OnceLock<Result<Composition>>,
-    /// One for each effort.
-    composed: [OnceLock<Result<Composition>>; 3],
-}
-
-impl Case {
-    pub fn new(routes: Vec<Route>, groups: Vec<(Mechanism, u64)>) -> Case {
-        Case { routes, groups, glance: OnceLock::new(), composed: [const { OnceLock::new() }; 3] }
-    }
-
-    /// Whether nothing is moved in it.
-    pub fn is_empty(&self) -> bool {
-        self.groups.is_empty()
-    }
-
-    /// Its budget, exactly.
-    pub fn rho(&self) -> Rational {
-        let terms = self.groups.iter().map(|(noise, count)| &noise.mu_squared() * &Rational::from(*count));
-        &Rational::sum(&terms.collect::<Vec<_>>()) / &Rational::integer(2)
-    }
-
-    /// Its budget to six digits, so that equal ones are equal: it only says where to look first.
-    fn rough_rho(&self) -> f64 {
-        let term = |(noise, count): &(Mechanism, u64)| noise.mu_squared().to_f64() * *count as f64;
-        (1e6 * self.groups.iter().map(term).sum::<f64>()).round()
-    }
-
-    fn made(&self, effort: Effort) -> Result<Composition> {
-        Composition::with_effort(self.groups.iter().cloned(), effort)
-    }
-
-    /// In fast mode, to be compared with others.
-    fn glance(&self) -> Result<&Composition> {
-        // Few kinds have a sparse law, which smoothing is slow with, and a lattice that is soon sieved.
-        const FEW: usize = 6;
-        let make = || match self.groups.len() {
-            ..FEW => self.made(Effort::Fast),
-            _ => Composition::at_a_glance(self.groups.iter().cloned()),
-        };
-        self.glance.get_or_init(make).as_ref().map_err(Clone::clone)
-    }
-
-    fn composed(&self, effort: Effort) -> Result<&Composition> {
-        self.composed[effort as usize].get_or_init(|| self.made(effort)).as_ref().map_err(Clone::clone)
-    }
-
-    /// ε in fast mode; `None` if the case certainly meets the target.
-    fn quick_epsilon(&self, target: &Target) -> Result<Option<Bounds<f64>>> {
-        let glance = self.glance()?;
-        if glance.meets(target)? {
-            return Ok(None);
-        }
-        Ok(Some(glance.epsilon_near(&target.delta, Some(target.epsilon.value().to_f64()))))
-    }
 }
 
 /// The worst of the compositions that neighbours can come down to.
@@ -366,7 +308,7 @@ impl WorstCase {
 
     /// Whether δ of every case at the target's ε is certified to be at most the target's δ.
     pub fn meets(&self, target: &Target) -> Result<bool> {
-        Ok(self.delta(&target.epsilon)?.upper() <= target.delta.value().to_bounds().lower())
+        Ok(target.is_met_by(&self.delta(&target.epsilon)?))
     }
 
     /// A common factor of all σ² with which every case meets the target, and one right below with which one does not.
@@ -405,7 +347,7 @@ impl WorstCase {
                 |case, _| case.glance()?.delta(&target.epsilon),
                 |case| case.delta(&target.epsilon),
             )?;
-            if delta.upper() <= target.delta.value().to_bounds().lower() {
+            if target.is_met_by(&delta) {
                 return Ok(Calibration { satisfying, failing, shape: Shape::NotScanned });
             }
             next = worst;
@@ -428,66 +370,6 @@ impl WorstCase {
         let cases = self.cases.iter().map(scale).collect::<Result<_>>()?;
         Ok(WorstCase { cases, attained: None, unlisted: None, effort: self.effort })
     }
-
-    /// The trade-off function at α: the smallest over the cases. The lower end is the guarantee.
-    pub fn tradeoff(&self, alpha: &Alpha) -> Result<Bounds<Magnitude>> {
-        Ok(self.attack(alpha)?.0)
-    }
-
-    /// The power of the best attacker at α: the largest over the cases.
-    pub fn power(&self, alpha: &Alpha) -> Result<Bounds<Magnitude>> {
-        Ok(self.attack(alpha)?.1)
-    }
-
-    /// f(α) and 1 − f(α).
-    fn attack(&self, alpha: &Alpha) -> Result<(Bounds<Magnitude>, Bounds<Magnitude>)> {
-        let one = Rational::integer(1);
-        if self.cases.len() == 1 && self.attained.is_none()
-            || alpha.value().is_zero()
-            || *alpha.value() == one
-        {
-            let only = self.best_of(&self.cases[0])?;
-            let (f, power) = (only.tradeoff(alpha)?, only.power(alpha)?);
-            let Some(rho) = &self.unlisted else { return Ok((f, power)) };
-            // What the (ε, δ) of the conversion, all of them together, guarantee.
-            let least = Conversion::CanonneKamathSteinke.envelope(rho, !self.is_fast()).at(alpha);
-            let f = Bounds::new(if least < f.lower() { least } else { f.lower() }, f.upper());
-            return Ok((f, f.complement()));
-        }
-        let cases = self.cases.iter().map(|case| case.glance()).collect::<Result<Vec<_>>>()?;
-        let indices: Vec<usize> = (0..cases.len()).collect();
-        let proved = |epsilon: f64| parallel::map(&indices, |i| cases[*i].proved_at(alpha, epsilon));
-        // The one that is likely the worst: its best test is near the best of all.
-        let guess = proved(cases[0].gaussian_threshold(alpha.value()));
-        let stronger = |a: usize, b: usize| if guess[a].1.upper() < guess[b].1.upper() { b } else { a };
-        let worst = indices.iter().copied().reduce(stronger).expect("at least one case");
-        let (f, p, threshold) = self.best_of(&self.cases[worst])?.best_test(alpha);
-        // One ε serves all other cases.
-        let (mut misses, mut power) = (f.lower(), p.upper());
-        for (i, (f, p)) in proved(threshold).into_iter().enumerate() {
-            if i != worst {
-                misses = if f.lower() < misses { f.lower() } else { misses };
-                power = if power < p.upper() { p.upper() } else { power };
-            }
-        }
-        // The other ends are those of a case that some neighbours come down to.
-        let (known_f, known_p) = match &self.attained {
-            None => (f, p),
-            Some(cases) if cases.is_empty() => {
-                let guessing = (&one - alpha.value()).to_bounds();
-                (guessing, alpha.value().to_bounds())
-            }
-            Some(cases) => {
-                let known = WorstCase { attained: None, cases: cases.clone(), ..self.clone() };
-                known.attack(alpha)?
-            }
-        };
-        let rest = (&one - alpha.value()).to_magnitude_bounds().1;
-        let least = |a: Magnitude, b: Magnitude| if b < a { b } else { a };
-        let upper = least(known_f.upper(), rest);
-        let power = least(power, Magnitude::ONE);
-        Ok((Bounds::new(least(misses, upper), upper), Bounds::new(least(known_p.lower(), power), power)))
-    }
 }
 
 /// Relative width of ε beyond which a glance in fast mode was not enough.
@@ -503,31 +385,4 @@ const ROUNDS: usize = 40;
 fn widened(factor: &Rational) -> Rational {
     let more = factor.to_f64() * (1.0 + 1e-9);
     format!("{more:.11e}").parse().expect("a decimal")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::mechanism::DiscreteGaussian;
-
-    /// Sparse laws whose trade-off functions cross: whichever is taken for the worst, none of the others may be forgotten.
-    #[test]
-    fn no_case_is_forgotten_where_trade_off_functions_cross() {
-        let groups: [&[(&str, u64)]; 4] =
-            [&[("2", 10)], &[("0.2", 1)], &[("0.4", 2)], &[("1/3", 1), ("1", 2)]];
-        let case = |groups: &&[(&str, u64)]| {
-            let noise = |text: &str| Mechanism::from(DiscreteGaussian::parse(text, "1").unwrap());
-            Arc::new(Case::new(vec![], groups.iter().map(|(text, count)| (noise(text), *count)).collect()))
-        };
-        let worst = WorstCase::new(groups.iter().map(case).collect(), None, Effort::Normal);
-        for k in 1..60 {
-            let alpha = Alpha::new(&Rational::integer(k) / &Rational::integer(60)).unwrap();
-            let (misses, power) = (worst.tradeoff(&alpha).unwrap(), worst.power(&alpha).unwrap());
-            for case in &worst.cases {
-                let alone = case.composed(Effort::Normal).unwrap();
-                assert!(misses.lower() <= alone.tradeoff(&alpha).unwrap().upper(), "{alpha}");
-                assert!(alone.power(&alpha).unwrap().lower() <= power.upper(), "{alpha}");
-            }
-        }
-    }
 }

@@ -91,7 +91,8 @@ impl Rho {
     /// `ρ + 2√(ρ ln(1/δ))`.
     ///
     /// # Guarantee
-    /// Not below the exact value of the formula, and above it by less than 10⁻¹⁴ of itself.
+    /// Not below the exact value of the formula, and for δ up to 1/2 above it by less than 10⁻¹⁴ of itself;
+    /// nearer to 1 the logarithm of δ has fewer digits.
     #[must_use]
     pub fn epsilon_bun_steinke(&self, delta: &Delta) -> f64 {
         let rho = self.upper();
@@ -130,7 +131,8 @@ fn bun_steinke_delta(rho: Dd, epsilon: Dd) -> Magnitude {
         return Magnitude::ONE;
     }
     let exponent = gap.mul(gap).div(rho.scale(4.0));
-    // The gap is off by a few units of ε + ρ, the exponent by that times gap/2ρ, and by a few units of itself.
+    // The gap is off by a few units of ε + ρ, the exponent by that times gap/2ρ, and by a few units of
+    // itself.
     let slack = float::DD_UNIT * (16.0 * exponent.hi + 16.0 * gap.hi * (epsilon.hi + rho.hi) / rho.hi);
     let delta = Magnitude::exp(exponent.neg(), slack, Round::Up);
     if delta < Magnitude::ONE { delta } else { Magnitude::ONE }
@@ -179,6 +181,8 @@ fn log_lower(delta: &Delta) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::number::big::{big, of_rational};
+    use crate::oracle::{self, text};
 
     fn at(rho: &str, delta: &str) -> (f64, f64) {
         let (rho, delta) = (Rho::parse(rho).unwrap(), Delta::parse(delta).unwrap());
@@ -209,6 +213,106 @@ mod tests {
             }
         }
     }
+
+    const BOTH: [(Conversion, &str); 2] =
+        [(Conversion::BunSteinke, "bun_steinke"), (Conversion::CanonneKamathSteinke, "cks")];
+
+    /// ε of either conversion is not below what the oracle finds, and hardly above.
+    #[test]
+    fn epsilons_are_above_the_exact_ones() {
+        let mut checked = 0;
+        for entry in oracle::guarantees("conversions").iter().filter(|e| e.get("delta").is_some()) {
+            let (rho, delta) = (Rho::parse(text(&entry["rho"])), Delta::parse(text(&entry["delta"])));
+            let (rho, delta) = (rho.unwrap(), delta.unwrap());
+            let small = *delta.value() <= "0.5".parse().unwrap();
+            for (conversion, key) in BOTH {
+                let exact = &entry[key];
+                let (low, high) = oracle::enclosure(exact);
+                let found = Rational::from_f64("", rho.epsilon(conversion, &delta)).unwrap();
+                let is_zero = text(exact) == "0" && found == Rational::integer(0);
+                assert!(is_zero || found >= low, "{entry}: {conversion} {}", found.to_f64());
+                let (digits, size) = match conversion {
+                    Conversion::BunSteinke => (if small { 14 } else { 8 }, high.clone()),
+                    // A difference of such numbers where it is near 0.
+                    Conversion::CanonneKamathSteinke => {
+                        (if small { 13 } else { 11 }, &(&high + rho.value()) + &"1e-3".parse().unwrap())
+                    }
+                };
+                assert!(found <= high + size * Rational::power_of_ten(-digits), "{entry}: {conversion}");
+                checked += 1;
+            }
+        }
+        assert_eq!(checked, 240);
+    }
+
+    /// δ of either conversion is not below what the oracle finds, and hardly above, down to e^{−10¹⁷}.
+    #[test]
+    fn deltas_are_above_the_exact_ones() {
+        let mut checked = 0;
+        for entry in oracle::guarantees("conversions").iter().filter(|e| e.get("epsilon").is_some()) {
+            let (rho, epsilon) = (Rho::parse(text(&entry["rho"])), Epsilon::parse(text(&entry["epsilon"])));
+            let (rho, epsilon) = (rho.unwrap(), epsilon.unwrap());
+            for (conversion, key) in BOTH {
+                let exact = &entry[key];
+                let found = rho.delta(conversion, &epsilon);
+                let (found_power, found_digits) = oracle::scientific(&found.to_decimal(30, Round::Up));
+                let (power, digits) = oracle::scientific(text(exact));
+                assert!((found_power, &found_digits) >= (power, &digits), "{entry}: {conversion} {found:?}");
+                // Of very large exponents the search for the best order sees the first digits only.
+                let near = if power < -10_000 {
+                    (power + 100, digits)
+                } else {
+                    (power, digits + Rational::power_of_ten(-9))
+                };
+                assert!((found_power, found_digits) <= near, "{entry}: {conversion} {found:?}");
+                checked += 1;
+            }
+        }
+        assert_eq!(checked, 126);
+    }
+
+    /// The parts that a bound is put together from, each rounded the right way by itself.
+    #[test]
+    fn parts_of_the_bounds_are_rounded_outward() {
+        for rho in ["1/3", "0.1", "293764/114921", "1e-12", "4.96"] {
+            let rho = Rho::parse(rho).unwrap();
+            let upper = Rational::from_f64("", rho.upper()).unwrap();
+            assert!(upper > *rho.value() && upper < rho.value() * &"1.000000000000001".parse().unwrap());
+        }
+        assert_eq!(Rho::parse("0.5").unwrap().upper(), 0.5);
+        for delta in ["1e-1000", "1e-10", "1/3", "0.5", "0.9", "0.999999", "0.999999999999"] {
+            let delta = Delta::parse(delta).unwrap();
+            let (lower, exact) = (big(log_lower(&delta)), of_rational(delta.value()).ln());
+            assert!(lower < exact && exact.clone() - lower < big(1e-13) - exact * big(1e-13), "{delta}");
+        }
+    }
+
+    /// Bounds as they have been printed: what rounds one part differently shows here, even if others make up
+    /// for it.
+    #[test]
+    fn bounds_are_the_same_to_the_last_bit() {
+        for (rho, delta, bun_steinke, cks) in PRINTED {
+            assert_eq!(at(rho, delta), (bun_steinke, cks), "{rho} {delta}");
+        }
+    }
+
+    /// ρ, δ, and ε of Bun and Steinke, and of Canonne, Kamath and Steinke.
+    const PRINTED: [(&str, &str, f64, f64); 14] = [
+        ("1/3", "1e-10", 5.874193787563713, 5.485425493670675),
+        ("1/3", "1/3", 1.5436293239450605, 0.37685747936786296),
+        ("1/3", "1e-100", 17.855072565856478, 17.691480591261758),
+        ("293764/114921", "1e-10", 17.90018454509821, 17.143550743596034),
+        ("293764/114921", "1/3", 5.907822714330204, 4.120258195435156),
+        ("293764/114921", "1e-100", 51.07808423159712, 50.729616778084846),
+        ("4.96", "1e-10", 26.333649254397834, 25.41246091346145),
+        ("4.96", "1/3", 9.628668740355806, 7.595916035757554),
+        ("4.96", "1e-100", 72.54941355345679, 72.11005668947188),
+        ("0.1", "1e-10", 3.1348542587702997, 2.881828009174263),
+        ("0.1", "1e-100", 9.697051824376183, 9.594983205469717),
+        ("1e6", "1e-10", 1009597.0518243773, 1009590.709930585),
+        ("1e6", "1/3", 1002096.2941479374, 1002088.4326544178),
+        ("1e6", "1e-100", 1030348.542587704, 1030343.3468684669),
+    ];
 
     #[test]
     fn deltas_undo_epsilons() {

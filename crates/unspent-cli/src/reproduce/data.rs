@@ -1,20 +1,21 @@
 //! What depends on data: errors after cutting at zero, and slopes. On made-up data unless tables are given, and labelled so.
 
-use unspent::population::{self, Population};
+use std::path::Path;
+
 use unspent::sampler::Key;
-use unspent::utility::regression::{Area, Distorted, Distortion, Geography, Regression, Sample};
-use unspent::utility::{Estimate, Evaluation, LevelNoise, Question, Utility};
 use unspent::{Rational, Release};
+use unspent_data::population::{self, Population};
+use unspent_data::regression::{Area, Distorted, Distortion, Geography, Regression, Sample, SurveyFile};
+use unspent_data::utility::{BANDS, Estimate, Evaluation, LevelErrors, LevelNoise, Question, Utility};
+use unspent_data::{Table, all_cores};
 
 use super::published::LEVELS;
 use super::study::{self, Study, Verdict};
 use crate::Failure;
 use crate::plot::{Axis, Bar, Figure, Panel, Role, Series};
 use crate::progress::Progress;
-use crate::regress;
-use crate::source;
-use crate::table::{Table, Values};
 use crate::utility;
+use crate::{defect, source};
 
 /// Tables to compute on, instead of made-up data.
 #[derive(Default)]
@@ -87,7 +88,7 @@ impl Data {
         progress.step("slopes");
         let (areas, samples) = samples(files)?;
         let key = Key::not_private(SEED);
-        let threads = std::thread::available_parallelism().unwrap_or(std::num::NonZeroUsize::MIN);
+        let threads = all_cores();
         let mut slopes = vec![];
         for (name, level, sample) in samples {
             let [before, after] = noise_of(level)?.expect("a level of the paper");
@@ -97,7 +98,7 @@ impl Data {
     }
 
     /// The errors of a level of the table, by the paper's name.
-    pub fn level(&self, name: &str) -> Option<&unspent::utility::LevelErrors> {
+    pub fn level(&self, name: &str) -> Option<&LevelErrors> {
         self.utility.levels.iter().find(|level| in_the_paper(&level.level) == Some(name))
     }
 }
@@ -122,7 +123,9 @@ fn errors(
 ) -> Result<(Source, Utility), Failure> {
     let schema = match files.table {
         None => population::schema(),
-        Some(table) => source::needed_schema(table, files.schema, None)?,
+        Some(table) => {
+            source::table(table).needed_schema(source::schema(files.schema)?, None).map_err(no_table)?
+        }
     };
     let mut noises = vec![];
     for level in schema.levels() {
@@ -142,21 +145,26 @@ fn errors(
     let race: Vec<String> = names.iter().filter(|name| *name == "race").cloned().collect();
     let by = if race.is_empty() { names } else { race };
     let evaluation =
-        Evaluation::new(Question { schema, by, noises, bands: vec![0, 1, 10, 100, 1_000], trials: 0 }, None)?;
+        Evaluation::new(Question { schema, by, noises, bands: BANDS.to_vec(), trials: 0 }, None)?;
     let Some(path) = files.table else {
         let population = Population::new(BLOCKS.0, BLOCKS.1)?;
         let found = evaluation.evaluate(|row| {
             for block in population {
                 row(&[block.code()], &block.counts.map(i64::from))?;
             }
-            Ok::<(), Failure>(())
+            Ok(())
         })?;
         let name = "made-up data (unspent synthesize, 200,000 blocks)".into();
         return Ok((Source { name, made_up: true }, found));
     };
-    let table = Table::open(path, evaluation.plan(), &Values { shown: false })?;
+    defect::hide_values();
+    let table = Table::open(source::table(path), evaluation.plan().columns())?;
     let found = evaluation.evaluate(|row| table.rows(progress, row))?;
     Ok((Source { name: source::file_name(path), made_up: false }, found))
+}
+
+fn no_table(error: unspent::Error) -> Failure {
+    Failure { hint: source::NO_TABLE.into(), ..error.into() }
 }
 
 /// The name of each geography, the level of the paper whose noise it gets, and its areas.
@@ -177,7 +185,8 @@ fn samples(files: &Files<'_>) -> Result<(Source, Samples), Failure> {
     }
     let mut samples = vec![];
     for path in files.surveys {
-        let file = regress::read(path, &[], false)?;
+        defect::hide_values();
+        let file = SurveyFile::read(Path::new(path), &[])?;
         let level = file.geography.map_or(Geography::OTHER, |g| g.levels).iter();
         let level = level.copied().find_map(in_the_paper).unwrap_or("Tract Subset");
         samples.push((file.name(), level, file.sample));

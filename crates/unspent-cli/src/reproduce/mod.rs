@@ -20,10 +20,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use unspent::report::document;
+use unspent_data::directory::{self, Folder, Unfinished};
 
 use crate::Failure;
-use crate::directory::{self, Folder, Unfinished};
-use crate::document;
+use crate::defect;
 use crate::output;
 use crate::plot;
 use crate::progress::Progress;
@@ -96,6 +97,7 @@ impl Arguments {
         // Without a dot at the end, which could not be renamed to.
         let target: PathBuf = Path::new(&self.out).components().collect();
         self.check(&target)?;
+        defect::on_interrupt();
         let unfinished = Unfinished::create(&target)?;
         let study = self.compute(unfinished.folder(), &target)?;
         // Somebody else may have made it in the meantime.
@@ -120,13 +122,13 @@ impl Arguments {
             study.paths = Some(paths);
         }
         let written = self.write(unfinished, &study, &figures, &mut progress);
-        written.map_err(|error| directory::failed(target, &error))?;
+        written.map_err(|error| directory::failed(target, error))?;
         Ok(study)
     }
 
     /// Whether the directory may be written.
     fn check(&self, target: &Path) -> Result<(), Failure> {
-        if !directory::check("--out", target)? {
+        if !directory::check(target).map_err(|error| error.at("--out"))? {
             return Ok(());
         }
         if !self.force {

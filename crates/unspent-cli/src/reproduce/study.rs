@@ -1,8 +1,8 @@
 //! Every number of the paper that can be computed, beside what was printed.
 
+use unspent::expected::Law;
 use unspent::question::{CertificateQuestion, Product};
 use unspent::residual::{absolute_residual, largest_difference};
-use unspent::utility::Law;
 use unspent::{
     Allocation, Ask, Composition, Conversion, Delta, Epsilon, Magnitude, Promise, Rational, Release, Result,
     Rho, Round, Scaling, Scope,

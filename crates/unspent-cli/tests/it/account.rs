@@ -154,14 +154,14 @@ Release: 11 answers with discrete Gaussian noise of 2 kinds; zCDP rho = 1.0292
 Method: lattice. The privacy losses lie on a lattice and are summed; only rounding is left.
 Tolerance: each delta asked for is known to a relative width of 1e-9.
 
-  epsilon, given    delta: guarantee (≤)  delta: truth is at least (≥)
-  6.57              1.4174770e-5          1.4174769e-5
-  1/3 ≈ 0.33333334  0.44733483            0.44733482
+  epsilon, given    delta: upper (≤)  delta: lower (≥)
+  6.57              1.4174770e-5      1.4174769e-5
+  1/3 ≈ 0.33333334  0.44733483        0.44733482
 
-  delta, given  epsilon: guarantee (≤)  epsilon: truth is at least (≥)
-  1e-11         10.279827               10.279826
+  delta, given  epsilon: upper (≤)  epsilon: lower (≥)
+  1e-11         10.279827           10.279826
 
-  for comparison  from rho, Canonne-Kamath-Steinke (≤)  from rho, Bun-Steinke (≤)
+  for comparison  from rho, Canonne–Kamath–Steinke (≤)  from rho, Bun–Steinke (≤)
   1e-11           10.690612                             11.240572
 
   epsilon, given    P[L > epsilon], record absent (≤)  at least (≥)
@@ -172,7 +172,8 @@ Tolerance: each delta asked for is known to a relative width of 1e-9.
   6.57              5.7278091e-5                        5.7278090e-5
   1/3 ≈ 0.33333334  0.68692965                          0.68692964
 
-Every (≤) is a guarantee for this release: one record moves only these answers, each by its shift.
+Every (≤) is a guarantee for this composition: one record moves only these answers, each by its
+  shift.
 Whether neighbours add, remove or replace a record is up to the counts and shifts given.
 ";
     assert_eq!(table, expected);
@@ -198,7 +199,7 @@ fn long_releases_are_cut_in_the_table_only() {
     assert!(
         table.starts_with("Release: 25 answers with discrete Gaussian noise of 1 kind; zCDP rho = 2.5\n")
     );
-    assert!(table.contains("\n  … and 5 more groups\n"), "{table}");
+    assert!(table.contains("\n… and 5 more groups\n"), "{table}");
     assert_eq!(json(&many)["mechanisms"].as_array().unwrap().len(), 25);
 }
 
@@ -216,7 +217,7 @@ fn smoothing_says_that_its_bounds_are_a_bracket() {
     let output = account(&format!("{irrational} --tolerance 1e-15"));
     assert_eq!((output.status.code(), stdout(&output)), (Some(1), ""));
     let lines: Vec<_> = stderr(&output).lines().collect();
-    assert!(lines[0].starts_with("error: --epsilon 1: delta: the certified bounds are "), "{lines:?}");
+    assert!(lines[0].starts_with("error: epsilon 1: delta: the certified bounds are "), "{lines:?}");
     assert!(lines[0].ends_with("wider than the tolerance 1.0e-15"), "{lines:?}");
     assert!(lines[1].starts_with("hint: ask for a tolerance of "), "{lines:?}");
     assert_eq!(lines.len(), 2);

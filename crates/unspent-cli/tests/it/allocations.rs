@@ -4,7 +4,7 @@ use std::fs;
 
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
-use serde_json::Value;
+use serde_json::{Value, json};
 use unspent::Rational;
 
 use crate::support::{Place, number, parse_json, refuses_with, stderr, succeeds};
@@ -65,7 +65,14 @@ fn presets_are_listed_and_printed() {
         let text = place.data(&format!("preset {name}"));
         place.write("file.toml", &text);
         // The file is the preset.
-        let (a, b) = (place.report(&format!("certificate {name}")), place.report("certificate file.toml"));
+        let [mut a, mut b] = [name, "file.toml"].map(|a| place.report(&format!("certificate {a}")));
+        // The bytes are the same, and only the name of the file is not.
+        let files = [&mut a, &mut b].map(|report| report["products"][0]["file"].take());
+        assert_eq!(files[0]["sha256"], files[1]["sha256"]);
+        assert_eq!(
+            (&files[0]["name"], &files[1]["name"]),
+            (&json!(format!("preset {name}")), &json!("file.toml"))
+        );
         assert_eq!(a, b, "{name}");
         assert_eq!(a["products"][0]["rho"], entry["rho"]);
     }
@@ -73,7 +80,7 @@ fn presets_are_listed_and_printed() {
         "preset pl94",
         "preset: `pl94` is not the name of a preset",
         "did you mean `pl94-persons-us-2020` or `pl94-persons-pr-2020` or `pl94-units-us-2020` or \
-         `pl94-units-pr-2020`?",
+         `pl94-units-pr-2020`?; `unspent presets` lists them",
     );
 }
 
@@ -92,10 +99,10 @@ fn every_form_says_which_neighbours_and_which_delta() {
     let place = Place::new("forms");
     for (preset, neighbours) in [("pl94-units-us-2020", "bounded"), ("paper-2022-08-25", "add-remove")] {
         let table = place.data(&format!("certificate {preset}"));
-        assert!(table.contains(&format!("\nNeighbours: {neighbours}. One ")), "{table}");
+        assert!(table.contains(&format!("\nNeighbours: {neighbours}")), "{table}");
         assert!(table.contains("\ndelta = 1e-10\n"));
         let markdown = place.data(&format!("certificate {preset} --markdown --delta 1e-7"));
-        assert!(markdown.contains(&format!("Neighbours: {neighbours}. One ")), "{markdown}");
+        assert!(markdown.contains(&format!("Neighbours: {neighbours}")), "{markdown}");
         assert!(markdown.contains("delta = 1e-7") && markdown.contains("| epsilon of | rho |"));
         let csv = place.data(&format!("certificate {preset} --csv"));
         assert!(column(&csv, "neighbours").iter().all(|n| *n == neighbours));
@@ -156,7 +163,10 @@ fn calibrate_writes_a_file_that_passes_certificate() {
     let place = Place::new("calibrate");
     let command = "calibrate paper-2022-08-25 --epsilon 21.97 --delta 1e-10 --out less.toml";
     let table = place.data(command);
-    assert!(table.contains("  the whole release      21.970000  20.324690     21.970000  "), "{table}");
+    assert!(
+        table.contains("  the whole release      21.970000  20.324690         21.970000        "),
+        "{table}"
+    );
     assert!(table.contains("−12.179 %") && table.ends_with("\nWritten to less.toml.\n"), "{table}");
     let after = place.report("certificate less.toml");
     let tight = &after["lines"][0]["tight"];
@@ -177,7 +187,7 @@ fn calibrate_writes_a_file_that_passes_certificate() {
     assert!(table.contains("WARNING: together the levels exceed the epsilon of 22.88"), "{table}");
     // What was promised for the whole stays in the file, and is not kept.
     let after = place.report("certificate less.toml");
-    assert_eq!((&after["delta"], &after["against"]), (&"1e-11".into(), &"stated".into()));
+    assert_eq!((&after["delta"], &after["against"]), (&"1e-11".into(), &"epsilon".into()));
     assert_eq!(after["kept"], false);
     let state = after["lines"].as_array().unwrap().iter().find(|l| l["label"] == "State").unwrap();
     assert!(state["tight"]["upper"].as_str().unwrap().starts_with("11.06607"), "{state}");
@@ -387,7 +397,8 @@ fn products_add_up() {
         "certificate --product paper-2022-08-25 --product dhc-persons-us-2020",
         "`2022-08-25 demonstration as read by Su, Su and Wang` is for add-remove neighbours, \
          `Demographic and Housing Characteristics, persons, United States, 2020 production` for bounded",
-        "one guarantee needs one notion of neighbours; `unspent compare` shows both under either",
+        "one guarantee needs one notion of neighbours; a comparison shows both under either: \
+         `unspent compare A B`",
     );
 }
 
@@ -402,7 +413,7 @@ fn comparisons() {
         table.contains("  bounded                      20.311378     31.019316     +10.708\n"),
         "{table}"
     );
-    assert!(table.contains("  … and 80 more; --csv and --json have them all\n"), "{table}");
+    assert!(table.contains("… and 80 more; CSV and JSON have them all\n"), "{table}");
     let csv = place.data("compare dhc-persons-us-2022-08-25 dhc-persons-us-2020 --csv");
     let what = column(&csv, "what");
     assert_eq!(what.iter().filter(|w| **w == "sigma2").count(), 80);

@@ -138,7 +138,7 @@ fn calibrated_noise_distorts_less_at_every_geography() {
         "\ntracts: 2 areas left out: earnings missing (2).\n",
         "\ntracts: 2 of the areas are of another kind, by their codes.\n",
         "\ncounty subdivisions: 9 areas left out: nobody in it (8), earnings missing (1).\n",
-        "\nEvery interval of the last column excludes no improvement.\n",
+        "\nAll reductions are significant at 95 %.\n",
         "\nAll of these are from simulation; none is a guarantee.\n",
     ] {
         assert!(text.contains(line), "{line}{text}");
@@ -193,7 +193,7 @@ fn without_noise_nothing_is_distorted() {
     let text =
         succeeds_seeded(&run(&place, &["t.csv", "--before", "1e-3", "--after", "1e-3", "--trials", "100"]));
     assert!(text.contains("plain        0.0 ± 0.0  0.0 ± 0.0  –\n"), "{text}");
-    assert!(text.contains("The interval does NOT exclude no improvement for states (plain)"), "{text}");
+    assert!(text.contains("NOT significant at 95 %: the reduction of states (plain)"), "{text}");
 }
 
 #[test]

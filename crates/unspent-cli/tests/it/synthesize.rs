@@ -8,7 +8,7 @@ use std::process::{Output, Stdio};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, RowAccessor};
 use unspent::allocation::Schema;
-use unspent::population::{Population, schema};
+use unspent_data::population::{Population, schema};
 
 use crate::support::{Place, program, stderr, succeeds};
 

@@ -147,7 +147,7 @@ fn a_made_up_population_needs_no_more_than_its_own_schema() {
     // Tables and pictures.
     let output = place.run(&[&all[..], &["--plot", "levels.svg", "--plot-cells", "cells.png"]].concat());
     let text = stdout(&output);
-    assert!(text.contains("Cut at zero:") && text.contains("−24.82 %"), "{text}");
+    assert!(text.contains("Clamped at zero:") && text.contains("−24.82 %"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     assert!(place.read("levels.svg").contains("Optimized Block Group"));
     assert!(fs::read(place.path("cells.png")).unwrap().starts_with(b"\x89PNG"));
@@ -215,7 +215,7 @@ fn an_interval_is_around_the_noisy_count_and_never_negative() {
     // P[|X| ≤ 4] = 0.956 and P[|X| ≤ 3] = 0.883 for σ² = 5.
     assert_eq!(
         says("interval 12 --sigma2 5"),
-        "8 to 16: 12 ± 4, cut at zero. Of such intervals at least 0.95 contain the true count.\n"
+        "8 to 16: 12 ± 4, clamped at zero. Of such intervals at least 0.95 contain the true count.\n"
     );
     assert!(says("interval 12 --sigma2 5 --confidence 0.88").starts_with("9 to 15: 12 ± 3"));
     assert!(says("interval -3 --sigma2 5").starts_with("0 to 1: -3 ± 4"));

@@ -71,8 +71,7 @@ impl Allocation {
 /// The text of an allocation file.
 fn read_allocation(path: &Path) -> Result<String> {
     let hint = "an allocation file is a short text; every preset is one";
-    read_text(path, hint, "check the path")
-        .map_err(|e| e.at(path.display()).with_kind(ErrorKind::NoAllocation))
+    read_text(path, hint, "check the path").map_err(|e| e.at(path.display()))
 }
 
 /// σ² of noise that is stated as this number in a file.
@@ -89,14 +88,15 @@ fn stated_sigma2(stated: Stated, number: Rational) -> Result<Rational> {
 
 /// A short text; `hint` is what to say if it is none, `missing` if there is no such file.
 fn read_text(path: &Path, hint: &str, missing: &str) -> Result<String> {
-    let refuse = |what: String| Error::stated(what, hint);
+    let refuse = |what: String| Error::of_kind(ErrorKind::NoAllocation, what, hint);
     let failed = |error: io::Error| {
-        let hint = match error.kind() {
-            io::ErrorKind::NotFound => missing,
-            io::ErrorKind::PermissionDenied => "check that you may read it",
-            _ => "check that it is a file that can be read",
+        let (kind, hint) = match error.kind() {
+            io::ErrorKind::NotFound => (ErrorKind::NoAllocation, missing),
+            io::ErrorKind::PermissionDenied => (ErrorKind::Input, "check that you may read it"),
+            _ => (ErrorKind::Input, "check that it is a file that can be read"),
         };
-        Error::stated(format!("cannot be read: {}", in_words(&error)), hint)
+        let cause = format!("cannot be read: {}", in_words(&error));
+        Error::io(cause, error, hint).with_kind(kind)
     };
     let file = File::open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;

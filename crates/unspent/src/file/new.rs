@@ -74,7 +74,7 @@ impl Outline {
         line(format!("neighbours = \"{}\"", self.neighbours), neighbours);
         match &self.budget {
             OutlineBudget::Epsilon(epsilon, delta) => {
-                line(format!("delta = \"{delta}\""), "the probability with which epsilon may be exceeded");
+                line(format!("delta = \"{delta}\""), "of the (epsilon, delta) guarantee");
                 line(format!("epsilon = \"{epsilon}\""), "the promise: rho is the largest that keeps it");
             }
             OutlineBudget::Rho(rho, delta) => {

@@ -12,7 +12,7 @@ use super::read_text;
 use super::reader::{Reader, Table, Value, in_order};
 use super::write::{key, list, quoted};
 use crate::allocation::{Attribute, Cell, Code, Schema, UnitLevel};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::spelling::did_you_mean;
 
 const KEYS: &[&str] = &["code", "levels", "attributes", "cells"];
@@ -33,7 +33,11 @@ impl Schema {
     /// Reads a schema file.
     pub fn read(path: &Path) -> Result<Schema> {
         let origin = path.display().to_string();
-        Schema::parse(&origin, &read_text(path, HINT, "check the path").map_err(|e| e.at(&origin))?)
+        Schema::parse(
+            &origin,
+            &read_text(path, HINT, "check the path")
+                .map_err(|e| e.at(&origin).with_kind(ErrorKind::Input))?,
+        )
     }
 
     pub(super) fn write(&self, text: &mut String) {

@@ -1,11 +1,11 @@
 //! The one door to floating-point functions, and the few types the error analysis is written in.
 //!
-//! Contract, stated once. [`UNIT`] is the unit roundoff `u = 2⁻⁵³`: every `+ − × ÷ √` and
-//! `mul_add` of two doubles is the exact result times `1 + θ`, `|θ| ≤ u`, barring overflow and
-//! underflow (IEEE 754). Every elementary function below is assumed to return the exact value of
-//! the function at the given double times `1 + θ`, `|θ| ≤ FUNCTION` = 4u, i.e. two units in the
-//! last place, unless that is subnormal; the `pxfm` crate documents half a unit, so this leaves a
-//! factor of four. Nothing else about them is used. `clippy.toml` bans the standard library's versions everywhere else.
+//! Contract, stated once. [`UNIT`] is the unit roundoff `u = 2⁻⁵³`: every `+ − × ÷ √` and `mul_add` of two
+//! doubles is the exact result times `1 + θ`, `|θ| ≤ u`, barring overflow and underflow (IEEE 754). Every
+//! elementary function below is assumed to return the exact value of the function at the given double times
+//! `1 + θ`, `|θ| ≤ FUNCTION` = 4u, i.e. two units in the last place, unless that is subnormal; the `pxfm`
+//! crate documents half a unit, so this leaves a factor of four. Nothing else about them is used.
+//! `clippy.toml` bans the standard library's versions everywhere else.
 //!
 //! [`Dd`] is a double-double: an unevaluated sum of two doubles, good to about 2⁻¹⁰⁴ relative.
 //! It carries exponents, whose *absolute* error is the relative error of the answer.
@@ -44,9 +44,9 @@ pub(crate) fn ln1p(x: f64) -> f64 {
     pxfm::f_log1p(x)
 }
 pub(crate) fn atan2(y: f64, x: f64) -> f64 {
-    // Near the real axis, where most calls are, and where a correctly rounded function takes longest: with r = y/x and
-    // |r| ≤ 2⁻⁹, r − r³/3 + r⁵/5 is within r⁶/7 < 2⁻⁵⁶ of atan r, relatively. The quotient is within u, the bracket
-    // within u and its product within another: 3.1u in all.
+    // Near the real axis, where most calls are, and where a correctly rounded function takes longest: with
+    // r = y/x and |r| ≤ 2⁻⁹, r − r³/3 + r⁵/5 is within r⁶/7 < 2⁻⁵⁶ of atan r, relatively. The quotient is
+    // within u, the bracket within u and its product within another: 3.1u in all.
     const NEAR: f64 = 1.0 / 512.0;
     if x > 0.0 && y.abs() <= NEAR * x {
         let r = y / x;
@@ -265,7 +265,8 @@ mod tests {
         assert!(x.fraction().abs() <= 0.5);
     }
 
-    /// Every exponential that is subnormal, or nearly, against one computed with 200 bits (R2a); and logarithms of such.
+    /// Every exponential that is subnormal, or nearly, against one computed with 200 bits (R2a); and
+    /// logarithms of such.
     #[test]
     fn exponentials_near_the_smallest_doubles_are_what_they_are_said_to_be() {
         use dashu_float::{FBig, round::mode::HalfEven};

@@ -1,5 +1,5 @@
-//! Numbers: exact rationals, magnitudes beyond the range of doubles, certified bounds, and floating point with
-//! its error analysis. Nothing here knows what the numbers mean.
+//! Numbers: exact rationals, magnitudes beyond the range of doubles, certified bounds, and floating point
+//! with its error analysis. Nothing here knows what the numbers mean.
 //!
 //! ```text
 //! float ─▶ magnitude ─▶ bounds ─▶ convert          decimal: digits, for magnitude and rational
@@ -7,6 +7,8 @@
 //!                                    serial
 //! ```
 
+#[cfg(test)]
+pub(crate) mod big;
 mod bounds;
 mod convert;
 mod decimal;

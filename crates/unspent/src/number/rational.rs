@@ -228,8 +228,8 @@ impl From<u64> for Rational {
     }
 }
 
-/// Numerator and denominator, if both fit in 64 bits: most budgets do, and the bignum's gcd takes twenty times as
-/// long.
+/// Numerator and denominator, if both fit in 64 bits: most budgets do, and the bignum's gcd takes twenty
+/// times as long.
 fn small(x: &Rational) -> Option<(i128, u128)> {
     Some((x.0.numer().to_i64()?.into(), x.0.denom().to_u64()?.into()))
 }

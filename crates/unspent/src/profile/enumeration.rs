@@ -14,9 +14,9 @@
 //! logarithms (R9): with variances near 10⁻³ even the largest can be below every double.
 
 use super::Point;
-use super::contour::{Term, dropping};
 use super::kernel::{Payoff, ln_one_minus_exp};
 use super::spectrum::{Kind, Spectrum};
+use super::term::{Term, dropping};
 use crate::number::float::{self, DD_UNIT, Dd, FUNCTION, Sum, UNIT};
 use crate::number::{Bounds, Magnitude, Rational, Round};
 use crate::stop;
@@ -25,7 +25,7 @@ use crate::stop;
 const MAX_ATOMS: f64 = (1u64 << 20) as f64;
 /// Most equal mechanisms that are convolved.
 const MAX_COUNT: f64 = 64.0;
-/// Lists are cut where a weight falls below `e^{−CUT}` of its largest, the first that is enough.
+/// Cuts that are tried, until one is enough.
 const CUTS: [f64; 3] = [80.0, 300.0, 1200.0];
 
 /// Logarithms of the tilted weights of the sum of a group's noise, from `start` on, relative to
@@ -41,8 +41,17 @@ struct List {
     total: f64,
 }
 
-/// Terms below `e^{−50}` of the largest are bounded, not computed: a million of them are 2·10⁻¹⁶ of it.
-const NEGLIGIBLE: f64 = 50.0;
+/// What is small enough to be bounded instead of computed.
+#[derive(Clone, Copy)]
+struct Thresholds {
+    /// Lists are cut where a weight falls below `e^{−cut}` of its largest.
+    cut: f64,
+    /// Terms below `e^{−negligible}` of the largest are passed over.
+    negligible: f64,
+}
+
+/// A million terms below `e^{−50}` of the largest are 2·10⁻¹⁶ of it.
+const USUAL: Thresholds = Thresholds { cut: CUTS[0], negligible: 50.0 };
 
 /// How many times the error of a double-double a loss must be away from ε to be left to it.
 const NEAR: f64 = (1u64 << 20) as f64;
@@ -65,7 +74,7 @@ pub(crate) fn solve(spectrum: &Spectrum, payoff: Payoff, at: &Point) -> Option<B
     let c = (at.dd.hi / spectrum.mu2.hi + 0.5).clamp(low.max(-1e6), high.min(1e6));
     let mut best: Option<Bounds<Magnitude>> = None;
     for cut in CUTS {
-        let Some(bounds) = solve_within(spectrum, payoff, at, c, cut) else { break };
+        let Some(bounds) = solve_within(spectrum, payoff, at, c, Thresholds { cut, ..USUAL }) else { break };
         let bounds = best.map_or(bounds, |b| b.intersect(&bounds));
         if bounds.relative_width() < 1e-11 {
             return Some(bounds);
@@ -80,7 +89,7 @@ fn solve_within(
     payoff: Payoff,
     at: &Point,
     c: f64,
-    cut: f64,
+    Thresholds { cut, negligible }: Thresholds,
 ) -> Option<Bounds<Magnitude>> {
     let lists: Option<Vec<List>> = spectrum.kinds.iter().map(|k| List::new(k, c, cut)).collect();
     let lists = lists?;
@@ -112,7 +121,7 @@ fn solve_within(
     let start = spectrum.mu2.scale(0.5).add(at.dd).neg();
     let mut chosen = vec![0.0; lists.len()];
     atoms.add(0, start, 0.0, &mut chosen, true);
-    let floor = atoms.top() - NEGLIGIBLE;
+    let floor = atoms.top() - negligible;
     atoms = Atoms { floor, ..Atoms::new(spectrum, &lists, payoff, c, at) };
     atoms.add(0, start, 0.0, &mut chosen, false);
     let top = atoms.top();
@@ -124,6 +133,7 @@ fn solve_within(
         });
         sum.add(product, Round::Up)
     });
+    let outside = if dropping(Term::Remainder, 1.0) == 0.0 { Magnitude::ZERO } else { outside };
     let scale_up = Magnitude::exp(exponent, error, Round::Up);
     if top == f64::NEG_INFINITY {
         return Some(Bounds::new(Magnitude::ZERO, scale_up.mul(outside, Round::Up)));
@@ -140,7 +150,9 @@ fn solve_within(
     }
     // Atoms that were passed over: all of them, were they as large as they may be.
     let passed = if floor > f64::NEG_INFINITY { MAX_ATOMS * float::exp(floor - top) } else { 0.0 };
-    let error_sum = dropping(Term::Rounding, error_sum * 1.01 + passed * 1.01 + 8.0 * UNIT * sum.value());
+    let error_sum = dropping(Term::AtomRounding, error_sum * 1.01)
+        + dropping(Term::Negligible, passed * 1.01)
+        + dropping(Term::AtomRounding, 8.0 * UNIT * sum.value());
     let end = |sum: f64, round| {
         Magnitude::exp(exponent.add(Dd::from(top)), error + DD_UNIT * top.abs(), round)
             .mul(Magnitude::from_f64(sum.max(0.0)), round)
@@ -242,7 +254,8 @@ impl List {
         (0..self.logs.len()).fold(0, largest)
     }
 
-    /// A sum spreads with the root of the count, its list with the count: both ends beyond the cut lie outside.
+    /// A sum spreads with the root of the count, its list with the count: both ends beyond the cut lie
+    /// outside.
     fn trim(&mut self, weights: &mut Vec<f64>, cut: f64) {
         let least = weights.iter().fold(0.0, |a: f64, b| a.max(*b)) * float::exp(-cut);
         let first = weights.iter().position(|w| *w >= least).unwrap_or(0);
@@ -355,5 +368,56 @@ impl<'a> Atoms<'a> {
             loss = loss + step * &Rational::integer(*x as i64) - half;
         }
         loss - self.at.exact.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::term::DROPPED;
+    use super::*;
+    use crate::oracle;
+
+    /// Truths of chosen compositions that are above the upper end with these thresholds, and those that are
+    /// inside.
+    fn above_and_inside(thresholds: Thresholds, term: Option<Term>) -> (usize, usize) {
+        DROPPED.set(term);
+        let (mut above, mut inside) = (0, 0);
+        for case in oracle::file("standard.json")["cases"].as_array().unwrap() {
+            let groups: Vec<_> =
+                oracle::groups(&case["groups"]).into_iter().map(|(m, n)| (m, u128::from(n))).collect();
+            let spectrum = Spectrum::new(&groups);
+            if atoms(&spectrum).is_none() {
+                continue;
+            }
+            for point in case["points"].as_array().unwrap() {
+                let at = Point::new(oracle::exact(&point["e"]));
+                let c = (at.dd.hi / spectrum.mu2.hi + 0.5).max(1.0);
+                let Some(found) = solve_within(&spectrum, Payoff::Call, &at, c, thresholds) else { continue };
+                let (low, high) = oracle::enclosure(&point["d"]);
+                if low.to_bounds().lower() > found.upper() {
+                    above += 1;
+                } else {
+                    assert!(found.lower() <= high.to_bounds().upper(), "{case}: {point}");
+                    inside += 1;
+                }
+            }
+        }
+        DROPPED.set(None);
+        (above, inside)
+    }
+
+    /// With thresholds so low that what lies beyond them matters; with the usual ones it is below every
+    /// rounding.
+    #[test]
+    fn a_dropped_remainder_of_the_enumeration_is_noticed() {
+        let short = Thresholds { cut: 6.0, ..USUAL };
+        let coarse = Thresholds { negligible: 4.0, ..USUAL };
+        for (thresholds, term) in [(short, Term::Remainder), (coarse, Term::Negligible)] {
+            let (above, inside) = above_and_inside(thresholds, None);
+            assert!(above == 0 && inside > 300, "{term:?}: {above} above, {inside} inside");
+            let (above, _) = above_and_inside(thresholds, Some(term));
+            eprintln!("without {term:?}: {above} above");
+            assert!(above > 0, "dropping {term:?} goes unnoticed");
+        }
     }
 }

@@ -1,15 +1,15 @@
-//! The truth lies inside: values from an independent oracle against the bounds of every method,
-//! and a test of that test, which drops one error term after the other and must see it fail.
+//! The truth lies inside: values from an independent oracle against the bounds of every method, and a test of
+//! that test, which drops one error term after the other and must see truths fall outside.
 //!
-//! `oracle/reference.json` is part of the project. Two more sources are read where they exist:
-//! `../shared/reference/profiles.json` beside the project, and any file of the oracle's named by
-//! the variable `UNSPENT_ORACLE` (`make oracle` sets it).
+//! `make oracle` sets the variable `UNSPENT_ORACLE` to a file of fresh random compositions, to be used
+//! instead of `oracle/reference.json`.
 
-use super::contour::{DROPPED, Term};
+use serde_json::Value;
+
+use super::term::{DROPPED, Term};
 use super::*;
 use crate::effort::Effort;
-use crate::mechanism::DiscreteGaussian;
-use serde_json::Value;
+use crate::oracle;
 
 struct Case {
     name: String,
@@ -17,73 +17,41 @@ struct Case {
     points: Vec<Truth>,
 }
 
+/// Enclosures of what is known at an ε.
 struct Truth {
     epsilon: Rational,
-    /// Enclosures of what is known at this ε.
-    delta: (Rational, Rational),
-    complement: Option<(Rational, Rational)>,
-    p_tail: Option<(Rational, Rational)>,
-    q_tail: Option<(Rational, Rational)>,
+    delta: Enclosure,
+    complement: Option<Enclosure>,
+    p_tail: Option<Enclosure>,
+    q_tail: Option<Enclosure>,
 }
 
-/// A printed value is right to one unit in its last digit; a pair is an enclosure already.
-fn enclosure(value: &Value) -> Option<(Rational, Rational)> {
-    if let Some(pair) = value.as_array() {
-        let end = |i: usize| pair[i].as_str().unwrap().parse().unwrap();
-        return Some((end(0), end(1)));
-    }
-    let text = value.as_str()?;
-    let exact: Rational = text.parse().unwrap();
-    let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
-    let places = mantissa.split_once('.').map_or(0, |(_, part)| part.len() as i32);
-    let unit = Rational::power_of_ten(exponent.parse::<i32>().unwrap() - places);
-    Some((&exact - &unit, &exact + &unit))
-}
+type Enclosure = (Rational, Rational);
 
-fn mechanism(sigma2: &Value, shift: &Value) -> Mechanism {
-    let sigma2 = sigma2.as_str().unwrap().parse().unwrap();
-    DiscreteGaussian::new(sigma2, shift.as_u64().unwrap()).unwrap().into()
-}
-
-fn read(path: &str) -> Option<Vec<Case>> {
-    let text = std::fs::read_to_string(path).ok()?;
-    let json: Value = serde_json::from_str(&text).unwrap();
+fn cases(json: &Value) -> Vec<Case> {
     let case = |(index, case): (usize, &Value)| {
-        let groups = case["groups"].as_array().unwrap().iter().map(|g| match g.as_array() {
-            Some(g) => (mechanism(&g[0], &g[2]), u128::from(g[1].as_u64().unwrap())),
-            None => (mechanism(&g["sigma2"], &g["shift"]), u128::from(g["count"].as_u64().unwrap())),
-        });
-        let field = |p: &Value, short: &str, long: &str| {
-            enclosure(p.get(short).or(p.get(long)).unwrap_or(&Value::Null))
-        };
         let points = case["points"].as_array().unwrap().iter().map(|p| Truth {
-            epsilon: p.get("e").or(p.get("epsilon")).unwrap().as_str().unwrap().parse().unwrap(),
-            delta: field(p, "d", "delta").unwrap(),
-            complement: field(p, "c", "complement"),
-            p_tail: field(p, "p", "p_tail"),
-            q_tail: field(p, "q", "q_tail"),
+            epsilon: oracle::exact(&p["e"]),
+            delta: oracle::enclosure(&p["d"]),
+            complement: p.get("c").map(oracle::enclosure),
+            p_tail: p.get("p").map(oracle::enclosure),
+            q_tail: p.get("q").map(oracle::enclosure),
         });
         let name = case.get("name").and_then(Value::as_str).unwrap_or("case");
+        let groups = oracle::groups(&case["groups"]).into_iter().map(|(m, n)| (m, u128::from(n)));
         Case { name: format!("{name} {index}"), groups: groups.collect(), points: points.collect() }
     };
-    Some(json["cases"].as_array().unwrap().iter().enumerate().map(case).collect())
+    json["cases"].as_array().unwrap().iter().enumerate().map(case).collect()
 }
 
 fn reference() -> Vec<Case> {
-    read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../oracle/reference.json")).expect("part of the project")
+    cases(&oracle::file("reference.json"))
 }
 
-/// Past the capture of the test runner: what was not tested must be seen.
-fn skipped(why: &str) {
-    use std::io::Write;
-    let _ = writeln!(std::io::stderr(), "SKIPPED: {why}");
-}
-
-fn profiles() -> Option<Vec<Case>> {
-    let found = read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/reference/profiles.json"));
-    if found.is_none() {
-        skipped("../shared/reference/profiles.json is not here");
-    }
+/// Chosen compositions whose names begin with one of these.
+fn standard(names: &[&str]) -> Vec<Case> {
+    let mut found = cases(&oracle::file("standard.json"));
+    found.retain(|case| names.iter().any(|name| case.name.starts_with(name)));
     found
 }
 
@@ -98,7 +66,7 @@ struct Findings {
 }
 
 impl Findings {
-    fn check(&mut self, what: &str, bounds: &Bounds<Magnitude>, truth: &(Rational, Rational)) {
+    fn check(&mut self, what: &str, bounds: &Bounds<Magnitude>, truth: &Enclosure) {
         self.answers += 1;
         // Bounds so far out that they are no rationals one would want to build are compared as
         // magnitudes, outward on the truth's side.
@@ -157,29 +125,31 @@ fn assert_inside(found: &Findings) {
 
 #[test]
 fn every_answer_of_the_oracle_lies_inside() {
-    let found = run(&reference(), |a| a);
+    let other = std::env::var("UNSPENT_ORACLE");
+    let found = run(&other.as_ref().map_or_else(|_| reference(), |path| cases(&oracle::read(path))), |a| a);
     assert!(found.pairs >= 3000);
     assert_inside(&found);
-    assert!(found.widest_delta <= 1e-9 && found.widest_tail <= 1e-9, "{found:?}");
+    assert!(other.is_ok() || found.widest_delta <= 1e-9 && found.widest_tail <= 1e-9, "{found:?}");
 }
 
 #[test]
-fn every_reference_profile_lies_inside_and_is_narrow() {
-    let Some(cases) = profiles() else { return };
-    let found = run(&cases, |a| a);
+fn every_ordinary_profile_lies_inside_and_is_narrow() {
+    let found = run(&standard(&["one", "iid", "shift", "mix", "crowd"]), |a| a);
+    assert!(found.pairs >= 400);
     assert_inside(&found);
-    assert!(found.widest_delta > 0.0 && found.widest_delta <= 1e-10);
-    assert!(found.widest_tail <= 1e-10);
+    assert!(found.widest_delta > 0.0 && found.widest_delta <= 1e-10, "{found:?}");
+    assert!(found.widest_tail <= 1e-10, "{found:?}");
 }
 
+/// Atoms far apart, and ε so near to one that δ is the distance: by whatever method, and by adding atoms up.
 #[test]
-fn more_of_the_oracle_on_demand() {
-    let Ok(path) = std::env::var("UNSPENT_ORACLE") else {
-        skipped("UNSPENT_ORACLE names no file; see `make oracle`");
-        return;
-    };
-    let cases = read(&path).expect("UNSPENT_ORACLE must name a file of the oracle's");
-    assert_inside(&run(&cases, |a| a));
+fn every_sparse_profile_lies_inside() {
+    let sparse = standard(&["sparse", "near"]);
+    for prepare in [|a| a, |a: Accountant| a.restrict_to(Method::Enumeration)] {
+        let found = run(&sparse, prepare);
+        assert!(found.pairs >= 290);
+        assert_inside(&found);
+    }
 }
 
 /// Compositions for which smoothing is meant: no lattice, or one that is fine next to the spread
@@ -227,37 +197,64 @@ fn all_methods_overlap() {
     assert!(compared[0] > 50 && compared[1] > 50);
 }
 
-/// The test of the tests: with any error term left out, truths fall outside.
-#[test]
-fn a_dropped_error_term_is_noticed() {
-    // Bounds that cross are noticed too, by a panic.
-    let outside = |cases: &[Case], method: Option<Method>, term: Option<Term>| {
-        DROPPED.set(term);
-        let found = std::panic::catch_unwind(|| {
-            run(cases, |a| match method {
-                Some(method) => a.restrict_to(method),
-                None => a,
-            })
-            .outside
-            .len()
-        });
-        DROPPED.set(None);
-        found.unwrap_or(usize::MAX)
-    };
-    // Without the tails, which take most of the time.
-    let mut cases: Vec<Case> = reference().into_iter().step_by(2).collect();
-    for point in cases.iter_mut().flat_map(|case| &mut case.points) {
-        (point.p_tail, point.q_tail) = (None, None);
-    }
-    assert_eq!(outside(&cases, Some(Method::Lattice), None), 0);
-    for term in [Term::Rounding, Term::Alias, Term::Windows] {
-        let found = outside(&cases, Some(Method::Lattice), Some(term));
+/// How many truths are outside, if a term is dropped; bounds that cross are noticed too, by a panic.
+fn outside(cases: &[Case], term: Option<Term>, prepare: impl Fn(Accountant) -> Accountant) -> usize {
+    DROPPED.set(term);
+    let found = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(cases, prepare).outside.len()));
+    DROPPED.set(None);
+    found.unwrap_or(usize::MAX)
+}
+
+/// With a term left out truths fall outside; with it, none does.
+fn assert_noticed(cases: &[Case], terms: &[Term], prepare: impl Fn(Accountant) -> Accountant + Copy) {
+    assert_eq!(outside(cases, None, prepare), 0);
+    for term in terms {
+        let found = outside(cases, Some(*term), prepare);
         eprintln!("without {term:?}: {found} outside");
         assert!(found > 0, "dropping {term:?} goes unnoticed");
     }
-    let cases = fine(cases);
-    assert_eq!(outside(&cases, Some(Method::Smoothing), None), 0);
-    let found = outside(&cases, Some(Method::Smoothing), Some(Term::Smoothing));
-    eprintln!("without {:?}: {found} outside", Term::Smoothing);
-    assert!(found > 0, "dropping the smoothing bracket goes unnoticed");
+}
+
+/// Without the tails, which take most of the time.
+fn without_tails(mut cases: Vec<Case>) -> Vec<Case> {
+    for point in cases.iter_mut().flat_map(|case| &mut case.points) {
+        (point.p_tail, point.q_tail) = (None, None);
+    }
+    cases
+}
+
+fn half_the_reference() -> Vec<Case> {
+    without_tails(reference().into_iter().step_by(2).collect())
+}
+
+#[test]
+fn a_dropped_error_of_the_contour_is_noticed() {
+    let terms = [Term::Rounding, Term::Alias, Term::Windows];
+    assert_noticed(&half_the_reference(), &terms, |a| a.restrict_to(Method::Lattice));
+}
+
+/// With thresholds so low that what is left out matters: otherwise it is below every rounding.
+#[test]
+fn a_dropped_part_of_the_contour_is_noticed() {
+    let cases = half_the_reference();
+    assert_noticed(&cases, &[Term::Outside], |a| {
+        let a = a.restrict_to(Method::Lattice);
+        Accountant { spectrum: Spectrum { cut: 2.0, ..a.spectrum }, ..a }
+    });
+    assert_noticed(&cases, &[Term::Rest], |a| {
+        let a = a.restrict_to(Method::Lattice);
+        Accountant { spectrum: Spectrum { rest: 1e-6, ..a.spectrum }, ..a }
+    });
+}
+
+#[test]
+fn a_dropped_smoothing_bracket_is_noticed() {
+    let cases = fine(half_the_reference());
+    assert_noticed(&cases, &[Term::Smoothing], |a| a.restrict_to(Method::Smoothing));
+}
+
+#[test]
+fn a_dropped_error_of_the_enumeration_is_noticed() {
+    let cases = without_tails(standard(&["near", "sparse", "crowd"]));
+    assert_noticed(&cases, &[Term::AtomRounding], |a| a.restrict_to(Method::Enumeration));
 }

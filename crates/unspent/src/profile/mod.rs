@@ -10,9 +10,11 @@ mod enumeration;
 mod invert;
 mod kernel;
 mod lattice;
+mod node;
 mod sieve;
 mod smoothing;
 mod spectrum;
+mod term;
 
 #[cfg(test)]
 mod inclusion;
@@ -120,9 +122,9 @@ fn usual_distance(mu: f64) -> f64 {
     20.0 * mu + if mu > 1.0 { 80.0 } else { 0.0 }
 }
 
-/// The sieve's threshold: `e^{−40}` is 4·10⁻¹⁸, divided by the number of nodes up to `end`.
-fn log_cut(end: f64, mu: f64) -> f64 {
-    40.0 + float::ln(1.0 + end * usual_distance(mu))
+/// The sieve's threshold: the spectrum's cut, divided by the number of nodes up to `end`.
+fn log_cut(spectrum: &Spectrum, end: f64) -> f64 {
+    spectrum.cut + float::ln(1.0 + end * usual_distance(spectrum.mu2.to_f64().sqrt()))
 }
 
 /// Bound evaluations a lattice's sieve may take, and the number of nodes it may leave. For δ, which smoothing
@@ -157,7 +159,8 @@ pub(crate) struct Accountant {
     /// Number of atoms of the loss, if they are few enough to be added up.
     atoms: Option<f64>,
     lattice: Option<Lattice>,
-    /// The sieve of the lattice's period, where that is how answers are obtained: with little work, and with more.
+    /// The sieve of the lattice's period, where that is how answers are obtained: with little work, and with
+    /// more.
     quick: OnceLock<Option<Sieve>>,
     thorough: OnceLock<Option<Sieve>>,
     smoothing: Smoothing,
@@ -246,7 +249,7 @@ impl Accountant {
         if self.atoms.is_some_and(|atoms| 16.0 * atoms < usual_distance(mu) / lattice.step_f64) {
             return None;
         }
-        let sieve = Sieve::new(&self.spectrum, 0.0, end, log_cut(end, mu), work)?;
+        let sieve = Sieve::new(&self.spectrum, 0.0, end, log_cut(&self.spectrum, end), work)?;
         // Up to half a turn of every kind the sum stops by itself.
         let nodes = (sieve.measure - sieve.plain_end) * usual_distance(mu) / (2.0 * PI);
         let most = if self.is_fast() { FAST_NODES } else { LATTICE_NODES };

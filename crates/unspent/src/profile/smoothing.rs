@@ -14,10 +14,11 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-use super::contour::{Integral, Problem, Term, dropping};
+use super::contour::{Integral, Problem};
 use super::kernel::{Losses, Payoff};
 use super::sieve::Sieve;
 use super::spectrum::Spectrum;
+use super::term::{Term, dropping};
 use super::{Accountant, DeltaBounds, Point, log_cut};
 use crate::number::float::{self, Dd, UNIT};
 use crate::number::{Bounds, Magnitude, Round};
@@ -61,9 +62,8 @@ impl Smoothing {
         cell.get_or_init(|| {
             let s2 = level.map_or(0.0, square);
             let smooth = s2 + spectrum.continuous;
-            let mu = spectrum.mu2.hi.sqrt();
             // The range ends where the Gaussian factor alone is below the cut.
-            let cut = log_cut((80.0 / smooth).sqrt(), mu) + 2.0;
+            let cut = log_cut(spectrum, (2.0 * spectrum.cut / smooth).sqrt()) + 2.0;
             let end = (2.0 * cut / smooth).sqrt();
             Sieve::new(spectrum, s2, end, cut, 4 * spectrum.work)
         })

@@ -111,6 +111,9 @@ const ALIAS: f64 = 1e-13;
 
 const REST: f64 = UNIT / 16.0;
 
+/// `e^{−40}` is 4·10⁻¹⁸.
+const CUT: f64 = 40.0;
+
 /// Every kind of a composition, and the sums that do not depend on the tilt.
 #[derive(Debug)]
 pub(crate) struct Spectrum {
@@ -121,6 +124,8 @@ pub(crate) struct Spectrum {
     /// Where the modulus is known to fall from node to node, the rest is bounded instead of computed
     /// once it is below this fraction of the sum so far.
     pub rest: f64,
+    /// All nodes that a sieve leaves out are together below `e^{−cut}` of Φ(c), about.
+    pub cut: f64,
     /// The fastest-decaying first.
     pub kinds: Vec<Kind>,
     /// `μ² = Σ n·Δ²/σ²` and the part `κ` of it that belongs to kinds with a quadratic transform,
@@ -142,7 +147,17 @@ impl Spectrum {
         let top_rate = kinds.iter().filter(|k| k.periodic).map(|k| k.rate.hi).fold(0.0, f64::max);
         // Stable, so that the order of equally strong kinds is that of the groups.
         kinds.sort_by(|a, b| b.most_decay().total_cmp(&a.most_decay()));
-        Spectrum { work: WORK, alias: ALIAS, rest: REST, kinds, mu2: total, kappa, top_rate, continuous }
+        Spectrum {
+            work: WORK,
+            alias: ALIAS,
+            rest: REST,
+            cut: CUT,
+            kinds,
+            mu2: total,
+            kappa,
+            top_rate,
+            continuous,
+        }
     }
 
     /// # Guarantee

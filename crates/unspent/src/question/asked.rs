@@ -60,13 +60,23 @@ pub struct CertificateQuestion {
     /// Whether to look for removable noise, which takes most of the time.
     #[serde(default = "yes")]
     pub reductions: bool,
+    /// What an attacker believed before: adds what is believed after, in words.
+    #[serde(default)]
+    pub prior: Option<Rational>,
 }
 
 impl CertificateQuestion {
     /// About these products, with everything else as the allocations say.
     pub fn about<P: Into<Product>>(release: impl IntoIterator<Item = P>) -> CertificateQuestion {
         let release = products(release);
-        CertificateQuestion { release, delta: None, conversion: None, epsilon: None, reductions: true }
+        CertificateQuestion {
+            release,
+            delta: None,
+            conversion: None,
+            epsilon: None,
+            reductions: true,
+            prior: None,
+        }
     }
 
     pub(super) fn is_long(&self) -> bool {
@@ -89,6 +99,7 @@ impl Ask for CertificateQuestion {
             conversion: self.conversion,
             epsilon: self.epsilon.as_ref(),
             reductions: self.reductions,
+            prior: self.prior.as_ref(),
             effort: terms.effort,
             files: self.release.iter().map(Product::file).collect(),
         };

@@ -22,6 +22,7 @@ use crate::profile::Method;
 use crate::quantity::{Delta, Epsilon};
 use crate::release::Release;
 use crate::report::promise::{Promise, PromiseCheck};
+use crate::report::reading::Reading;
 use crate::report::series::Missing;
 use crate::report::spending::NoiseLine;
 use crate::scope::Scope;
@@ -67,6 +68,8 @@ pub struct Certificate {
     pub left_out: Vec<LeftOut>,
     /// The noise of every query at every level, where no unit was bypassed.
     pub noise: Vec<NoiseLine>,
+    /// What an attacker gains from the whole release, if it was asked for.
+    pub reading: Option<Reading>,
     /// What the certificate rests on and does not check.
     pub assumptions: Vec<String>,
     /// Products of the same series, about the same people, that are not counted here.
@@ -183,12 +186,17 @@ pub(crate) struct Asked<'q> {
     pub epsilon: Option<&'q Epsilon>,
     /// Whether to look for removable noise, which takes most of the time.
     pub reductions: bool,
+    /// What an attacker believed before, if it is to be said what is believed after.
+    pub prior: Option<&'q Rational>,
     pub effort: Effort,
     /// The file of each product.
     pub files: Vec<Option<FileDigest>>,
 }
 
 impl Certificate {
+    /// What an attacker believed before, in documents to be signed.
+    pub const PRIOR: &'static str = "1/1000";
+
     pub(crate) fn new(release: &Release, asked: Asked<'_>) -> Result<Certificate> {
         let delta = stated_delta(release, asked.delta)?;
         let published = asked.conversion.or(published(release));
@@ -229,6 +237,11 @@ impl Certificate {
             against,
             reductions,
             noise: NoiseLine::all(release.allocations())?,
+            // One attack in fast mode is as certified, and its words have three digits.
+            reading: match asked.prior {
+                Some(prior) => Some(Reading::new(release, &Scope::Total, prior, Effort::Fast)?),
+                None => None,
+            },
             version: env!("CARGO_PKG_VERSION"),
         })
     }
@@ -266,7 +279,7 @@ fn left_out(release: &Release, lines: &[Line]) -> Vec<LeftOut> {
         let reason = if release.allocations().len() > 1 {
             "not every product has an attribute of that name"
         } else {
-            "no query touches it: nothing is released about it"
+            "no query touches it, so that nothing is released about it"
         };
         add(Scope::Attribute(name.clone()), &|| Some(reason.into()));
     }

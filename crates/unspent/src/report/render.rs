@@ -110,7 +110,9 @@ pub(super) fn markdown(document: &Document) -> String {
             }
             Block::Line(content) => line(&mut text, content),
             Block::List(items) => {
-                text.push('\n');
+                if !text.ends_with("\n\n") {
+                    text.push('\n');
+                }
                 items.iter().for_each(|item| {
                     let _ = writeln!(text, "- {}", escaped(item));
                 });

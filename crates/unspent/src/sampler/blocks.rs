@@ -1,12 +1,12 @@
 //! Wide noise: a block from the integer level, a place in it, and a rejection.
 //!
-//! With `w = 2^s` such that `16 < σ/w ≤ 32`, a block `h ≥ 0` has weight `exp(−(hw)²/2σ²)`, a place `l` in it is
-//! uniform on `[0, w)`, and `x = hw + l` is kept with probability `exp(−a)`, `a = l(2hw + l)/2σ²`; so `x` has
-//! weight `exp(−x²/2σ²)`. A sign is drawn too, and a negative zero is thrown away. About one try in fifty
+//! With `w = 2^s` such that `16 < σ/w ≤ 32`, a block `h ≥ 0` has weight `exp(−(hw)²/2σ²)`, a place `l` in it
+//! is uniform on `[0, w)`, and `x = hw + l` is kept with probability `exp(−a)`, `a = l(2hw + l)/2σ²`; so `x`
+//! has weight `exp(−x²/2σ²)`. A sign is drawn too, and a negative zero is thrown away. About one try in fifty
 //! fails, whatever the value (X3).
 //!
-//! `1 − exp(−a)` is computed in 32-bit integers, within [`BAND`] of the truth (X4); only a random word that falls
-//! into the band is extended and compared exactly.
+//! `1 − exp(−a)` is computed in 32-bit integers, within [`BAND`] of the truth (X4); only a random word that
+//! falls into the band is extended and compared exactly.
 
 use std::cmp::Ordering;
 
@@ -54,7 +54,8 @@ impl Blocks {
         Blocks { level, shift, kappa, sigma2: sigma2.clone() }
     }
 
-    /// `2³²(1 − exp(−a))` within [`BAND`], for a block that the integers of the level decide; `place` is `l/w·2³²`.
+    /// `2³²(1 − exp(−a))` within [`BAND`], for a block that the integers of the level decide; `place` is
+    /// `l/w·2³²`.
     #[inline]
     pub(super) fn rejection(&self, block: u32, place: u32) -> u32 {
         let a = high(high(place, (block << 24) + (place >> 9)), self.kappa);

@@ -1,8 +1,9 @@
 //! Nonnegative numbers enclosed between two integers times `2^-precision`, rounded outwards.
 //!
-//! Of the bignum crate only addition, subtraction, multiplication, shifts and comparisons are used, and tested
-//! against another one: a division that was wrong in a rare case has biased a published sampler. The two divisions
-//! that are needed, of a fraction to its bits and of a term by a small integer, are written out here.
+//! Of the bignum crate only addition, subtraction, multiplication, shifts and comparisons are used, and
+//! tested against another one: a division that was wrong in a rare case has biased a published sampler. The
+//! two divisions that are needed, of a fraction to its bits and of a term by a small integer, are written out
+//! here.
 
 use std::cmp::Ordering;
 
@@ -152,8 +153,8 @@ impl Uniform {
         self.known
     }
 
-    /// How `(self + offset)·scale` compares with `bound`, if the bits known decide it; `scale` and `bound` have the
-    /// same precision. `Less` means less, `Greater` means greater or equal.
+    /// How `(self + offset)·scale` compares with `bound`, if the bits known decide it; `scale` and `bound`
+    /// have the same precision. `Less` means less, `Greater` means greater or equal.
     pub(super) fn compare(&self, offset: u32, scale: &Enclosure, bound: &Enclosure) -> Option<Ordering> {
         let whole = &self.bits + (BigUint::from(offset) << self.known);
         if (&whole + 1u8) * &scale.upper <= &bound.lower << self.known {

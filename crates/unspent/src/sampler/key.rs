@@ -6,8 +6,9 @@
 //!                   nonce 2n + 1: block c is the key of chunk c's reserve, a stream of its own
 //! ```
 //!
-//! So every draw has words that nothing else uses, as many as it asks for, and is a function of the key, the stream and its
-//! index alone: those of a chunk that need further words take them from its reserve, one draw after the other.
+//! So every draw has words that nothing else uses, as many as it asks for, and is a function of the key, the
+//! stream and its index alone: those of a chunk that need further words take them from its reserve, one draw
+//! after the other.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -35,14 +36,14 @@ pub(super) fn word(block: &Block, i: usize) -> u32 {
 
 /// 256 bits from which noise is made; whoever knows them can take the noise off again.
 ///
-/// A key cannot be copied, written or shown. Its bytes are in one place, which its streams share, and which is
-/// wiped when the key and all its streams are dropped. What was computed with it is wiped at the end of every call
-/// that draws. This cannot be said of registers, of memory that the system has moved to a disk, or of a process
-/// that is killed. Every stream of noise made with a key is another one.
+/// A key cannot be copied, written or shown. Its bytes are in one place, which its streams share, and which
+/// is wiped when the key and all its streams are dropped. What was computed with it is wiped at the end of
+/// every call that draws. This cannot be said of registers, of memory that the system has moved to a disk, or
+/// of a process that is killed. Every stream of noise made with a key is another one.
 ///
-/// A copy of the process, made by a fork, is told by its process id and gets no noise. That does not find a copy
-/// that has the same number in a namespace of its own, nor a process or a machine that was saved and is restored
-/// twice: both would make the same noise. Make a new key after anything of that kind.
+/// A copy of the process, made by a fork, is told by its process id and gets no noise. That does not find a
+/// copy that has the same number in a namespace of its own, nor a process or a machine that was saved and is
+/// restored twice: both would make the same noise. Make a new key after anything of that kind.
 ///
 /// ```
 /// use unspent::sampler::{Key, Sampler};
@@ -187,8 +188,8 @@ impl<B: AsMut<[Block]>> Drop for Wiped<B> {
     }
 }
 
-/// The stack that is wiped, in words of eight bytes. A call that draws has eight kilobytes for a chunk of draws
-/// there, and the cipher's blocks; `tests/memory.rs` looks whether it is enough.
+/// The stack that is wiped, in words of eight bytes. A call that draws has eight kilobytes for a chunk of
+/// draws there, and the cipher's blocks; `tests/memory.rs` looks whether it is enough.
 const STACK: usize = 4_096;
 
 /// Writes over the stack that a call has used which was made from the same place as this one.

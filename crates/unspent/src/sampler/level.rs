@@ -1,11 +1,12 @@
-//! The integer level: most of a law on 0, 1, 2, … in 31-bit integers, the rest decided exactly when it is met.
+//! The integer level: most of a law on 0, 1, 2, … in 31-bit integers, the rest decided exactly when it is
+//! met.
 //!
-//! A law with `P[M = m] = p_m` and cumulative sums `C_m` gives every `m` the integer `q_m ≤ 2³¹p_m`. Of the 2³¹
-//! values of a random `v`, the first `q_0` mean 0, the next `q_1` mean 1, and so on: `m` is the number of sums
-//! `S_j = q_0 + … + q_j` that are at most `v`. The few values that are left, `R = 2³¹ − S_{K−1}` of them, share out
-//! what rounding down has left over: `v − S_{K−1}` is the whole part of a uniform number `u` in `[0, R)`, and `m`
-//! is the first with `u < E_m = 2³¹C_m − S_{min(m, K−1)}`. Bits of `u` and digits of `E` are added until every
-//! number that begins like `u` is on the same side (X1 and X2 in `theory/sampler.md`).
+//! A law with `P[M = m] = p_m` and cumulative sums `C_m` gives every `m` the integer `q_m ≤ 2³¹p_m`. Of the
+//! 2³¹ values of a random `v`, the first `q_0` mean 0, the next `q_1` mean 1, and so on: `m` is the number of
+//! sums `S_j = q_0 + … + q_j` that are at most `v`. The few values that are left, `R = 2³¹ − S_{K−1}` of
+//! them, share out what rounding down has left over: `v − S_{K−1}` is the whole part of a uniform number `u`
+//! in `[0, R)`, and `m` is the first with `u < E_m = 2³¹C_m − S_{min(m, K−1)}`. Bits of `u` and digits of `E`
+//! are added until every number that begins like `u` is on the same side (X1 and X2 in `theory/sampler.md`).
 
 use std::cmp::Ordering;
 
@@ -55,7 +56,8 @@ pub(super) struct Weights {
 }
 
 impl Level {
-    /// Weights `exp(−m²·rate)`; times two from `m = 1` on, if `folded`: the law of |X| for an X of both signs.
+    /// Weights `exp(−m²·rate)`; times two from `m = 1` on, if `folded`: the law of |X| for an X of both
+    /// signs.
     pub(super) fn new(rate: Fraction, folded: bool, steps: Steps) -> Level {
         let mut level = Level {
             rate,
@@ -118,7 +120,8 @@ impl Level {
     /// The `m` that `v` and further random words mean.
     ///
     /// # Guarantee
-    /// For ideal random bits, `v` of the first step's length included, the result is `m` with probability `p_m`.
+    /// For ideal random bits, `v` of the first step's length included, the result is `m` with probability
+    /// `p_m`.
     pub(super) fn draw(&self, v: u32, words: &mut impl Words) -> u64 {
         if let Some(m) = self.find(v) {
             return m.into();

@@ -7,15 +7,15 @@
 //!
 //! # Guarantee
 //! Given ideal random bits, every draw has exactly the law `P[X = x] ∝ exp(−x²/2σ²)` on all integers: no
-//! floating-point number takes part, nothing is cut off. The bits are ChaCha20's under a key from the operating
-//! system. Draw `i` is a function of the key, the stream and `i`: the same on any number of threads and with any
-//! instruction set.
+//! floating-point number takes part, nothing is cut off. The bits are ChaCha20's under a key from the
+//! operating system. Draw `i` is a function of the key, the stream and `i`: the same on any number of threads
+//! and with any instruction set.
 //!
-//! Up to σ² = 1024 a draw is one random word, looked up in a table of integers that holds all but some 10⁻⁸ of the
-//! law; what the table does not decide is decided exactly with further words. Beyond, it is a block from such
-//! a table, a place in the block and a rejection. With AVX2 or AVX-512 no branch and no address depends on the value
-//! drawn, but for draws that the integers leave over: about one in 10⁸ up to σ² = 1024, and beyond it those whose first
-//! try was rejected, 1 to 3 %, which are done again one at a time.
+//! Up to σ² = 1024 a draw is one random word, looked up in a table of integers that holds all but some 10⁻⁸
+//! of the law; what the table does not decide is decided exactly with further words. Beyond, it is a block
+//! from such a table, a place in the block and a rejection. With AVX2 or AVX-512 no branch and no address
+//! depends on the value drawn, but for draws that the integers leave over: about one in 10⁸ up to σ² = 1024,
+//! and beyond it those whose first try was rejected, 1 to 3 %, which are done again one at a time.
 //! `theory/sampler.md` has the proofs.
 
 mod blocks;
@@ -279,7 +279,8 @@ impl Law {
         }
     }
 
-    /// Makes whole groups of draws from their words; those that these do not decide, with words from the reserve.
+    /// Makes whole groups of draws from their words; those that these do not decide, with words from the
+    /// reserve.
     fn draw(&self, path: Path, words: &[Block], made: &mut [i64], reserve: &mut impl Words) {
         let mut left = [0u16; GROUPS];
         let left = &mut left[..made.len() / GROUP];

@@ -1,6 +1,6 @@
-//! The laws of `theory/sampler.md` once more, to check the sampler with: another bignum, with an exponential and
-//! a division of its own, every weight by itself, every comparison with all digits at once. And ChaCha20 as its
-//! author defined it.
+//! The laws of `theory/sampler.md` once more, to check the sampler with: another bignum, with an exponential
+//! and a division of its own, every weight by itself, every comparison with all digits at once. And ChaCha20
+//! as its author defined it.
 
 use std::cmp::Ordering;
 
@@ -62,8 +62,8 @@ pub(super) fn fixed(x: &Real, bits: usize) -> IBig {
     if shift >= 0 { significand << shift as usize } else { significand >> shift.unsigned_abs() }
 }
 
-/// Digits that a fixed-point number does not have of the `precision` bits it was computed with: for the whole part,
-/// for rounding, and to spare.
+/// Digits that a fixed-point number does not have of the `precision` bits it was computed with: for the whole
+/// part, for rounding, and to spare.
 const SPARE: usize = 96;
 /// Fixed-point numbers that are closer than `2^CLOSE` units are not told apart: the oracle stops.
 const CLOSE: usize = 16;
@@ -173,8 +173,8 @@ impl Level {
         below.then_some(m as u64)
     }
 
-    /// The `m` that `v` and the words that follow mean, and how many of these it takes: as few as decide it, but
-    /// one at least if the first one does not.
+    /// The `m` that `v` and the words that follow mean, and how many of these it takes: as few as decide it,
+    /// but one at least if the first one does not.
     pub(super) fn draw(&self, v: u32, more: u32, mut words: impl FnMut() -> u32) -> u64 {
         if let Some(m) = self.first(v) {
             return m;
@@ -274,7 +274,8 @@ pub(super) fn words_of(x: &IBig, count: usize) -> Vec<u32> {
     (0..count).rev().map(|i| u32::try_from((&x >> (32 * i)) & &low).unwrap()).collect()
 }
 
-/// Block `counter` of ChaCha20 with a nonce of 64 bits: D. J. Bernstein, "ChaCha, a variant of Salsa20", 2008.
+/// Block `counter` of ChaCha20 with a nonce of 64 bits: D. J. Bernstein, "ChaCha, a variant of
+/// Salsa20", 2008.
 pub(super) fn chacha20(key: &[u8; 32], nonce: u64, counter: u64) -> [u32; 16] {
     let mut start = [0u32; 16];
     start[..4].copy_from_slice(&[0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574]);

@@ -1,4 +1,5 @@
-//! The sampler against the oracle, bit by bit; and what the oracle cannot say, by statistics with fixed seeds.
+//! The sampler against the oracle, bit by bit; and what the oracle cannot say, by statistics with fixed
+//! seeds.
 
 mod band;
 mod bits;

@@ -1,12 +1,13 @@
 //! The same integers, eight or sixteen draws at a time.
 //!
-//! The kernels are written once, over a handful of operations that AVX2 and AVX-512 each provide. A draw looks its
-//! thresholds up in registers: first the block of thresholds that it is in, by comparing with all the blocks' ends;
-//! then, for each place in a block, the threshold of its own block, by a permutation. So neither a branch nor
-//! an address depends on the value; draws that the integers do not decide come back as bits.
+//! The kernels are written once, over a handful of operations that AVX2 and AVX-512 each provide. A draw
+//! looks its thresholds up in registers: first the block of thresholds that it is in, by comparing with all
+//! the blocks' ends; then, for each place in a block, the threshold of its own block, by a permutation. So
+//! neither a branch nor an address depends on the value; draws that the integers do not decide come back as
+//! bits.
 //!
-//! This is the only module with unsafe code: reading and writing whole registers, of slices whose lengths are checked,
-//! and calling the kernels once the instructions were found to be there.
+//! This is the only module with unsafe code: reading and writing whole registers, of slices whose lengths are
+//! checked, and calling the kernels once the instructions were found to be there.
 #![expect(unsafe_code, reason = "loads and stores of registers, and calls of functions that need them")]
 
 use std::arch::x86_64::*;
@@ -43,8 +44,8 @@ impl Thresholds {
     }
 }
 
-/// Thresholds in `N` blocks, those beyond the last filled with one that nothing reaches: row `r` has the threshold at place
-/// `r` of every block.
+/// Thresholds in `N` blocks, those beyond the last filled with one that nothing reaches: row `r` has the
+/// threshold at place `r` of every block.
 #[derive(Clone, Debug)]
 struct Rows<const N: usize>(Vec<[u32; N]>);
 
@@ -165,7 +166,10 @@ macro_rules! kernels {
 
 /// Functions that are inlined into the kernels and need the same instructions.
 macro_rules! operations {
-    ($features:literal $($(#[$doc:meta])* fn $name:ident $(<const $n:ident: $i:ty>)? ($($x:ident: $t:ty),*) $(-> $r:ty)? $body:block)*) => {
+    ($features:literal $(
+        $(#[$doc:meta])*
+        fn $name:ident $(<const $n:ident: $i:ty>)? ($($x:ident: $t:ty),*) $(-> $r:ty)? $body:block
+    )*) => {
         $($(#[$doc])*
         #[inline]
         #[target_feature(enable = $features)]
@@ -192,7 +196,8 @@ mod avx2 {
         }
         fn store(x: Vector, places: &mut [i64]) {
             assert_eq!(places.len(), LANES);
-            let [low, high] = [_mm256_castsi256_si128(x), _mm256_extracti128_si256::<1>(x)].map(|x| _mm256_cvtepi32_epi64(x));
+            let halves = [_mm256_castsi256_si128(x), _mm256_extracti128_si256::<1>(x)];
+            let [low, high] = halves.map(|x| _mm256_cvtepi32_epi64(x));
             // SAFETY: 8 places are there; they need not be aligned.
             unsafe {
                 _mm256_storeu_si256(places.as_mut_ptr().cast(), low);
@@ -211,7 +216,9 @@ mod avx2 {
         fn shift_right_by(x: Vector, n: __m128i) -> Vector { _mm256_srl_epi32(x, n) }
         fn shift_left_by(x: Vector, n: __m128i) -> Vector { _mm256_sll_epi32(x, n) }
         /// Both below 2³¹, so that their signs do not matter.
-        fn less_one_if_above(x: Vector, threshold: Vector, v: Vector) -> Vector { _mm256_add_epi32(x, _mm256_cmpgt_epi32(threshold, v)) }
+        fn less_one_if_above(x: Vector, threshold: Vector, v: Vector) -> Vector {
+            _mm256_add_epi32(x, _mm256_cmpgt_epi32(threshold, v))
+        }
         fn permute(table: Vector, index: Vector) -> Vector { _mm256_permutevar8x32_epi32(table, index) }
         /// One bit a lane: a ≥ b, without signs.
         fn at_least(a: Vector, b: Vector) -> u32 {
@@ -243,7 +250,8 @@ mod avx512 {
         }
         fn store(x: Vector, places: &mut [i64]) {
             assert_eq!(places.len(), LANES);
-            let [low, high] = [_mm512_castsi512_si256(x), _mm512_extracti64x4_epi64::<1>(x)].map(|x| _mm512_cvtepi32_epi64(x));
+            let halves = [_mm512_castsi512_si256(x), _mm512_extracti64x4_epi64::<1>(x)];
+            let [low, high] = halves.map(|x| _mm512_cvtepi32_epi64(x));
             // SAFETY: 16 places are there; they need not be aligned.
             unsafe {
                 _mm512_storeu_si512(places.as_mut_ptr().cast(), low);
@@ -261,12 +269,16 @@ mod avx512 {
         fn count(n: u32) -> __m128i { _mm_cvtsi32_si128(n.cast_signed()) }
         fn shift_right_by(x: Vector, n: __m128i) -> Vector { _mm512_srl_epi32(x, n) }
         fn shift_left_by(x: Vector, n: __m128i) -> Vector { _mm512_sll_epi32(x, n) }
-        fn less_one_if_above(x: Vector, threshold: Vector, v: Vector) -> Vector { _mm512_mask_sub_epi32(x, _mm512_cmpgt_epu32_mask(threshold, v), x, _mm512_set1_epi32(1)) }
+        fn less_one_if_above(x: Vector, threshold: Vector, v: Vector) -> Vector {
+            _mm512_mask_sub_epi32(x, _mm512_cmpgt_epu32_mask(threshold, v), x, _mm512_set1_epi32(1))
+        }
         fn permute(table: Vector, index: Vector) -> Vector { _mm512_permutexvar_epi32(index, table) }
         /// One bit a lane: a ≥ b, without signs.
         fn at_least(a: Vector, b: Vector) -> u32 { _mm512_cmpge_epu32_mask(a, b).into() }
         fn product_of_even(a: Vector, b: Vector) -> Vector { _mm512_mul_epu32(a, b) }
         fn upper_half(x: Vector) -> Vector { _mm512_srli_epi64::<32>(x) }
-        fn odd_halves(even: Vector, odd: Vector) -> Vector { _mm512_mask_blend_epi32(0b1010_1010_1010_1010, even, odd) }
+        fn odd_halves(even: Vector, odd: Vector) -> Vector {
+            _mm512_mask_blend_epi32(0b1010_1010_1010_1010, even, odd)
+        }
     }
 }

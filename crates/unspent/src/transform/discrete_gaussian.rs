@@ -4,7 +4,8 @@
 //! integer nearest to `cΔ` and `φ = cΔ − y`. Two exact expressions (`theory/transform.md`, T3 and T4):
 //!
 //! ```text
-//! dual    e^{σ²w²/2}            · (1 − S),  S = Σ_{u≥1} e^{−Q_u}[4 sin²(A_u/2) − 4 cos A_u sinh²(B_u/2) + 2i sin A_u sinh B_u] / θ
+//! S = Σ_{u≥1} e^{−Q_u}[4 sin²(A_u/2) − 4 cos A_u sinh²(B_u/2) + 2i sin A_u sinh B_u] / θ
+//! dual    e^{σ²w²/2}            · (1 − S)  with
 //!         Q_u = 2π²σ²u²,  A_u = 2πφu,  B_u = 2πσ²ϑu,   θ = 1 + 2Σ e^{−Q_u}
 //! direct  e^{y²/2σ² + w₀y}      · (1 − S),  the same S with
 //!         Q_u = u²/2σ²,   A_u = ϑu,    B_u = −φu/σ²,   w₀ = φ/σ² + iϑ

@@ -29,6 +29,10 @@ pub struct ShownCertificate<'c> {
 pub struct Stamp {
     /// The day, as in `2020-04-01`.
     pub date: String,
+    /// What else must be said first, like that the noise can be repeated.
+    pub warning: Option<String>,
+    /// What is assumed of the table that was measured.
+    pub assumes: Option<String>,
 }
 
 impl Certificate {
@@ -99,14 +103,25 @@ impl Certificate {
     pub fn signed(&self, stamp: &Stamp) -> Document {
         let mut text = Document::default();
         text.title(format!("Privacy certificate: {}", self.name));
+        if let Some(warning) = &stamp.warning {
+            text.line(format!("{warning}. What follows would hold of private noise."));
+            text.line("");
+        }
         text.lines(self.words());
         text.line("");
         text.line(self.in_plain_words());
+        if let Some(reading) = &self.reading {
+            text.title("In plain words");
+            text.line(&reading.intro);
+            text.list(reading.words.iter().map(String::as_str));
+            text.line(&reading.note);
+        }
         text.title("Guarantees");
         text.table(self.table());
         text.title("Noise");
         text.table(self.noise_table());
         self.rests_on(&mut text, true);
+        text.lines(stamp.assumes.as_deref());
         text.title("Removable noise (variance that could be saved at the published epsilon)");
         self.removable(&mut text, true);
         text.title("Origin");
@@ -116,7 +131,7 @@ impl Certificate {
         }
         text.line("");
         for role in ["Name and office", "Date", "Signature"] {
-            text.line(format!("{role}: ______________________________"));
+            text.line(format!("{role}: {}", "…".repeat(20)));
         }
         text
     }
@@ -125,11 +140,12 @@ impl Certificate {
     fn in_plain_words(&self) -> String {
         let epsilon = self.lines[0].tight.at_most(READABLE);
         format!(
-            "Differential privacy: whatever is published, no observer can tell two data sets apart that differ in \
-             one {} by more than epsilon = {epsilon} allows, up to a probability of delta{}. The privacy loss, the \
-             logarithm of the likelihood ratio, is measured by the hockey-stick divergence.",
-            self.record,
-            equals(self.delta.value())
+            "The release is (epsilon, delta)-differentially private with epsilon = {epsilon} and delta{}: for any two \
+             data sets that are neighbours, and for any set of outcomes, the probability of the set under one is at \
+             most e^epsilon times its probability under the other, plus delta (hockey-stick divergence). One record \
+             is one {}.",
+            equals(self.delta.value()),
+            self.record
         )
     }
 
@@ -217,7 +233,7 @@ impl Certificate {
 
     fn removable(&self, text: &mut Document, titled: bool) {
         let Some(against) = &self.against else {
-            text.line(format!("Removable noise: {}.", words::NO_PROMISE));
+            text.line("Removable noise: not known. The allocation does not say what epsilon was published.");
             return;
         };
         let whose = match against {

@@ -46,7 +46,8 @@ fn all_blocks_and_places_of_small_blocks_are_within_the_band() {
         }
     }
     println!("the largest error is {largest:.3} of {BAND}");
-    // Were it much smaller than what was proved, something else than the proof's sum would have been computed.
+    // Were it much smaller than what was proved, something else than the proof's sum would have been
+    // computed.
     assert!(largest > 1.0);
 }
 

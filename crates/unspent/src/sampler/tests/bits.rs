@@ -140,8 +140,8 @@ fn depths(depth: usize) -> impl Iterator<Item = (usize, i32)> {
     (1..=depth).flat_map(|depth| [-1, 0, 1].map(|delta| (depth, delta)))
 }
 
-/// First values and the words after them: around all thresholds, at both ends, all of the remainder, along the edges
-/// to `depth` words, and the tail.
+/// First values and the words after them: around all thresholds, at both ends, all of the remainder, along
+/// the edges to `depth` words, and the tail.
 fn probes(level: &oracle::Level, depth: usize) -> Vec<(u32, Vec<u32>)> {
     let mut random = Random(level.end().into());
     let last = (1 << 31) - 1;
@@ -378,7 +378,8 @@ fn a_test_that_the_band_does_not_extend_is_caught() {
 
 #[test]
 fn a_wrong_law_of_the_same_shape_is_caught() {
-    // The parameter off by one part in 10⁸, which no statistics would see; and by 10⁻⁶⁰, which only the sixth word does.
+    // The parameter off by one part in 10⁸, which no statistics would see; and by 10⁻⁶⁰, which only the sixth
+    // word does.
     let least = format!("5.{:060}", 1);
     for (sigma2, other) in
         [("5", "5.00000005"), ("5", &least), ("456.62", "456.6200046"), ("1e6", "1000000.01")]
@@ -391,7 +392,8 @@ fn a_wrong_law_of_the_same_shape_is_caught() {
 
 #[test]
 fn a_probability_just_short_of_an_integer_is_rounded_down() {
-    // σ² such that 2³¹p_0 = N − 2⁻¹¹⁰, found by bisection: too close for the digits that the integers are made with.
+    // σ² such that 2³¹p_0 = N − 2⁻¹¹⁰, found by bisection: too close for the digits that the integers are
+    // made with.
     let (bits, precision) = (300, 512);
     let mut least = IBig::from(3) << bits;
     let mut most = IBig::from(4) << bits;

@@ -10,7 +10,8 @@ use super::super::level::{Level, Steps, quotient};
 use super::super::oracle::{self, fixed, real};
 use super::{Random, fraction, ours, theirs};
 
-/// Integers of up to `bits` bits: random ones, and such with long runs of ones and zeros, where carries go far.
+/// Integers of up to `bits` bits: random ones, and such with long runs of ones and zeros, where carries go
+/// far.
 fn integer(random: &mut Random, bits: u64) -> BigUint {
     let bits = random.below(bits) + 1;
     let run = random.below(4);

@@ -88,7 +88,8 @@ fn build(sigma2: &str, folded: bool, steps: Steps) -> (Level, oracle::Level) {
     (Level::new(fraction(&rate), folded, steps), oracle::Level::new(&rate, folded, steps.first, PRECISION))
 }
 
-/// All strings that begin with `v` and `pieces`; those that are decided early count for all that begin like them.
+/// All strings that begin with `v` and `pieces`; those that are decided early count for all that begin like
+/// them.
 fn explore(
     level: &Level,
     truth: &oracle::Level,

@@ -1,9 +1,10 @@
 //! Statistics of ten million draws, with fixed seeds: the same outcome at every run.
 //!
-//! A right sampler fails one of these tests for one seed in 10⁹ (two for those with two sides). For a χ² with `k`
-//! degrees of freedom and `t = ln 10⁹`, `P[χ² ≥ k + 2√(kt) + 2t] ≤ e^-t` and `P[χ² ≤ k − 2√(kt)] ≤ e^-t`
-//! (Laurent and Massart, Annals of Statistics 28, 2000, Lemma 1). Pearson's statistic has that law in the limit; at least
-//! a thousand draws are expected in every class. Signs are held to Hoeffding's bound, which is no limit.
+//! A right sampler fails one of these tests for one seed in 10⁹ (two for those with two sides). For a χ² with
+//! `k` degrees of freedom and `t = ln 10⁹`, `P[χ² ≥ k + 2√(kt) + 2t] ≤ e^-t` and `P[χ² ≤ k − 2√(kt)] ≤ e^-t`
+//! (Laurent and Massart, Annals of Statistics 28, 2000, Lemma 1). Pearson's statistic has that law in the
+//! limit; at least a thousand draws are expected in every class. Signs are held to Hoeffding's bound, which
+//! is no limit.
 
 use super::super::oracle::{self, chances};
 use super::super::{Key, Sampler};

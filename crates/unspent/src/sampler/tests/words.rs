@@ -47,8 +47,8 @@ fn reserve_of(key: &[u8; 32], number: u64, chunk: u64) -> impl FnMut() -> u32 {
     }
 }
 
-/// Keys, nonces and the keystream from the first block on: draft-strombergson-chacha-test-vectors-01 (TC1, 256 bits),
-/// draft-agl-tls-chacha20poly1305-04, section 7.
+/// Keys, nonces and the keystream from the first block on: draft-strombergson-chacha-test-vectors-01 (TC1,
+/// 256 bits), draft-agl-tls-chacha20poly1305-04, section 7.
 const PUBLISHED: [(&str, &str, &str); 5] = [
     (
         "0000000000000000000000000000000000000000000000000000000000000000",
@@ -197,7 +197,8 @@ fn draws_are_those_that_the_oracle_makes_of_chacha20() {
             let mut noise = key.noise(&sampler);
             assert_eq!(noise.stream.number, number);
             let (expected, _) = chunk(truth, &noise.stream.key, number, which);
-            // A part that does not begin or end with the chunk; the very last draw of a stream is never taken.
+            // A part that does not begin or end with the chunk; the very last draw of a stream is never
+            // taken.
             for part in [0..1_023, 0..1, 17..900, 1_000..1_023, 511..512] {
                 noise.next = 1_024 * which + part.start as u64;
                 let mut found = vec![0; part.len()];
@@ -212,7 +213,8 @@ fn draws_are_those_that_the_oracle_makes_of_chacha20() {
 
 #[test]
 fn a_reserve_goes_on_for_as_many_words_as_a_chunk_takes() {
-    // Some 90 words a chunk for σ² = 1025, and 128 are made at a time: chunks that take more have to be looked for.
+    // Some 90 words a chunk for σ² = 1025, and 128 are made at a time: chunks that take more have to be
+    // looked for.
     let truth = oracle::Law::new(&ratio("1025"), 512);
     let sampler = Sampler::new(&exact("1025")).unwrap();
     let mut noise = Key::not_private(7).noise(&sampler);

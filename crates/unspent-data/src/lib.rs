@@ -1,0 +1,48 @@
+//! Work on data: tables of counts, noisy measurements, and what noise does to both.
+//!
+//! ```text
+//! table ─────────┐
+//! allocation ────┴▶ plan ─▶ tabulation ─▶ noise ─▶ measurements ─▶ directory, with manifest and certificate
+//! (CSV, Parquet,            (rows in,     (a stream  (Parquet, written and read back,
+//!  columns in memory)        units out)    a query)   or in memory)
+//! ```
+//!
+//! [`Measure`] is the way through all of it; [`UtilityQuestion`] asks what noise does to a table,
+//! [`RegressionQuestion`] what it does to a slope, and [`Interval`] where a true count is. The privacy of a
+//! release is the crate `unspent`'s business: nothing here computes an ε.
+//!
+//! Numbers come in three kinds that never turn into each other: certified bounds (`unspent::Bounds`),
+//! confidence intervals ([`Interval`], [`utility::Estimate`]), and expectations (`unspent::expected`).
+//!
+//! Nothing is printed: long work tells a [`Progress`] how far it is. An error is `unspent::Error`. It never shows a
+//! value of a table unless it is asked to ([revealed](unspent::Error::revealed)).
+
+pub mod date;
+pub mod directory;
+pub mod interval;
+pub mod manifest;
+pub mod measure;
+pub mod measurements;
+pub mod noise;
+pub mod panics;
+mod parquet_file;
+pub mod plan;
+pub mod population;
+pub mod progress;
+pub mod regression;
+mod run;
+pub mod synthesize;
+pub mod table;
+pub mod tabulation;
+pub mod utility;
+
+pub use interval::{Interval, Intervals};
+pub use manifest::Manifest;
+pub use measure::{Measure, Measured, all_cores};
+pub use measurements::{LevelMeasurements, Measurements, QueryMeasurements};
+pub use noise::NoiseSource;
+pub use plan::Plan;
+pub use progress::{Progress, Quiet};
+pub use regression::{RegressionQuestion, RegressionReport};
+pub use table::{Columns, Input, Table, Values};
+pub use utility::{UtilityQuestion, UtilityReport};

@@ -1,0 +1,295 @@
+//! What was released, for programs: `manifest.json` of a directory of measurements.
+
+use std::fs;
+use std::path::{Component, Path};
+
+use serde::{Deserialize, Serialize};
+use unspent::{Error, ErrorKind, Rational, Result};
+
+use crate::plan::{Plan, PlannedLevel};
+
+/// The name of the file.
+pub const FILE: &str = "manifest.json";
+
+/// What the certificate rests on, and no program can check.
+pub const ASSUMES: &str = "It holds if every record is in exactly one cell of one row, and if the list of rows \
+                           does not depend on the records: units with nobody in them have a row too.";
+
+/// What was released.
+///
+/// The certificate is the library's report when it is written, and a JSON value when it is read back.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Manifest<C = serde_json::Value> {
+    /// `unspent`.
+    pub program: String,
+    /// Of the program.
+    pub version: String,
+    /// The name of the allocation, which is beside as `allocation.toml`.
+    pub allocation: String,
+    /// The table's name, without its path.
+    pub table: String,
+    /// How many rows it had.
+    pub rows: u64,
+    /// Whether the noise came from a key that nobody knows.
+    pub private: bool,
+    /// Whether the ε that the allocation states is certified to be kept; none if it states none.
+    pub kept: Option<bool>,
+    /// What must be said of noise that is not private.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
+    /// When the run began, as in `2020-04-01T12:00:00Z`.
+    pub started: String,
+    /// When it ended.
+    pub finished: String,
+    /// From the largest areas to the smallest.
+    pub levels: Vec<LevelEntry>,
+    /// What the certificate rests on.
+    pub assumes: String,
+    /// What the release guarantees.
+    pub certificate: C,
+}
+
+/// A level of a release.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LevelEntry {
+    /// Its name.
+    pub level: String,
+    /// Where its files are.
+    pub folder: String,
+    /// How many units it has.
+    pub units: u64,
+    /// What was asked of each unit, in the order of the rows.
+    pub queries: Vec<QueryEntry>,
+    /// Its files, in the order of the units.
+    pub files: Vec<FileEntry>,
+}
+
+/// A query at a level.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct QueryEntry {
+    /// Its name.
+    pub query_name: String,
+    /// How many values each of its attributes has; `[1]` for a total.
+    pub query_shape: Vec<u32>,
+    /// The σ² of its noise, exactly.
+    #[serde(with = "exactly")]
+    pub sigma2: Rational,
+    /// What the files have: the variance of the noise, rounded to a double.
+    pub variance: f64,
+    /// What it spends, exactly.
+    #[serde(with = "exactly")]
+    pub rho: Rational,
+    /// What the files have: ρ, rounded to a double.
+    pub plb: f64,
+    /// How many values it has in all units.
+    pub measurements: u64,
+}
+
+impl QueryEntry {
+    /// How many values it has in a unit.
+    #[must_use]
+    pub fn length(&self) -> usize {
+        self.query_shape.iter().map(|n| *n as usize).product()
+    }
+}
+
+/// A file of measurements.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileEntry {
+    /// Its path, from the directory on.
+    pub file: String,
+    /// How many rows it has.
+    pub rows: u64,
+    /// How many units.
+    pub units: u64,
+}
+
+/// An exact number as text.
+mod exactly {
+    use serde::{Deserialize, Deserializer, Serializer, de};
+    use unspent::Rational;
+
+    pub fn serialize<S: Serializer>(x: &Rational, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&x.to_decimal_or_fraction())
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Rational, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
+}
+
+impl Manifest {
+    /// Reads that of a directory of measurements.
+    pub fn read(directory: &Path) -> Result<Manifest> {
+        let path = directory.join(FILE);
+        let shown = path.display();
+        let text = fs::read_to_string(&path).map_err(|error| {
+            let hint = "name a directory of noisy measurements, which has a manifest.json";
+            Error::io(format!("{shown}: cannot be read: {error}"), error, hint)
+                .with_kind(ErrorKind::Unreadable)
+        })?;
+        let hint = "it is written together with the measurements, and is not to be changed";
+        let manifest: Manifest = serde_json::from_str(&text)
+            .map_err(|error| Error::stated(format!("{shown}: is no manifest: {error}"), hint))?;
+        manifest.check().map_err(|cause| Error::stated(format!("{shown}: {cause}"), hint))?;
+        Ok(manifest)
+    }
+
+    /// Whether it is one, and its figures fit together.
+    fn check(&self) -> std::result::Result<(), String> {
+        if self.program != "unspent" {
+            return Err(format!("was written by `{}`, not by unspent", self.program));
+        }
+        for level in &self.levels {
+            let wrong = |what: String| Err(format!("level `{}`: {what}", level.level));
+            let units = level.files.iter().try_fold(0u64, |n, file| n.checked_add(file.units));
+            if units != Some(level.units) {
+                return wrong("its files have another number of units than it says".into());
+            }
+            for query in &level.queries {
+                let length = query.query_shape.iter().try_fold(1u64, |n, part| n.checked_mul((*part).into()));
+                let values = length.and_then(|length| length.checked_mul(level.units));
+                if values != Some(query.measurements) || length == Some(0) {
+                    return wrong(format!(
+                        "query `{}`: its shape and number of values differ",
+                        query.query_name
+                    ));
+                }
+            }
+            for file in &level.files {
+                if file.units.checked_mul(level.queries.len() as u64) != Some(file.rows) {
+                    return wrong(format!("file `{}`: its rows and units do not fit", file.file));
+                }
+                // Only what is below the directory is read.
+                let mut parts = Path::new(&file.file).components();
+                if !parts.all(|part| matches!(part, Component::Normal(_))) {
+                    return wrong(format!("file `{}`: is not in the directory", file.file));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<C> Manifest<C> {
+    /// The same about something else.
+    pub(crate) fn with_certificate<D>(self, change: impl FnOnce(C) -> D) -> Manifest<D> {
+        Manifest {
+            program: self.program,
+            version: self.version,
+            allocation: self.allocation,
+            table: self.table,
+            rows: self.rows,
+            private: self.private,
+            kept: self.kept,
+            warning: self.warning,
+            started: self.started,
+            finished: self.finished,
+            levels: self.levels,
+            assumes: self.assumes,
+            certificate: change(self.certificate),
+        }
+    }
+}
+
+impl LevelEntry {
+    /// A level of a plan, of which these files were written.
+    pub(crate) fn new(level: &PlannedLevel, folder: String, units: u64, files: Vec<FileEntry>) -> LevelEntry {
+        let query = |query: &crate::plan::PlannedQuery| QueryEntry {
+            query_name: query.name.clone(),
+            query_shape: query.shape.clone(),
+            sigma2: query.sigma2.clone(),
+            variance: query.variance,
+            rho: query.rho.clone(),
+            plb: query.plb,
+            measurements: units * query.length() as u64,
+        };
+        let queries = level.queries.iter().map(query).collect();
+        LevelEntry { level: level.name.clone(), folder, units, queries, files }
+    }
+}
+
+/// A folder for each level of a plan, no two of them the same.
+pub(crate) fn folders(plan: &Plan) -> Vec<String> {
+    let mut folders: Vec<String> = vec![];
+    for level in plan.levels() {
+        let name = folder(&level.name);
+        let mut names = (1..).map(|n| if n == 1 { name.clone() } else { format!("{name}-{n}") });
+        folders.push(names.find(|name| !folders.contains(name)).expect("numbers do not end"));
+    }
+    folders
+}
+
+/// `block-group` for `Block group`.
+fn folder(level: &str) -> String {
+    let letters = level.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' });
+    let name: String = letters.collect();
+    let name = name.trim_matches('-');
+    if name.is_empty() { "level".into() } else { name.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_are_plain_words() {
+        assert_eq!(folder("Block group"), "block-group");
+        assert_eq!(folder("../etc"), "etc");
+        assert_eq!(folder("État"), "tat");
+        assert_eq!(folder("…"), "level");
+    }
+
+    fn manifest() -> Manifest {
+        serde_json::from_value(serde_json::json!({
+            "program": "unspent", "version": "0", "allocation": "a", "table": "t", "rows": 3, "private": true,
+            "kept": null, "started": "", "finished": "", "assumes": "", "certificate": {},
+            "levels": [{
+                "level": "A", "folder": "a", "units": 3,
+                "queries": [{
+                    "query_name": "q", "query_shape": [2], "sigma2": "32/15", "variance": 0.1, "rho": "0.5",
+                    "plb": 0.5, "measurements": 6
+                }],
+                "files": [{ "file": "a/part-00000.parquet", "rows": 3, "units": 3 }]
+            }]
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_manifest_reads_back_the_same() {
+        let text = serde_json::to_string(&manifest()).unwrap();
+        let again: Manifest = serde_json::from_str(&text).unwrap();
+        assert_eq!(again.levels, manifest().levels);
+        assert!(!text.contains("warning") && text.contains("\"sigma2\":\"32/15\""), "{text}");
+        assert_eq!(again.check(), Ok(()));
+    }
+
+    #[test]
+    fn a_manifest_whose_figures_do_not_fit_is_refused() {
+        let wrong = |change: fn(&mut Manifest)| {
+            let mut manifest = manifest();
+            change(&mut manifest);
+            manifest.check().unwrap_err()
+        };
+        assert_eq!(wrong(|m| m.program = "other".into()), "was written by `other`, not by unspent");
+        assert_eq!(
+            wrong(|m| m.levels[0].units = 4),
+            "level `A`: its files have another number of units than it says"
+        );
+        assert_eq!(
+            wrong(|m| m.levels[0].queries[0].query_shape = vec![u32::MAX; 3]),
+            "level `A`: query `q`: its shape and number of values differ"
+        );
+        assert_eq!(
+            wrong(|m| m.levels[0].files[0].rows = 6),
+            "level `A`: file `a/part-00000.parquet`: its rows and units do not fit"
+        );
+        for path in ["/etc/passwd", "../a/part-00000.parquet", "a/../../b"] {
+            let mut outside = manifest();
+            outside.levels[0].files[0].file = path.into();
+            let expected = format!("level `A`: file `{path}`: is not in the directory");
+            assert_eq!(outside.check(), Err(expected));
+        }
+    }
+}

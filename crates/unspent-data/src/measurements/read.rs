@@ -1,0 +1,312 @@
+//! Measurements that are read back, and checked against their manifest.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use parquet::basic::{ConvertedType, Type as PhysicalType};
+use parquet::column::reader::{ColumnReaderImpl, get_typed_column_reader};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
+use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+use unspent::{Error, ErrorKind, Result, stop};
+
+use super::{LevelMeasurements, Measurements, QueryMeasurements};
+use crate::manifest::{FileEntry, LevelEntry, Manifest};
+use crate::parquet_file::{damaged, whole};
+
+/// The columns of a file, with the type of their values and how deep these lie in lists.
+const COLUMNS: [(&str, PhysicalType, i16); 6] = [
+    ("geocode", PhysicalType::BYTE_ARRAY, 0),
+    ("query_name", PhysicalType::BYTE_ARRAY, 0),
+    ("query_shape.list.element", PhysicalType::INT32, 1),
+    ("value.list.element", PhysicalType::INT64, 1),
+    ("variance", PhysicalType::DOUBLE, 0),
+    ("plb", PhysicalType::DOUBLE, 0),
+];
+
+/// A directory of measurements.
+#[derive(Clone, Debug)]
+pub struct Reader {
+    directory: PathBuf,
+    manifest: Manifest,
+}
+
+/// The rows of a file, column by column.
+#[derive(Clone, Debug, Default)]
+pub struct Rows {
+    geocodes: Vec<String>,
+    names: Vec<String>,
+    shapes: Lists<i32>,
+    values: Lists<i64>,
+    variances: Vec<f64>,
+    plbs: Vec<f64>,
+}
+
+/// A row of a file: a query, asked of a unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Row<'r> {
+    /// The level.
+    pub level: &'r str,
+    /// The code of the unit.
+    pub geocode: &'r str,
+    /// The name of the query.
+    pub query: &'r str,
+    /// How many values each of its attributes has; `[1]` for a total.
+    pub shape: &'r [i32],
+    /// The noisy counts.
+    pub values: &'r [i64],
+    /// The variance of their noise.
+    pub variance: f64,
+    /// What they have spent.
+    pub plb: f64,
+}
+
+/// Lists, one after the other.
+#[derive(Clone, Debug)]
+struct Lists<T> {
+    items: Vec<T>,
+    /// Where each ends.
+    ends: Vec<usize>,
+}
+
+impl<T> Default for Lists<T> {
+    fn default() -> Lists<T> {
+        Lists { items: vec![], ends: vec![] }
+    }
+}
+
+impl<T> Lists<T> {
+    fn get(&self, i: usize) -> &[T] {
+        let start = if i == 0 { 0 } else { self.ends[i - 1] };
+        &self.items[start..self.ends[i]]
+    }
+}
+
+impl Reader {
+    /// Reads the manifest, and looks whether the files are those that it names.
+    pub fn open(directory: &Path) -> Result<Reader> {
+        let manifest = Manifest::read(directory)?;
+        let reader = Reader { directory: directory.into(), manifest };
+        for level in &reader.manifest.levels {
+            let named: BTreeSet<PathBuf> =
+                level.files.iter().map(|entry| reader.directory.join(&entry.file)).collect();
+            let folder = reader.directory.join(&level.folder);
+            let entries = fs::read_dir(&folder).map_err(|error| {
+                let cause = format!("{}: cannot be read: {error}", folder.display());
+                Error::io(cause, error, "the manifest names it").with_kind(ErrorKind::Unreadable)
+            })?;
+            let strange = entries.flatten().map(|entry| entry.path()).find(|path| !named.contains(path));
+            if let Some(strange) = strange {
+                return Err(Error::stated(
+                    format!("{}: is not in the manifest", strange.display()),
+                    "measurements that no manifest names belong to another release",
+                ));
+            }
+        }
+        Ok(reader)
+    }
+
+    /// What was released.
+    #[must_use]
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// The files of each level, one after the other.
+    pub fn files(&self) -> impl Iterator<Item = (&LevelEntry, &FileEntry)> {
+        self.manifest.levels.iter().flat_map(|level| level.files.iter().map(move |file| (level, file)))
+    }
+
+    /// The rows of a file, which must be what the manifest says: every query of every unit, in order, with its
+    /// shape and its noise.
+    pub fn rows(&self, level: &LevelEntry, file: &FileEntry) -> Result<Rows> {
+        stop::check();
+        let path = self.directory.join(&file.file);
+        let shown = path.display().to_string();
+        let opened = File::open(&path).map_err(|error| {
+            let cause = format!("{shown}: cannot be read: {error}");
+            Error::io(cause, error, "the manifest names it").with_kind(ErrorKind::Unreadable)
+        })?;
+        let reader = whole(&shown, || SerializedFileReader::new(opened))?;
+        // A file says of itself whether its noise is private.
+        let notes = reader.metadata().file_metadata().key_value_metadata();
+        let private = notes.into_iter().flatten().find(|note| note.key == "unspent.private");
+        if private.and_then(|note| note.value.clone()) != Some(self.manifest.private.to_string()) {
+            return Err(differs(&shown, "says something else of whether its noise is private"));
+        }
+        let rows = Rows::read(&shown, &reader)?;
+        rows.check(&shown, level, file)?;
+        Ok(rows)
+    }
+}
+
+impl Rows {
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.geocodes.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.geocodes.is_empty()
+    }
+
+    /// All of them, of that level.
+    pub fn iter<'r>(&'r self, level: &'r str) -> impl Iterator<Item = Row<'r>> {
+        (0..self.len()).map(move |i| Row {
+            level,
+            geocode: &self.geocodes[i],
+            query: &self.names[i],
+            shape: self.shapes.get(i),
+            values: self.values.get(i),
+            variance: self.variances[i],
+            plb: self.plbs[i],
+        })
+    }
+
+    fn read(name: &str, reader: &SerializedFileReader<File>) -> Result<Rows> {
+        let schema = reader.metadata().file_metadata().schema_descr();
+        let fits = schema.num_columns() == COLUMNS.len()
+            && schema.columns().iter().zip(COLUMNS).all(|(column, (path, physical, deep))| {
+                let text =
+                    physical != PhysicalType::BYTE_ARRAY || column.converted_type() == ConvertedType::UTF8;
+                column.path().string() == path
+                    && column.physical_type() == physical
+                    && text
+                    && (column.max_rep_level(), column.max_def_level()) == (deep, deep)
+            });
+        if !fits {
+            return Err(differs(name, "does not have the columns of noisy measurements"));
+        }
+        let mut rows = Rows::default();
+        for group in 0..reader.num_row_groups() {
+            let group = whole(name, || reader.get_row_group(group))?;
+            whole(name, || rows.read_group(group.as_ref()))?;
+        }
+        let count = rows.geocodes.len();
+        let lengths = [
+            rows.names.len(),
+            rows.shapes.ends.len(),
+            rows.values.ends.len(),
+            rows.variances.len(),
+            rows.plbs.len(),
+        ];
+        if lengths.iter().all(|length| *length == count) { Ok(rows) } else { Err(damaged(name)) }
+    }
+
+    fn read_group(&mut self, group: &dyn RowGroupReader) -> parquet::errors::Result<()> {
+        let count = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
+        texts(group, 0, count, &mut self.geocodes)?;
+        texts(group, 1, count, &mut self.names)?;
+        lists::<Int32Type>(group, 2, count, &mut self.shapes)?;
+        lists::<Int64Type>(group, 3, count, &mut self.values)?;
+        column::<DoubleType>(group, 4)?.read_records(count, None, None, &mut self.variances)?;
+        column::<DoubleType>(group, 5)?.read_records(count, None, None, &mut self.plbs)?;
+        Ok(())
+    }
+
+    fn check(&self, name: &str, level: &LevelEntry, file: &FileEntry) -> Result<()> {
+        if self.len() as u64 != file.rows {
+            return Err(differs(name, &format!("has {} rows; the manifest says {}", self.len(), file.rows)));
+        }
+        let rows: Vec<Row<'_>> = self.iter(&level.level).collect();
+        for unit in rows.chunks_exact(level.queries.len().max(1)) {
+            for (row, query) in unit.iter().zip(&level.queries) {
+                let wrong = |what: &str| Err(differs(name, &format!("query `{}`: {what}", query.query_name)));
+                if row.geocode != unit[0].geocode || row.query != query.query_name {
+                    return wrong("is missing for a unit, or comes in another order");
+                }
+                let same = row.shape.iter().map(|n| i64::from(*n));
+                let said = query.query_shape.iter().map(|n| i64::from(*n));
+                if !same.eq(said) || row.values.len() != query.length() {
+                    return wrong("has another shape than the manifest says");
+                }
+                if row.variance != query.variance || row.plb != query.plb {
+                    return wrong("has other noise than the manifest says");
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Measurements {
+    /// Reads a directory of measurements.
+    pub fn read(directory: &Path) -> Result<Measurements> {
+        let reader = Reader::open(directory)?;
+        let mut levels: Vec<LevelMeasurements> = vec![];
+        for level in &reader.manifest.levels {
+            let mut codes = vec![];
+            let mut queries: Vec<_> = level.queries.iter().map(QueryMeasurements::new).collect();
+            for file in &level.files {
+                let rows = reader.rows(level, file)?;
+                for (i, row) in rows.iter(&level.level).enumerate() {
+                    let query = i % queries.len();
+                    queries[query].values.extend_from_slice(row.values);
+                    if query == 0 {
+                        codes.push(row.geocode.into());
+                    }
+                }
+            }
+            levels.push(LevelMeasurements { level: level.level.clone(), codes, queries });
+        }
+        Ok(Measurements { manifest: reader.manifest, levels })
+    }
+}
+
+/// A file that is not what the manifest says.
+fn differs(name: &str, what: &str) -> Error {
+    Error::stated(
+        format!("{name}: {what}"),
+        "a directory of measurements is read as it was written; measure again only as one more release",
+    )
+}
+
+fn column<T: DataType>(
+    group: &dyn RowGroupReader,
+    at: usize,
+) -> parquet::errors::Result<ColumnReaderImpl<T>> {
+    Ok(get_typed_column_reader(group.get_column_reader(at)?))
+}
+
+fn texts(
+    group: &dyn RowGroupReader,
+    at: usize,
+    count: usize,
+    to: &mut Vec<String>,
+) -> parquet::errors::Result<()> {
+    let mut bytes: Vec<ByteArray> = vec![];
+    column::<ByteArrayType>(group, at)?.read_records(count, None, None, &mut bytes)?;
+    for bytes in bytes {
+        to.push(bytes.as_utf8()?.into());
+    }
+    Ok(())
+}
+
+/// Lists of which none is empty.
+fn lists<T: DataType>(
+    group: &dyn RowGroupReader,
+    at: usize,
+    count: usize,
+    to: &mut Lists<T::T>,
+) -> parquet::errors::Result<()> {
+    let (mut present, mut repetitions) = (vec![], vec![]);
+    let before = to.items.len();
+    column::<T>(group, at)?.read_records(count, Some(&mut present), Some(&mut repetitions), &mut to.items)?;
+    let whole = present.iter().all(|level| *level == 1)
+        && present.len() == to.items.len() - before
+        && repetitions.len() == present.len()
+        && repetitions.first().is_none_or(|first| *first == 0);
+    if !whole {
+        return Err(parquet::errors::ParquetError::General("a list is empty".into()));
+    }
+    // A list ends where the next begins.
+    let starts = (1..repetitions.len()).filter(|i| repetitions[*i] == 0);
+    to.ends.extend(starts.map(|i| before + i));
+    if !repetitions.is_empty() {
+        to.ends.push(to.items.len());
+    }
+    Ok(())
+}

@@ -1,0 +1,220 @@
+//! Measurements as files, a folder for each level.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as PhysicalType};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
+use parquet::errors::Result;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesPtr};
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::{ColumnPath, Type, TypePtr};
+use unspent::Allocation;
+
+use crate::directory::{self, Folder};
+use crate::manifest::{self, FileEntry, LevelEntry};
+use crate::parquet_file::system_error;
+use crate::plan::Plan;
+use crate::run::Sink;
+use crate::tabulation::NoisyBatch;
+
+/// Folders of files that are being written.
+pub(crate) struct Files<'f> {
+    plan: &'f Plan,
+    /// What they are called in the end.
+    target: &'f Path,
+    /// One for each level, with its name.
+    folders: Vec<(String, Folder)>,
+    writer: Writer,
+    /// The files of each level that are written, by their numbers.
+    written: Vec<Mutex<Vec<Option<FileEntry>>>>,
+}
+
+impl<'f> Files<'f> {
+    /// Makes the folders. Every file says whose noise it has, and `warning` if that is not private.
+    pub(crate) fn new(
+        plan: &'f Plan,
+        target: &'f Path,
+        unfinished: &Folder,
+        allocation: &Allocation,
+        warning: Option<&str>,
+    ) -> unspent::Result<Files<'f>> {
+        let mut folders = vec![];
+        for name in manifest::folders(plan) {
+            let made = unfinished.create_folder(&name).map_err(|e| directory::failed(target, e))?;
+            folders.push((name, made));
+        }
+        let mut notes = vec![
+            ("unspent.version", env!("CARGO_PKG_VERSION").into()),
+            ("unspent.allocation", allocation.name().into()),
+            ("unspent.private", warning.is_none().to_string()),
+        ];
+        notes.extend(warning.map(|warning| ("unspent.warning", warning.into())));
+        let written = folders.iter().map(|_| Mutex::default()).collect();
+        Ok(Files { plan, target, folders, writer: Writer::new(&notes), written })
+    }
+
+    /// What the manifest says of them.
+    pub(crate) fn entries(&self) -> Vec<LevelEntry> {
+        let mut entries = vec![];
+        for ((level, written), (folder, _)) in self.plan.levels().iter().zip(&self.written).zip(&self.folders)
+        {
+            let files: Vec<FileEntry> =
+                written.lock().expect("not poisoned").iter().flatten().cloned().collect();
+            let units = files.iter().map(|f| f.units).sum();
+            entries.push(LevelEntry::new(level, folder.clone(), units, files));
+        }
+        entries
+    }
+}
+
+impl Sink for Files<'_> {
+    /// Writes the batch as a file of its own.
+    fn put(&self, batch: NoisyBatch, part: usize) -> unspent::Result<()> {
+        let (folder, directory) = &self.folders[batch.level];
+        #[cfg(debug_assertions)]
+        crate::panics::injected(folder);
+        let name = format!("part-{part:05}.parquet");
+        let file = directory.create(&name).map_err(|e| directory::failed(self.target, e))?;
+        let rows = self.writer.write(file, self.plan, &batch);
+        let rows = rows.map_err(|error| directory::failed(self.target, system_error(error)))?;
+        let entry = FileEntry { file: format!("{folder}/{name}"), rows, units: batch.codes.len() as u64 };
+        let mut files = self.written[batch.level].lock().expect("not poisoned");
+        if files.len() <= part {
+            files.resize(part + 1, None);
+        }
+        files[part] = Some(entry);
+        Ok(())
+    }
+}
+
+/// How files of measurements are written.
+struct Writer {
+    schema: TypePtr,
+    properties: WriterPropertiesPtr,
+}
+
+impl Writer {
+    /// With `notes` in the metadata of every file.
+    fn new(notes: &[(&str, String)]) -> Writer {
+        let notes = notes.iter().map(|(key, value)| KeyValue::new((*key).into(), value.clone())).collect();
+        let value = ColumnPath::from(["value", "list", "element"].map(String::from).to_vec());
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_key_value_metadata(Some(notes))
+            .set_statistics_enabled(EnabledStatistics::Chunk)
+            // Noisy counts are small and repeat little: differences in a few bits each.
+            .set_column_dictionary_enabled(value.clone(), false)
+            .set_column_encoding(value, Encoding::DELTA_BINARY_PACKED)
+            // Codes begin like the code before.
+            .set_column_dictionary_enabled("geocode".into(), false)
+            .set_column_encoding("geocode".into(), Encoding::DELTA_BYTE_ARRAY);
+        Writer {
+            schema: Arc::new(schema().expect("a schema that is known")),
+            properties: Arc::new(properties.build()),
+        }
+    }
+
+    /// Writes a batch as all of a new file; returns its number of rows.
+    fn write(&self, file: File, plan: &Plan, batch: &NoisyBatch) -> Result<u64> {
+        let queries = &plan.levels()[batch.level].queries;
+        let rows = || {
+            batch
+                .codes
+                .iter()
+                .enumerate()
+                .flat_map(|(unit, _)| queries.iter().zip(&batch.values).map(move |q| (unit, q)))
+        };
+        let mut writer = SerializedFileWriter::new(file, self.schema.clone(), self.properties.clone())?;
+        let mut group = writer.next_row_group()?;
+
+        let codes: Vec<ByteArray> = batch.codes.iter().map(|code| code.as_str().into()).collect();
+        column::<ByteArrayType>(
+            &mut group,
+            &rows().map(|(unit, _)| codes[unit].clone()).collect::<Vec<_>>(),
+        )?;
+        let names: Vec<ByteArray> = queries.iter().map(|query| query.name.as_str().into()).collect();
+        let names: Vec<ByteArray> = batch.codes.iter().flat_map(|_| names.iter().cloned()).collect();
+        column::<ByteArrayType>(&mut group, &names)?;
+        let mut shapes = Lists::default();
+        rows().for_each(|(_, (query, _))| shapes.push(query.shape.iter().map(|n| n.cast_signed())));
+        shapes.write::<Int32Type>(&mut group)?;
+        let mut values = Lists::default();
+        rows().for_each(|(unit, (query, values_of))| {
+            let length = query.length();
+            values.push(values_of[unit * length..][..length].iter().copied());
+        });
+        values.write::<Int64Type>(&mut group)?;
+        column::<DoubleType>(&mut group, &rows().map(|(_, (query, _))| query.variance).collect::<Vec<_>>())?;
+        column::<DoubleType>(&mut group, &rows().map(|(_, (query, _))| query.plb).collect::<Vec<_>>())?;
+        group.close()?;
+        writer.close()?;
+        Ok((batch.codes.len() * queries.len()) as u64)
+    }
+}
+
+fn schema() -> Result<Type> {
+    let field = |name: &str, physical| {
+        let logical = (physical == PhysicalType::BYTE_ARRAY).then_some(LogicalType::String);
+        let field = Type::primitive_type_builder(name, physical).with_repetition(Repetition::REQUIRED);
+        field.with_logical_type(logical).build().map(Arc::new)
+    };
+    let list = |name: &str, physical| {
+        let items = Type::group_type_builder("list")
+            .with_repetition(Repetition::REPEATED)
+            .with_fields(vec![field("element", physical)?])
+            .build()?;
+        Type::group_type_builder(name)
+            .with_repetition(Repetition::REQUIRED)
+            .with_logical_type(Some(LogicalType::List))
+            .with_fields(vec![Arc::new(items)])
+            .build()
+            .map(Arc::new)
+    };
+    let fields = vec![
+        field("geocode", PhysicalType::BYTE_ARRAY)?,
+        field("query_name", PhysicalType::BYTE_ARRAY)?,
+        list("query_shape", PhysicalType::INT32)?,
+        list("value", PhysicalType::INT64)?,
+        field("variance", PhysicalType::DOUBLE)?,
+        field("plb", PhysicalType::DOUBLE)?,
+    ];
+    Type::group_type_builder("measurement").with_fields(fields).build()
+}
+
+fn column<T: DataType>(group: &mut SerializedRowGroupWriter<'_, File>, values: &[T::T]) -> Result<()> {
+    let mut column = group.next_column()?.expect("as many columns as the schema has");
+    column.typed::<T>().write_batch(values, None, None)?;
+    column.close()
+}
+
+/// Lists that are not empty, as Parquet has them: all items, and where a list begins.
+struct Lists<T> {
+    items: Vec<T>,
+    /// 0 for the first item of a list, 1 for the others.
+    repetitions: Vec<i16>,
+}
+
+impl<T> Default for Lists<T> {
+    fn default() -> Lists<T> {
+        Lists { items: vec![], repetitions: vec![] }
+    }
+}
+
+impl<T> Lists<T> {
+    fn push(&mut self, items: impl Iterator<Item = T>) {
+        let start = self.items.len();
+        self.items.extend(items);
+        self.repetitions.resize(self.items.len(), 1);
+        self.repetitions[start] = 0;
+    }
+
+    fn write<P: DataType<T = T>>(self, group: &mut SerializedRowGroupWriter<'_, File>) -> Result<()> {
+        let mut column = group.next_column()?.expect("as many columns as the schema has");
+        let present = vec![1; self.items.len()];
+        column.typed::<P>().write_batch(&self.items, Some(&present), Some(&self.repetitions))?;
+        column.close()
+    }
+}

@@ -1,0 +1,78 @@
+//! Where noise comes from, and a stream of it for every query of a plan.
+
+use std::collections::HashMap;
+
+use unspent::Result;
+use unspent::sampler::{Draws, Key, Noise, Sampler};
+
+use crate::plan::{Plan, PlannedLevel, PlannedQuery};
+use crate::progress::Progress;
+use crate::tabulation::Batch;
+
+/// Where noise comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NoiseSource {
+    /// A key of the operating system that is used once and forgotten.
+    #[default]
+    Private,
+    /// A seed, so that anyone can repeat the noise and take it off again: for tests and demonstrations.
+    NotPrivate(u64),
+}
+
+impl NoiseSource {
+    /// What must be said wherever its noise goes, if it is not private.
+    #[must_use]
+    pub fn warning(self) -> Option<String> {
+        match self {
+            NoiseSource::Private => None,
+            NoiseSource::NotPrivate(seed) => Some(Key::not_private_warning(seed)),
+        }
+    }
+
+    /// A key for confidential data. From now on the process writes no core dumps, and other processes of the
+    /// same user cannot look into its memory, where the system can prevent it.
+    pub fn key(self, progress: &mut dyn Progress) -> Result<Key> {
+        no_core_dumps();
+        match self {
+            NoiseSource::Private => Key::from_os(),
+            NoiseSource::NotPrivate(seed) => {
+                progress.warning(&Key::not_private_warning(seed));
+                Ok(Key::not_private(seed))
+            }
+        }
+    }
+}
+
+fn no_core_dumps() {
+    #[cfg(unix)]
+    let _ = nix::sys::resource::setrlimit(nix::sys::resource::Resource::RLIMIT_CORE, 0, 0);
+    #[cfg(target_os = "linux")]
+    let _ = nix::sys::prctl::set_dumpable(false);
+}
+
+/// One stream of noise for every query at every level.
+///
+/// Draws are taken when a batch is cut, in the order of the rows; so they are the same whatever thread makes
+/// them.
+pub struct Streams(Vec<Vec<Noise>>);
+
+impl Streams {
+    /// Streams of this key that it never makes again.
+    pub fn new(plan: &Plan, key: &Key) -> Result<Streams> {
+        let mut samplers = HashMap::new();
+        let mut noise = |query: &PlannedQuery| {
+            if !samplers.contains_key(&query.sigma2) {
+                samplers.insert(query.sigma2.clone(), Sampler::new(&query.sigma2)?);
+            }
+            Ok(key.noise(&samplers[&query.sigma2]))
+        };
+        let level = |level: &PlannedLevel| level.queries.iter().map(&mut noise).collect();
+        Ok(Streams(plan.levels().iter().map(level).collect::<Result<_>>()?))
+    }
+
+    /// The draws for a batch; to be asked for in the order in which batches are cut.
+    pub fn take(&mut self, batch: &Batch) -> Vec<Draws> {
+        let streams = self.0[batch.level()].iter_mut();
+        streams.zip(batch.lengths()).map(|(noise, length)| noise.take(length as u64)).collect()
+    }
+}

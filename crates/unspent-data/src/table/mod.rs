@@ -1,0 +1,149 @@
+//! Tables of counts, row by row: CSV or Parquet as large as they like, or columns in memory.
+//!
+//! A row has codes, which say what unit it is, and counts. All of it may be confidential: an error names
+//! the row and the column, and shows a value only if it is [revealed](Error::revealed).
+
+mod columns;
+pub mod count;
+mod csv;
+mod parquet;
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use unspent::allocation::Schema;
+use unspent::{Allocation, Error, ErrorKind, Result};
+
+use self::columns::Places;
+pub use self::columns::{Columns, Values};
+use crate::progress::Progress;
+
+/// Takes the codes and the counts of a row.
+pub type TakeRow<'r> = dyn FnMut(&[&str], &[i64]) -> Result<()> + 'r;
+
+/// Where the rows of a table come from.
+#[derive(Clone)]
+pub enum Input {
+    /// A file: Parquet if its name ends so, CSV otherwise.
+    File(PathBuf),
+    /// CSV from the standard input.
+    Stdin,
+    /// Memory.
+    Columns(Columns),
+}
+
+impl Input {
+    /// What the table is called, without its path.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self {
+            Input::File(path) => path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned(),
+            other => other.shown(),
+        }
+    }
+
+    /// What messages call it.
+    fn shown(&self) -> String {
+        match self {
+            Input::File(path) => path.display().to_string(),
+            Input::Stdin => "stdin".into(),
+            Input::Columns(_) => "table".into(),
+        }
+    }
+
+    /// How it is read: as was said, as the allocation says, or as a file beside the table says that is called
+    /// like it. Nothing if none of them says so.
+    pub fn schema(&self, given: Option<Schema>, allocation: Option<&Allocation>) -> Result<Option<Schema>> {
+        if let Some(schema) = given.or_else(|| allocation.and_then(Allocation::table).cloned()) {
+            return Ok(Some(schema));
+        }
+        let Input::File(path) = self else { return Ok(None) };
+        let beside = path.with_extension("toml");
+        if beside.is_file() { Schema::read(&beside).map(Some) } else { Ok(None) }
+    }
+
+    /// The same, where nothing can be done without. Fails with [`ErrorKind::NoTable`].
+    pub fn needed_schema(&self, given: Option<Schema>, allocation: Option<&Allocation>) -> Result<Schema> {
+        self.schema(given, allocation)?.ok_or_else(|| {
+            Error::of_kind(
+                ErrorKind::NoTable,
+                format!("{}: nothing says how the table is read", self.shown()),
+                "give a schema, or put a file with a [table] beside it; examples/blocks.toml is an example",
+            )
+        })
+    }
+}
+
+/// The columns that are read, in the order in which rows give them.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'w> {
+    /// Those with codes.
+    pub codes: &'w [String],
+    /// Those with counts.
+    pub counts: &'w [String],
+}
+
+/// A table that was opened and has all the columns that are wanted.
+pub struct Table {
+    name: String,
+    kind: Kind,
+}
+
+enum Kind {
+    Csv(csv::Csv),
+    Parquet(parquet::Parquet),
+    Columns(Columns, Places),
+}
+
+impl Table {
+    /// Opens a table.
+    pub fn open(input: Input, wanted: Wanted<'_>) -> Result<Table> {
+        let name = input.shown();
+        let kind = match input {
+            Input::Stdin => Kind::Csv(csv::Csv::new(&name, Box::new(io::stdin()), None, wanted)?),
+            Input::File(path) => Kind::of_file(&name, &path, wanted)?,
+            Input::Columns(columns) => {
+                let places = Places::find(&name, columns.names(), wanted)?;
+                columns.check(&name, &places)?;
+                Kind::Columns(columns, places)
+            }
+        };
+        Ok(Table { name, kind })
+    }
+
+    /// Gives every row's codes and counts to `row`, whose objections get the row's place.
+    pub fn rows(self, progress: &mut dyn Progress, row: &mut TakeRow<'_>) -> Result<()> {
+        match self.kind {
+            Kind::Csv(csv) => csv.rows(&self.name, progress, row),
+            Kind::Parquet(parquet) => parquet.rows(&self.name, progress, row),
+            Kind::Columns(columns, places) => columns.rows(&self.name, &places, progress, row),
+        }
+    }
+}
+
+impl Kind {
+    fn of_file(name: &str, path: &Path, wanted: Wanted<'_>) -> Result<Kind> {
+        let failed = |error: io::Error| {
+            let hint = match error.kind() {
+                io::ErrorKind::NotFound => "check the path",
+                io::ErrorKind::PermissionDenied => "check that you may read it",
+                _ => "check that it is a file that can be read",
+            };
+            Error::io(format!("{name}: cannot be read: {error}"), error, hint)
+                .with_kind(ErrorKind::Unreadable)
+        };
+        let file = File::open(path).map_err(failed)?;
+        let metadata = file.metadata().map_err(failed)?;
+        if metadata.is_dir() {
+            return Err(Error::stated(format!("{name}: is a directory"), "name a table: CSV or Parquet"));
+        }
+        if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("parquet")) {
+            return Ok(Kind::Parquet(parquet::Parquet::new(name, file, wanted)?));
+        }
+        let bytes = metadata.is_file().then_some(metadata.len());
+        Ok(Kind::Csv(csv::Csv::new(name, Box::new(file), bytes, wanted)?))
+    }
+}

@@ -1,0 +1,206 @@
+//! Errors of counts for people, and as columns for programs.
+
+use unspent::expected::Expected;
+use unspent::report::columns::{Column, Columns};
+use unspent::report::document::{Document, Table};
+use unspent::report::{brief, nearest};
+use unspent::{Rational, Round};
+
+use super::UtilityReport;
+use super::errors::{Estimate, Group, LevelErrors, NOT_PRIVATE, Pair, Utility};
+
+fn short(x: f64) -> String {
+    nearest(x, 5)
+}
+
+/// A part of one, in percent with two decimals.
+fn percent(part: f64) -> String {
+    format!("{:.2} %", -100.0 * part).replace('-', "−")
+}
+
+/// A variance for people.
+fn variance(text: &str) -> String {
+    text.parse()
+        .map_or_else(|_| text.into(), |x: Rational| brief(&x, Round::Down).trim_start_matches("≈ ").into())
+}
+
+impl UtilityReport {
+    /// The report for people; `shown` is the level whose cells and sizes of units are shown.
+    #[must_use]
+    pub fn document(&self, shown: &LevelErrors) -> Document {
+        let found = &self.errors;
+        let mut text = Document::default();
+        match &self.change {
+            Some(change) => change.in_words().into_iter().for_each(|line| text.line(line)),
+            None => text.line(
+                "No epsilon is known of this noise: it is given without an allocation, or without a delta.",
+            ),
+        }
+        text.line(format!("{} rows; errors of counts by {}.", found.rows, listed(&found.by)));
+        text.line("");
+        for cut in [false, true] {
+            text.line(if cut { "Clamped at zero:" } else { "Raw noisy counts:" });
+            text.line("");
+            let mut table = Table::new(&heads("level", cut));
+            for level in &found.levels {
+                table.row([vec![level.level.clone()], figures(level.all.published(cut), cut)].concat());
+            }
+            text.table(table);
+            text.line("");
+        }
+        let mut table = Table::new(&["level", "units", "counts", "sigma2 before", "sigma2 after"]);
+        for level in &found.levels {
+            table.row(vec![
+                level.level.clone(),
+                level.units.to_string(),
+                level.all.counts.to_string(),
+                variance(&level.sigma2_before),
+                variance(&level.sigma2_after),
+            ]);
+        }
+        text.table(table);
+        text.line("");
+        let groups: [(&str, &[Group]); 2] = [("cell", &shown.cells), ("size of unit", &shown.bands)];
+        for (what, groups) in groups {
+            if groups.len() < 2 {
+                continue;
+            }
+            text.line(format!("{}, clamped at zero, by {what}:", shown.level));
+            text.line("");
+            let mut table = Table::new(&heads(what, true));
+            for group in groups {
+                let name = group.cell.as_ref().or(group.band.as_ref()).cloned().unwrap_or_default();
+                table.row([vec![name], figures(&group.errors.cut, true)].concat());
+            }
+            text.table(table);
+            text.line("");
+        }
+        if found.trials > 0 {
+            simulated(&mut text, found);
+        }
+        text.line("Expected errors are sums over the exact law of the noise, to about twelve digits; they are no guarantees.");
+        text.line(NOT_PRIVATE);
+        if !self.left_out.is_empty() {
+            text.line(format!("The table does not have the levels {}.", self.left_out.join(", ")));
+        }
+        text
+    }
+}
+
+fn heads(first: &str, cut: bool) -> Vec<&str> {
+    let mut heads = vec![first, "MSE before", "after", "change", "MAE before", "after", "change"];
+    if cut {
+        heads.extend(["bias before", "after"]);
+    }
+    heads
+}
+
+fn figures(pair: &Pair, cut: bool) -> Vec<String> {
+    let mut row = vec![
+        short(pair.before.mse),
+        short(pair.after.mse),
+        percent(pair.mse_reduction()),
+        short(pair.before.mae),
+        short(pair.after.mae),
+        percent(pair.mae_reduction()),
+    ];
+    if cut {
+        row.extend([short(pair.before.bias), short(pair.after.bias)]);
+    }
+    row
+}
+
+/// What the trials gave, beside what is expected.
+fn simulated(text: &mut Document, found: &Utility) {
+    text.line(format!(
+        "{} trials: means with intervals of 95 % (Monte Carlo, normal approximation), beside what is expected:",
+        found.trials
+    ));
+    text.line("");
+    let mut table =
+        Table::new(&["level", "counts are", "noise", "MSE", "simulated", "MAE", "simulated", "inside"]);
+    let (mut inside, mut all) = (0, 0);
+    let mut few = vec![];
+    for level in &found.levels {
+        if level.all.plain.simulated.is_none() {
+            few.push(level.level.as_str());
+        }
+        for cut in [false, true] {
+            let pair = level.all.published(cut);
+            let Some(simulated) = &pair.simulated else { continue };
+            for (i, (expected, simulated)) in
+                [&pair.before, &pair.after].into_iter().zip(simulated).enumerate()
+            {
+                let checks: [(&Estimate, f64); 2] =
+                    [(&simulated.mse, expected.mse), (&simulated.mae, expected.mae)];
+                let agree = checks.iter().filter(|(estimate, x)| estimate.contains(*x)).count();
+                (inside, all) = (inside + agree, all + 2);
+                let shown = |e: &Estimate| format!("{} ± {}", short(e.mean), short(e.half_width));
+                table.row(vec![
+                    if i == 0 && !cut { level.level.clone() } else { String::new() },
+                    if cut { "clamped".into() } else { "raw".into() },
+                    if i == 0 { "before".into() } else { "after".into() },
+                    short(expected.mse),
+                    shown(&simulated.mse),
+                    short(expected.mae),
+                    shown(&simulated.mae),
+                    format!("{agree} of 2"),
+                ]);
+            }
+        }
+    }
+    if all > 0 {
+        text.table(table);
+        text.line("");
+        text.line(format!(
+            "{inside} of {all} intervals contain what is expected; of true ones 95 % do, or more."
+        ));
+    }
+    if !few.is_empty() {
+        text.line(format!("Too few draws for an interval, less than a thousand: {}.", few.join(", ")));
+    }
+    text.line("");
+}
+
+fn listed(by: &[String]) -> String {
+    if by.is_empty() { "the total".into() } else { by.join(" and ") }
+}
+
+impl Utility {
+    /// One row for each level, cell and size of unit, raw and clamped at zero, with all figures.
+    #[must_use]
+    pub fn columns(&self) -> Columns {
+        let mut rows: Vec<(&LevelErrors, Group, bool)> = vec![];
+        for level in &self.levels {
+            let all = Group { cell: None, band: None, errors: level.all.clone() };
+            let groups = [&level.cells, &level.bands, &level.cells_by_band];
+            let groups = std::iter::once(&all).chain(groups.into_iter().flatten());
+            rows.extend(
+                groups.flat_map(|group| [(level, group.clone(), false), (level, group.clone(), true)]),
+            );
+        }
+        let double = |name, pick: fn(&Expected) -> f64, after: bool| {
+            let of = |(_, group, cut): &(_, Group, bool)| {
+                let pair = group.errors.published(*cut);
+                Some(pick(if after { &pair.after } else { &pair.before }))
+            };
+            Column::doubles(name, rows.iter().map(of))
+        };
+        Columns(vec![
+            Column::text("level", rows.iter().map(|(level, ..)| Some(level.level.as_str()))),
+            Column::text("cell", rows.iter().map(|(_, group, _)| group.cell.as_deref())),
+            Column::text("band", rows.iter().map(|(_, group, _)| group.band.as_deref())),
+            Column::counts("counts", rows.iter().map(|(_, group, _)| group.errors.counts)),
+            Column::text("sigma2_before", rows.iter().map(|(level, ..)| Some(level.sigma2_before.as_str()))),
+            Column::text("sigma2_after", rows.iter().map(|(level, ..)| Some(level.sigma2_after.as_str()))),
+            Column::text("published", rows.iter().map(|(.., cut)| Some(if *cut { "cut" } else { "plain" }))),
+            double("mse_before", |e| e.mse, false),
+            double("mse_after", |e| e.mse, true),
+            double("mae_before", |e| e.mae, false),
+            double("mae_after", |e| e.mae, true),
+            double("bias_before", |e| e.bias, false),
+            double("bias_after", |e| e.bias, true),
+            Column::repeated("warning", NOT_PRIVATE, rows.len()),
+        ])
+    }
+}

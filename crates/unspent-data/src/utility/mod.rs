@@ -1,0 +1,153 @@
+//! What noise does to a table of counts, with the noise of one allocation and with that of another.
+//!
+//! ```text
+//! allocations, or noise as given ─▶ noise of each level ─▶ Evaluation ◀─ table
+//!                                                          └▶ UtilityReport
+//! ```
+
+mod document;
+mod errors;
+mod evaluation;
+mod noises;
+
+use std::num::NonZeroUsize;
+
+use serde::Serialize;
+use unspent::allocation::Schema;
+use unspent::mechanism::Stated;
+use unspent::report::recalibration::Change;
+use unspent::{Allocation, Delta, Error, Promise, Rational, Result, Scaling};
+
+pub(crate) use self::errors::NORMAL_95;
+pub use self::errors::{Errors, Estimate, Group, LevelErrors, NOT_PRIVATE, Pair, Simulated, Utility};
+pub use self::evaluation::{Evaluation, LevelNoise, Question};
+pub(crate) use self::noises::variance;
+use crate::measure::all_cores;
+use crate::noise::NoiseSource;
+use crate::progress::Progress;
+use crate::table::{Input, Table};
+
+/// Most trials of one run.
+pub const MAX_TRIALS: u64 = 1_000_000;
+
+/// Where bands of the units' sizes begin unless it is said otherwise.
+pub const BANDS: [u64; 5] = [0, 1, 10, 100, 1_000];
+
+/// A table, and the noise whose effect on it is asked for.
+pub struct UtilityQuestion {
+    /// The table.
+    pub table: Input,
+    /// How it is read; as the first allocation or a file beside the table says, unless given.
+    pub schema: Option<Schema>,
+    /// The allocation whose noise it is before.
+    pub before: Option<Allocation>,
+    /// Whose noise it is after.
+    pub after: After,
+    /// Noise of single levels, given directly.
+    pub given: Vec<GivenNoise>,
+    /// The query whose noise is a level's; needed where queries have different noise.
+    pub query: Option<String>,
+    /// The attributes whose cells are looked at; all of the table's unless given.
+    pub by: Option<Vec<String>>,
+    /// Where bands of the units' sizes begin.
+    pub bands: Vec<u64>,
+    /// The δ of every ε; that of the allocation unless given.
+    pub delta: Option<Delta>,
+    /// How many times the noise is drawn besides.
+    pub trials: u64,
+    /// Where that noise comes from.
+    pub noise: NoiseSource,
+    /// How many threads draw it.
+    pub threads: NonZeroUsize,
+}
+
+/// Whose noise it is after.
+#[derive(Clone, Debug)]
+pub enum After {
+    /// The same allocation, spending what it promises.
+    Calibrated(Scaling),
+    /// Another allocation.
+    Allocation(Box<Allocation>),
+}
+
+/// The noise of a level, given directly.
+#[derive(Clone, Debug)]
+pub struct GivenNoise {
+    /// Under which name it was given, for messages.
+    pub stated: Stated,
+    /// The level; capitals do not matter.
+    pub level: String,
+    /// σ² before.
+    pub before: Rational,
+    /// σ² after; unless given, it changes as that of the allocation does.
+    pub after: Option<Rational>,
+}
+
+/// The errors of a table, and whose noise they are of.
+#[derive(Clone, Debug, Serialize)]
+pub struct UtilityReport {
+    /// The errors.
+    #[serde(flatten)]
+    pub errors: Utility,
+    /// None if the noise was given directly: no ε is known of it.
+    pub change: Option<Change>,
+    /// Levels of the allocation that the table does not have.
+    #[serde(skip)]
+    pub left_out: Vec<String>,
+}
+
+impl UtilityQuestion {
+    /// About a table; nothing says yet whose noise.
+    #[must_use]
+    pub fn new(table: Input) -> UtilityQuestion {
+        UtilityQuestion {
+            table,
+            schema: None,
+            before: None,
+            after: After::Calibrated(Scaling::Total),
+            given: vec![],
+            query: None,
+            by: None,
+            bands: BANDS.to_vec(),
+            delta: None,
+            trials: 0,
+            noise: NoiseSource::Private,
+            threads: all_cores(),
+        }
+    }
+
+    /// Reads the table and answers.
+    pub fn answer(self, progress: &mut dyn Progress) -> Result<UtilityReport> {
+        if self.trials > MAX_TRIALS {
+            let allowed = format!("a whole number up to {MAX_TRIALS}");
+            return Err(Error::input("trials", self.trials, allowed, "100 are enough for most"));
+        }
+        let schema = self.table.needed_schema(self.schema.clone(), self.before.as_ref())?;
+        let (after, change) = self.after()?;
+        let (noises, left_out) = self.noises(&schema, after.as_ref())?;
+        let by = self.by.unwrap_or_else(|| schema.attributes().iter().map(|a| a.name.clone()).collect());
+        let question = Question { schema, by, noises, bands: self.bands, trials: self.trials };
+        let key = if self.trials > 0 { Some(self.noise.key(progress)?) } else { None };
+        let evaluation = Evaluation::new(question, key.as_ref().map(|key| (key, self.threads)))?;
+        let table = Table::open(self.table, evaluation.plan().columns())?;
+        let errors = evaluation.evaluate(|row| table.rows(progress, row))?;
+        Ok(UtilityReport { errors, change, left_out })
+    }
+
+    /// The allocation after, and what the whole release delivers before and after.
+    fn after(&self) -> Result<(Option<Allocation>, Option<Change>)> {
+        let delta = self.delta.as_ref();
+        match (&self.before, &self.after) {
+            (None, _) => Ok((None, None)),
+            (Some(before), After::Calibrated(scaling)) => {
+                let promise = Promise::stated(before, delta, *scaling)?;
+                let found = before.calibrate(&promise, *scaling, delta)?;
+                let change = found.change();
+                Ok((Some(found.allocation), Some(change)))
+            }
+            (Some(before), After::Allocation(after)) => {
+                Ok((Some((**after).clone()), Change::between(before, after, delta)?))
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! One case: a composition that neighbours can come down to, made as well as it is asked for.
+
+use std::sync::OnceLock;
+
+use super::Route;
+use crate::calibrate::Target;
+use crate::composition::Composition;
+use crate::effort::Effort;
+use crate::error::Result;
+use crate::mechanism::Mechanism;
+use crate::number::{Bounds, Rational};
+
+/// One composition that neighbours can come down to.
+#[derive(Debug)]
+pub(crate) struct Case {
+    /// One for each product.
+    pub(super) routes: Vec<Route>,
+    pub(super) groups: Vec<(Mechanism, u64)>,
+    glance: OnceLock<Result<Composition>>,
+    /// One for each effort.
+    pub(super) composed: [OnceLock<Result<Composition>>; 3],
+}
+
+impl Case {
+    pub fn new(routes: Vec<Route>, groups: Vec<(Mechanism, u64)>) -> Case {
+        Case { routes, groups, glance: OnceLock::new(), composed: [const { OnceLock::new() }; 3] }
+    }
+
+    /// Whether nothing is moved in it.
+    pub fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+
+    /// Its budget, exactly.
+    pub fn rho(&self) -> Rational {
+        let terms = self.groups.iter().map(|(noise, count)| &noise.mu_squared() * &Rational::from(*count));
+        &Rational::sum(&terms.collect::<Vec<_>>()) / &Rational::integer(2)
+    }
+
+    /// Its budget to six digits, so that equal ones are equal: it only says where to look first.
+    pub(super) fn rough_rho(&self) -> f64 {
+        let term = |(noise, count): &(Mechanism, u64)| noise.mu_squared().to_f64() * *count as f64;
+        (1e6 * self.groups.iter().map(term).sum::<f64>()).round()
+    }
+
+    pub(super) fn made(&self, effort: Effort) -> Result<Composition> {
+        Composition::with_effort(self.groups.iter().cloned(), effort)
+    }
+
+    /// In fast mode, to be compared with others.
+    pub(super) fn glance(&self) -> Result<&Composition> {
+        // Few kinds have a sparse law, which smoothing is slow with, and a lattice that is soon sieved.
+        const FEW: usize = 6;
+        let make = || match self.groups.len() {
+            ..FEW => self.made(Effort::Fast),
+            _ => Composition::at_a_glance(self.groups.iter().cloned()),
+        };
+        self.glance.get_or_init(make).as_ref().map_err(Clone::clone)
+    }
+
+    pub(super) fn composed(&self, effort: Effort) -> Result<&Composition> {
+        self.composed[effort as usize].get_or_init(|| self.made(effort)).as_ref().map_err(Clone::clone)
+    }
+
+    /// ε in fast mode; `None` if the case certainly meets the target.
+    pub(super) fn quick_epsilon(&self, target: &Target) -> Result<Option<Bounds<f64>>> {
+        let glance = self.glance()?;
+        if glance.meets(target)? {
+            return Ok(None);
+        }
+        Ok(Some(glance.epsilon_near(&target.delta, Some(target.epsilon.value().to_f64()))))
+    }
+}
