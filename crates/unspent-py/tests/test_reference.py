@@ -18,7 +18,10 @@ def enclosure(printed) -> tuple[Fraction, Fraction]:
 
 def test_reference(reference_case):
     composition = Composition(
-        [DiscreteGaussian(sigma2=sigma2, count=count, shift=shift) for sigma2, count, shift in reference_case["groups"]]
+        [
+            DiscreteGaussian(sigma2=sigma2, count=count, shift=shift)
+            for sigma2, count, shift in reference_case["groups"]
+        ]
     )
     points = reference_case["points"]
     epsilons = [point["e"] for point in points]

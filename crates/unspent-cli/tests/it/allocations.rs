@@ -397,7 +397,8 @@ fn products_add_up() {
         "certificate --product paper-2022-08-25 --product dhc-persons-us-2020",
         "`2022-08-25 demonstration as read by Su, Su and Wang` is for add-remove neighbours, \
          `Demographic and Housing Characteristics, persons, United States, 2020 production` for bounded",
-        "one guarantee needs one notion of neighbours; a comparison shows both under either: `unspent compare A B`",
+        "one guarantee needs one notion of neighbours; a comparison shows both under either: \
+         `unspent compare A B`",
     );
 }
 
