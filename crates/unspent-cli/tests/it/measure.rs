@@ -104,10 +104,11 @@ const LEVELS: [(&str, usize); 5] =
 const QUERIES: [(&str, &[i64]); 4] =
     [("total", &[1]), ("voting age", &[2]), ("race", &[8]), ("voting age * race", &[2, 8])];
 
-/// Every unit and query is there once, in order, and the noise has mean 0 and the variance that the file says.
+/// Every unit and query is there once, in order, and the noise has mean 0 and the variance that the file
+/// says.
 ///
-/// Each of the forty sums is within six standard errors of its expectation; noise that is what it should be fails with a
-/// probability below 40 · 2e-9 by the central limit, where there are enough values for it.
+/// Each of the forty sums is within six standard errors of its expectation; noise that is what it should be
+/// fails with a probability below 40 · 2e-9 by the central limit, where there are enough values for it.
 fn check_measurements(directory: &Path, csv: &str) {
     for (folder, length) in LEVELS {
         let (rows, _) = level(directory, folder);
@@ -301,7 +302,8 @@ fn a_table_may_come_from_a_pipe_or_as_parquet() {
     let output = place.run(&["measure", "missing.parquet", "--allocation", EXAMPLE, "--out", "x"]);
     assert_eq!(
         stderr(&output),
-        "error: missing.parquet: row 1: vap_white: is missing\nhint: every row has all codes and counts; write 0 if there is nobody\n"
+        "error: missing.parquet: row 1: vap_white: is missing\n\
+         hint: every row has all codes and counts; write 0 if there is nobody\n"
     );
 }
 
@@ -311,7 +313,8 @@ fn integers_that_mean_something_else_are_no_counts() {
     use parquet::file::writer::SerializedFileWriter;
     use parquet::schema::parser::parse_message_type;
     let place = Place::new("decimal");
-    let allocation = "name = \"x\"\nneighbours = \"bounded\"\ndelta = \"1e-9\"\n[[levels]]\nname = \"A\"\nsigma2 = { total = 5 }\n\
+    let allocation = "name = \"x\"\nneighbours = \"bounded\"\ndelta = \"1e-9\"\n[[levels]]\nname = \"A\"\n\
+     sigma2 = { total = 5 }\n\
                       [table]\ncells = [{ column = \"p\" }]\n[table.levels]\nA = \"a\"\n";
     place.write("x.toml", allocation);
     for (kind, code) in [("decimal(9, 2)", 2), ("date", 2), ("uint_32", 2), ("int_32", 0)] {
@@ -400,7 +403,8 @@ fn bad_tables_are_refused_by_name_and_nothing_is_written() {
         &good.replace("440010000011003", "440010000011001"),
         "4: the code of level `Block` is not after the one before",
         "4: code `440010000011001` of level `Block` comes after `440010000011002`",
-        "sort the table by its codes; if a code means several units, name more columns, as in [\"county\", \"tract\"]",
+        "sort the table by its codes; if a code means several units, name more columns, as in [\"county\", \
+         \"tract\"]",
     );
     spoils(
         &good.replace("440010000011003", "440010000011002"),
@@ -421,7 +425,8 @@ fn bad_tables_are_refused_by_name_and_nothing_is_written() {
     );
     refuses(
         &(good.clone() + "440010000011004,1\n"),
-        "error: blocks.csv:5: has 2 columns; the first line has 17\nhint: every line has all columns; quote what contains a comma\n",
+        "error: blocks.csv:5: has 2 columns; the first line has 17\n\
+         hint: every line has all columns; quote what contains a comma\n",
     );
     refuses(
         &good.replace("vap_two", "vap_white"),
@@ -433,8 +438,10 @@ fn bad_tables_are_refused_by_name_and_nothing_is_written() {
         place.run(&["measure", "blocks.csv", "--allocation", "pl94-persons-us-2020", "--out", "noisy"]);
     assert_eq!(
         stderr(&output),
-        "error: `P.L. 94-171 redistricting data, persons, United States, 2020 production` does not say how a table is read\n\
-         hint: add a [table] to the allocation file, or name a file that has one with --schema; examples/blocks.toml is an example\n"
+        "error: `P.L. 94-171 redistricting data, persons, United States, 2020 production` does not say how a \
+         table is read\n\
+         hint: add a [table] to the allocation file, or name a file that has one with --schema; \
+         examples/blocks.toml is an example\n"
     );
     place.write("damaged.parquet", &good);
     let output = place.run(&["measure", "damaged.parquet", "--allocation", EXAMPLE, "--out", "noisy"]);
@@ -533,58 +540,4 @@ fn the_allocation_for_rhode_island_fits_its_table() {
     assert_eq!(manifest["private"], true);
     let blocks = &manifest["levels"][4];
     assert_eq!((&blocks["level"], &blocks["units"]), (&"Block".into(), &25_181.into()));
-}
-
-#[test]
-fn noise_comes_as_text_csv_or_parquet() {
-    let place = Place::new("sample");
-    let sample = |more: &[&str]| {
-        let all = [&["sample", "--sigma2", "68.49", "--count", "3000000", "--not-private-seed", "5"], more]
-            .concat();
-        succeeds_seeded(&place.run(&all))
-    };
-    let numbers = |text: &str| text.lines().skip(1).map(|l| l.parse().unwrap()).collect::<Vec<i64>>();
-    let text = numbers(&sample(&[]));
-    assert_eq!(text.len(), 3_000_000);
-    let squares: f64 = text.iter().map(|x| (x * x) as f64).sum();
-    // Six standard errors: a false-alarm rate of 2e-9, with a fixed seed.
-    assert!((squares / 3e6 - 68.49).abs() < 6.0 * (2.0f64 / 3e6).sqrt() * 68.49);
-    assert_eq!(numbers(&sample(&["--csv", "--threads", "1"])), text);
-    sample(&["--out", "noise.txt"]);
-    assert_eq!(numbers(&place.read("noise.txt")), text);
-    assert_eq!(
-        sample(&["--out", "noise.parquet"]),
-        "3000000 draws of N_Z(0, 68.49) written to noise.parquet.\n"
-    );
-    let reader = SerializedFileReader::new(File::open(place.path("noise.parquet")).unwrap()).unwrap();
-    let read: Vec<i64> =
-        reader.get_row_iter(None).unwrap().map(|row| row.unwrap().get_long(0).unwrap()).collect();
-    assert_eq!(read, text);
-    // Without a seed it is other noise every time.
-    let private = || succeeds(&place.run(&["sample", "--sigma2", "5", "--count", "100"]));
-    assert_ne!(private(), private());
-}
-
-#[test]
-fn bad_samples_are_refused_by_name() {
-    let place = Place::new("bad-sample");
-    for (arguments, message) in [
-        ("--sigma2 0 --count 3", "sigma2: `0` is not a variance between 1e-3 and 1e12"),
-        ("--sigma2 1e13 --count 3", "sigma2: `1e13` is not a variance between 1e-3 and 1e12"),
-        ("--sigma2 five --count 3", "sigma2: `five` is not a number"),
-        ("--sigma2 5 --count 0", "--count: `0` is not a whole number between 1 and 1000000000000"),
-        ("--sigma2 5 --count 1.5", "--count: `1.5` is not a whole number between 1 and 1000000000000"),
-        ("--sigma2 5 --count 3 --threads 0", "--threads: `0` is not a whole number between 1 and 1024"),
-        (
-            "--sigma2 5 --count 3 --not-private-seed -1",
-            "--not-private-seed: `-1` is not a whole number between 0 and 2^64 − 1",
-        ),
-        ("--sigma2 5 --count 3 --out noise.json", "--out: `noise.json` does not end in .txt, .csv, .parquet"),
-    ] {
-        let output = place.run(&[&["sample"], &arguments.split(' ').collect::<Vec<_>>()[..]].concat());
-        let errors = stderr(&output);
-        assert_eq!(errors.lines().next(), Some(format!("error: {message}").as_str()));
-        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
-    }
-    assert_eq!(left_behind(&place), [""; 0]);
 }

@@ -8,8 +8,8 @@ const SHOWN: usize = 12;
 
 /// `text` is what the file says: a path below `tests/it` of the crate that is tested.
 ///
-/// With `BLESS=1` in the environment the file is written instead. Files in `golden` hold numbers that were certified;
-/// they are written with `BLESS=golden` only.
+/// With `BLESS=1` in the environment the file is written instead. Files in `golden` hold numbers that were
+/// certified; they are written with `BLESS=golden` only.
 #[track_caller]
 pub fn expect(file: &str, text: &str) {
     let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it").join(file);
@@ -37,6 +37,7 @@ pub fn expect(file: &str, text: &str) {
     }
     panic!(
         "{file} says something else, in {differing} lines:\n{shown}\
-         If that is meant, run the test again with BLESS={word} in the environment, and read what `git diff` shows."
+         If that is meant, run the test again with BLESS={word} in the environment, and read what `git diff` \
+         shows."
     );
 }
