@@ -16,8 +16,8 @@ was promised:
 >>> print(census.certificate().total.tight)
 [16.467751, 16.467752]
 
-Tables of counts get their noise with ``measure``; ``interval`` says where a true count is, and ``utility`` what
-noise does to a table.
+Tables of counts get their noise with ``measure``; ``interval`` says where a true count is, and ``utility``
+what noise does to a table.
 
 ``unspent.plot`` draws (with matplotlib), ``unspent.events`` speaks to dp-accounting.
 """

@@ -157,7 +157,8 @@ impl Account {
         let q_tail = ["epsilon, given", "Q[L > epsilon], record present (≤)", "at least (≥)"];
         self.answers(&mut text, Input::Epsilon, q_tail, |point| point.q_tail.as_ref());
         text.line(
-            "Every (≤) is a guarantee for this composition: one record moves only these answers, each by its shift.",
+            "Every (≤) is a guarantee for this composition: one record moves only these answers, each by its \
+             shift.",
         );
         text.line("Whether neighbours add, remove or replace a record is up to the counts and shifts given.");
         text

@@ -1,7 +1,7 @@
 //! Every certified number of every preset, to the last digit.
 //!
-//! A number may change only if a better bound is found on purpose. The tables were written by an earlier program; they are
-//! compared as text, so that a difference in the last digit is seen.
+//! A number may change only if a better bound is found on purpose. The tables were written by an earlier
+//! program; they are compared as text, so that a difference in the last digit is seen.
 
 use serde_json::Value;
 use unspent::{Alpha, Delta, Epsilon, Preset, Scope};
