@@ -64,10 +64,10 @@ pub struct AccountPoint {
     /// What the published conversions from zCDP say of ε, where δ was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zcdp: Option<Conversions>,
-    /// P[L > ε].
+    /// `P[L > ε]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p_tail: Option<Number>,
-    /// Q[L > ε].
+    /// `Q[L > ε]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub q_tail: Option<Number>,
 }
