@@ -154,6 +154,24 @@ mod tests {
         }
     }
 
+    #[test]
+    fn envelopes_are_the_same_to_the_last_bit() {
+        let envelope = Envelope::new(40, 4.0, false, |e| Magnitude::from_f64(0.07 / (1.0 + e.hi * e.hi)));
+        let at = |alpha: &str| envelope.at(&Alpha::parse(alpha).unwrap()).to_f64(Round::Down);
+        for (alpha, bound) in ENVELOPE {
+            assert_eq!(at(alpha), bound, "{alpha}");
+        }
+    }
+
+    const ENVELOPE: [(&str, f64); 6] = [
+        ("1/3", 0.5966666666666661),
+        ("1/7", 0.7871428571428569),
+        ("0.021", 0.9107313273713077),
+        ("2/3", 0.263333333333333),
+        ("0.9", 0.02999999999999995),
+        ("0.7", 0.22999999999999973),
+    ];
+
     /// ε, δ, α for the first bound and 1 − α for the second, and both bounds.
     const PROMISES: [(f64, f64, f64, f64, f64); 4] = [
         (0.3, 0.001, 0.4, 0.45905647696959795, 0.29558647005200506),
