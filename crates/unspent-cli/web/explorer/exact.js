@@ -92,26 +92,3 @@ export function shown(text, up) {
   const value = number(text);
   return value.n === 0n || value.magnitude >= -2 ? value.fixed(4, up) : value.short(3, up);
 }
-
-/** In decimal where that ends, else as a fraction. */
-export function exactly(value) {
-  const places = [...Array(20).keys()].find((k) => 10n ** BigInt(k) % value.d === 0n);
-  return places === undefined ? String(value) : value.fixed(places, false);
-}
-
-/** A probability in percent. What is short of certainty does not become certain by rounding. */
-export function percent(text, up) {
-  const value = number(text).times(new Rational(100n));
-  const rest = new Rational(100n).minus(value);
-  const certain = rest.n <= 0n || value.n <= 0n;
-  const places = certain ? 0 : Math.min(Math.max(2 - value.magnitude, 1 - rest.magnitude, 0), 20);
-  return `${value.fixed(places, up)}\u00a0%`;
-}
-
-/** 1 in N, with N rounded so that it claims no less (up) or no more than the truth. */
-export function oneIn(text, up) {
-  const value = number(text);
-  if (value.n <= 0n) return 'none';
-  const n = ONE.over(value).fixed(0, !up);
-  return `1 in ${n.replace(/\B(?=(\d{3})+$)/g, ',')}`;
-}

@@ -56,8 +56,7 @@ const ends = {
   tradeoff: new Question('/api/figure', drawing('tradeoff', 'False alarms against misses'),
     parts('#figure-tradeoff')),
   noiseFigure: new Question('/api/figure', drawing('noise', ''), parts('#figure-noise')),
-  reading: new Question('/api/reading', (answer, { part, prior }) => showReading(answer, part, prior),
-    parts('#reading')),
+  reading: new Question('/api/reading', showReading, parts('#reading')),
 };
 
 let last = null; // the certificate that is shown, and what was asked

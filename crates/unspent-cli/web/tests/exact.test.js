@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Rational, exactly, number, oneIn, percent, shown } from '../explorer/exact.js';
+import { Rational, number, shown } from '../explorer/exact.js';
 
 const parsed = (text) => String(Rational.parse(text));
 
@@ -69,28 +69,6 @@ test('ε and ρ have four decimals, and three digits where they are small', () =
 test('the place of the first digit', () => {
   const places = { 1: 0, 9.99: 0, 10: 1, 0.01: -2, 0.00999: -3, '1/3': -1 };
   for (const text in places) assert.equal(number(text).magnitude, places[text], text);
-});
-
-test('what is short of certain does not become certain by rounding', () => {
-  assert.equal(percent('0.0123', true), '1.23\u00a0%');
-  assert.equal(percent('0.999999', true), '99.99990\u00a0%');
-  assert.equal(percent('0.99999999999', true), '99.9999999990\u00a0%');
-  assert.equal(percent('0.9999999999999', false), '99.999999999990\u00a0%');
-  assert.equal(percent('1', true), '100\u00a0%');
-  assert.equal(percent('0', false), '0\u00a0%');
-});
-
-test('one in so many claims no less than the truth', () => {
-  assert.equal(oneIn('1/1000', true), '1 in 1,000');
-  assert.equal(oneIn('0.0003', true), '1 in 3,333');
-  assert.equal(oneIn('0.0003', false), '1 in 3,334');
-  assert.equal(oneIn('0', true), 'none');
-});
-
-test('decimals that end are written so, others as fractions', () => {
-  assert.equal(exactly(number('1/8')), '0.125');
-  assert.equal(exactly(number('1/3')), '1/3');
-  assert.equal(exactly(number('5')), '5');
 });
 
 test('a slider is placed near enough', () => {
