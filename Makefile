@@ -1,12 +1,13 @@
 # `make test` is all a fresh machine with a Rust toolchain, Python and Node needs; the rest is for those who
 # change things.
 
-.PHONY: test test-web test-rust test-python kills check bench fuzz soak peers browser gallery oracle oracle-certificates oracle-reference
+.PHONY: test test-web test-rust test-python kills check bench fuzz soak peers browser try-browser gallery \
+	oracle oracle-certificates oracle-reference
 
 # Everything but the bench that compiles OpenDP to measure against.
 WORKSPACE = --workspace --exclude unspent-bench-noise
 
-test: test-web test-rust test-python
+test: try-browser test-web test-rust test-python
 
 # The pages' modules, as far as they need no browser.
 test-web:
@@ -27,20 +28,27 @@ target/python-venv/installed: crates/unspent-py/requirements.txt
 test-python: target/python-venv/installed
 	rm -rf target/wheels
 	$(PYTHON) -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir target/wheels .
-	$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall target/wheels/unspent-*.whl
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall \
+		target/wheels/unspent-*.whl
 	$(PYTHON) -m pytest --quiet
 
 # Runs of `measure` that are killed or panic, at two hundred points; the tests have twenty.
 kills:
 	UNSPENT_KILLS=200 cargo test --locked -p unspent-cli --test it disk::a_run_that_is_killed -- --nocapture
 
-# What the tests of the pages need besides: Debian's Chromium, if there is none and it may be installed, and
-# the driver from npm. Without them those tests are skipped, by name.
+# What the tests of the pages need besides: a Chromium, which is Debian's if there is none and it may be
+# installed; Node; and from npm the driver between them.
+CHROMIUM ?= /usr/bin/chromium
 browser:
-	test -x /usr/bin/chromium || { [ "$$(id -u)" = 0 ] && timeout 60 apt-get update -qq && \
+	test -x $(CHROMIUM) || { [ "$$(id -u)" = 0 ] && timeout 60 apt-get update -qq && \
 		timeout 240 apt-get install -y -qq chromium > /dev/null; }
 	mkdir -p target/browser
-	cd target/browser && { test -d node_modules/playwright-core || timeout 120 npm install --silent --no-save playwright-core@1.64.1; }
+	cd target/browser && { test -d node_modules/playwright-core || \
+		timeout 120 npm install --silent --no-save playwright-core@1.64.1; }
+
+# The same where it is possible. Without it those tests are skipped, by name; nothing else is.
+try-browser:
+	@$(MAKE) --silent browser || echo "SKIPPED: no browser for the tests of the pages (make browser)"
 
 # The README's pictures; those of the explorer are made by its test.
 gallery: browser
@@ -56,22 +64,26 @@ check: target/python-venv/installed
 	$(PYTHON) -m ruff check --quiet
 	cargo fmt --all --check
 	cargo clippy $(WORKSPACE) --all-targets --locked -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc $(WORKSPACE) --exclude unspent-py --no-deps --document-private-items --locked
+	RUSTDOCFLAGS="-D warnings" \
+		cargo doc $(WORKSPACE) --exclude unspent-py --no-deps --document-private-items --locked
 
-# Speed, one thread, next to an uncertified convolution in the same run; the explorer's server; and draws of noise per second, next to
-# a textbook sampler and OpenDP's (alone: cargo bench -p unspent-bench-noise).
+# Speed, one thread, next to an uncertified convolution in the same run; the explorer's server; and draws of
+# noise per second, next to a textbook sampler and OpenDP's (alone: cargo bench -p unspent-bench-noise).
 bench:
 	cargo bench -p unspent --bench accountant
 	cargo bench -p unspent-cli --bench serve
 	cargo bench -p unspent-bench-noise
 
-# A million mutated numbers, files, tables, schemas and drafts, from CASES and FUZZ_SEED alone. Takes some minutes.
+# A million mutated numbers, files, tables, schemas and drafts, from CASES and FUZZ_SEED alone. Takes some
+# minutes.
 CASES ?= 1000000
 FUZZ_SEED ?= 2
 fuzz:
-	CASES=$(CASES) SEED=$(FUZZ_SEED) cargo test --release --locked -p unspent --test it fuzz -- --ignored --nocapture
+	CASES=$(CASES) SEED=$(FUZZ_SEED) \
+		cargo test --release --locked -p unspent --test it fuzz -- --ignored --nocapture
 
-# How long good clients of the explorer's server wait beside bad ones: four parts of SECONDS each, on this machine only.
+# How long good clients of the explorer's server wait beside bad ones: four parts of SECONDS each, on this
+# machine only.
 SECONDS ?= 30
 soak:
 	cargo build --release --locked -p unspent-cli

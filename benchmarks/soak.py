@@ -1,9 +1,9 @@
 """The explorer's server under clients that mean well and clients that do not: how long do the good ones wait?
 
-`make soak` builds the command and runs this on a port of its own, on this machine only. Three good clients ask
-what a page asks while a slider moves. Beside them come, one crowd after the other, nobody; clients that begin
-requests and never end them; and clients that send drafts that take long, and leave. Good requests that are lost,
-or answered with anything but 200, are errors.
+`make soak` builds the command and runs this on a port of its own, on this machine only. Three good clients
+ask what a page asks while a slider moves. Beside them come, one crowd after the other, nobody; clients that
+begin requests and never end them; and clients that send drafts that take long, and leave. Good requests that
+are lost, or answered with anything but 200, are errors.
 
 usage: soak.py path/to/unspent [seconds of each part]
 """
@@ -184,12 +184,16 @@ def main():
             end = time.monotonic() + seconds
             times, errors, answers = [], [], []
             clients = [
-                threading.Thread(target=good_client, args=(server, draft, i, end, times, errors)) for i in range(GOOD)
+                threading.Thread(target=good_client, args=(server, draft, i, end, times, errors))
+                for i in range(GOOD)
             ]
             if "half-open" in name:
                 clients.append(threading.Thread(target=half_open_client, args=(server, end)))
             if "heavy" in name:
-                clients += [threading.Thread(target=heavy_client, args=(server, i, end, answers)) for i in range(HEAVY)]
+                clients += [
+                    threading.Thread(target=heavy_client, args=(server, i, end, answers))
+                    for i in range(HEAVY)
+                ]
             fine &= run(name, clients, server, times, errors)
             if answers:
                 print("    heavy ones:", {str(a): answers.count(a) for a in sorted(set(answers), key=str)})

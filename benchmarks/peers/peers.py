@@ -57,7 +57,10 @@ def privacy_loss_distribution(problem, interval, connect_dots, tail=None):
         # P[|X| > x] <= 2 e^{-x^2 / (2 sigma2)}, for each of `count` noises.
         bound = None if tail is None else math.ceil(sigma * math.sqrt(2 * math.log(2 * problem.count / tail)))
         kind = pld.from_discrete_gaussian_mechanism(
-            sigma, truncation_bound=bound, value_discretization_interval=interval, use_connect_dots=connect_dots
+            sigma,
+            truncation_bound=bound,
+            value_discretization_interval=interval,
+            use_connect_dots=connect_dots,
         )
         kind = kind.self_compose(count, **options)
         composed = kind if composed is None else composed.compose(kind, **options)

@@ -174,7 +174,11 @@ def error_claim(judged):
                 f"  * {TITLES[answer.problem]}, δ = {answer.delta}: {peer.accountant} ({kind}) is "
                 f"off by {signed(peer.error)}, ours by {signed(answer.error)}"
             )
-    return ["**Error.** A question is a problem and a δ; peers count whether theirs is a bound or not:", "", *lines]
+    return [
+        "**Error.** A question is a problem and a δ; peers count whether theirs is a bound or not:",
+        "",
+        *lines,
+    ]
 
 
 def bound_claim(judged):
@@ -182,7 +186,9 @@ def bound_claim(judged):
     own = [answer for answer in every if answer.is_ours]
     broken = [answer for answer in own if answer.broken]
     claimed = [
-        answer for answer in every if not answer.is_ours and answer.claim != "estimate" and math.isfinite(answer.error)
+        answer
+        for answer in every
+        if not answer.is_ours and answer.claim != "estimate" and math.isfinite(answer.error)
     ]
     wrong = sorted((answer for answer in claimed if answer.broken), key=lambda answer: answer.error)
     text = (
@@ -233,7 +239,9 @@ def speed_claim(results, judged):
         ratios[accuracy] = seconds / own["first"]
         more = [duration(further), f"{further / own['further']:,.0f} ×"] if further else ["–", "–"]
         lines.append(
-            f"| {accuracy:.0e} | {name} | {duration(seconds)} | {ratios[accuracy]:,.0f} × | " + " | ".join(more) + " |"
+            f"| {accuracy:.0e} | {name} | {duration(seconds)} | {ratios[accuracy]:,.0f} × | "
+            + " | ".join(more)
+            + " |"
         )
     ratio = ratios.get(COMPARABLE)
     verdict = (
@@ -260,17 +268,20 @@ def small_delta_claim(judged):
     for problem in PROBLEMS:
         for delta in SMALL_DELTAS:
             given = {
-                name: found[delta] for (of, name), found in judged.items() if of == problem.name and delta in found
+                name: found[delta]
+                for (of, name), found in judged.items()
+                if of == problem.name and delta in found
             }
             own = given.get(OURS)
-            finite = [answer for answer in given.values() if math.isfinite(answer.error) and not answer.is_ours]
+            finite = [
+                answer for answer in given.values() if math.isfinite(answer.error) and not answer.is_ours
+            ]
             holding = [answer for answer in finite if answer.is_bound]
             best = min(holding, key=lambda answer: answer.error, default=None)
             nearest = f"{best.accountant}, {signed(best.error)}" if best else "–"
             if given:
-                lines.append(
-                    f"| {problem.title} | {delta} | {error_cell(own)} | {len(finite)} | {len(holding)} | {nearest} |"
-                )
+                counts = f"{len(finite)} | {len(holding)}"
+                lines.append(f"| {problem.title} | {delta} | {error_cell(own)} | {counts} | {nearest} |")
     return lines
 
 
@@ -312,14 +323,18 @@ def markdown(results):
     for claim in claims:
         lines += [*claim, ""]
     lines.append(
-        HOW_TO_READ.format(usual=USUAL_DELTA, seconds=where["seconds"], gigabytes=where["memory limit"] / 2**30)
+        HOW_TO_READ.format(
+            usual=USUAL_DELTA, seconds=where["seconds"], gigabytes=where["memory limit"] / 2**30
+        )
     )
     exact = truth.read()
     for problem in PROBLEMS:
         rows = results["problems"].get(problem.name)
         if not rows:
             continue
-        epsilons = ", ".join(f"{float(lower):.10f} at δ = {delta}" for delta, (lower, _) in exact[problem.name].items())
+        epsilons = ", ".join(
+            f"{float(lower):.10f} at δ = {delta}" for delta, (lower, _) in exact[problem.name].items()
+        )
         lines += [
             f"## {problem.title}",
             "",

@@ -40,9 +40,15 @@ def set_up(truth):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="30 seconds for each accountant and problem, not 100")
-    parser.add_argument("--only", action="append", metavar="PROBLEM", help="one problem, by its name in problems.py")
-    parser.add_argument("--peer", action="append", metavar="NAME", help="accountants whose name contains this")
+    parser.add_argument(
+        "--quick", action="store_true", help="30 seconds for each accountant and problem, not 100"
+    )
+    parser.add_argument(
+        "--only", action="append", metavar="PROBLEM", help="one problem, by its name in problems.py"
+    )
+    parser.add_argument(
+        "--peer", action="append", metavar="NAME", help="accountants whose name contains this"
+    )
     parser.add_argument(
         "--out",
         type=pathlib.Path,

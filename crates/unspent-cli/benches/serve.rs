@@ -1,4 +1,5 @@
-//! How fast the explorer's server answers: a slider's move for every preset, and requests a second for one certificate.
+//! How fast the explorer's server answers: a slider's move for every preset, and requests a second for one
+//! certificate.
 //!
 //! Beside it, in the same run, the smallest thing the server can say: what the network and this client take.
 
@@ -39,7 +40,8 @@ impl Client<'_> {
     /// The body, and the milliseconds that the server took.
     fn ask(&mut self, method: &str, path: &str, body: &str) -> (Vec<u8>, f64) {
         let request = format!(
-            "{method} {path} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            "{method} {path} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\
+             \r\n{body}",
             self.server.address,
             body.len()
         );

@@ -62,7 +62,8 @@ pub fn curve_picture(
     Ok(figure)
 }
 
-/// The trade-off function as `unspent tradeoff --plot` draws it; with another allocation beside it, if one is given.
+/// The trade-off function as `unspent tradeoff --plot` draws it; with another allocation beside it, if one is
+/// given.
 pub fn tradeoff_picture(
     allocation: &Allocation,
     part: &Scope,

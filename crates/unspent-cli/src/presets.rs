@@ -34,7 +34,8 @@ impl Arguments {
         let mut text = PresetEntry::document(&entries);
         text.line("");
         text.line(
-            "`unspent certificate PRESET` says what one promises, `unspent preset PRESET` prints it as a file.",
+            "`unspent certificate PRESET` says what one promises, `unspent preset PRESET` prints it as a \
+             file.",
         );
         output::print(&text.terminal())
     }

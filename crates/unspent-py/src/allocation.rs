@@ -45,7 +45,8 @@ pub fn preset(py: Python<'_>, name: &str) -> PyResult<Allocation> {
 
 #[pymethods]
 impl Allocation {
-    /// Reads an allocation file (TOML), or a table of budgets (.csv), which needs `neighbours` besides: "bounded" or "add-remove".
+    /// Reads an allocation file (TOML), or a table of budgets (.csv), which needs `neighbours` besides:
+    /// "bounded" or "add-remove".
     #[staticmethod]
     #[pyo3(signature = (path, *, neighbours=None))]
     fn read(py: Python<'_>, path: PathBuf, neighbours: Option<&str>) -> PyResult<Allocation> {
@@ -146,18 +147,18 @@ impl Allocation {
         self.0.epsilon().map(|epsilon| fraction(py, epsilon.value())).transpose()
     }
 
-    /// The same allocation, of whose records one record of a release can change so many, 1 or 2: for `certificate` with
-    /// a product of other records.
+    /// The same allocation, of whose records one record of a release can change so many, 1 or 2: for
+    /// `certificate` with a product of other records.
     fn touching(&self, py: Python<'_>, touches: u64) -> PyResult<Allocation> {
         self.0.clone().touching(touches).or_raise(py).map(Allocation::from)
     }
 
-    /// The worst of all compositions that neighbours can come down to: of the whole release or, with one of `level`,
-    /// `keeping`, `attribute` and `within`, of a part of it.
+    /// The worst of all compositions that neighbours can come down to: of the whole release or, with one of
+    /// `level`, `keeping`, `attribute` and `within`, of a part of it.
     ///
-    /// `level`: to a reader of that level only. `keeping`: the record changes inside one unit of that level, whose
-    /// total stays. `attribute`: the secret is its value. `within`: the secret is the place inside one unit of that
-    /// level.
+    /// `level`: to a reader of that level only. `keeping`: the record changes inside one unit of that level,
+    /// whose total stays. `attribute`: the secret is its value. `within`: the secret is the place inside one
+    /// unit of that level.
     ///
     /// >>> import unspent
     /// >>> census = unspent.preset("pl94-persons-us-2020")
@@ -178,10 +179,12 @@ impl Allocation {
         Ok(WorstCase(Arc::new(found)))
     }
 
-    /// What one record can move, as one composition: of all of the release or of a part of it, as in `worst_case`.
+    /// What one record can move, as one composition: of all of the release or of a part of it, as in
+    /// `worst_case`.
     ///
-    /// Where units were bypassed there is one composition for each pair of paths, and this raises: `worst_case` answers
-    /// for all of them. `path="main"` gives the one of the path that keeps all levels, which is no guarantee for others.
+    /// Where units were bypassed there is one composition for each pair of paths, and this raises:
+    /// `worst_case` answers for all of them. `path="main"` gives the one of the path that keeps all levels,
+    /// which is no guarantee for others.
     ///
     /// >>> import unspent
     /// >>> census = unspent.preset("dhc-persons-us-2020")
@@ -208,7 +211,8 @@ impl Allocation {
                         "composition: the noise may take {} paths through the geography",
                         self.0.paths().len()
                     ),
-                    "worst_case() answers for all pairs of them; path=\"main\" gives that of the main path alone",
+                    "worst_case() answers for all pairs of them; path=\"main\" gives that of the main path \
+                     alone",
                 );
             }
             None | Some("main") => {}
@@ -221,9 +225,11 @@ impl Allocation {
         Ok(Composition::wrap(made, None))
     }
 
-    /// What it promises: in total, by level, attribute and place, by the published conversions and tight; and the removable noise.
+    /// What it promises: in total, by level, attribute and place, by the published conversions and tight; and
+    /// the removable noise.
     ///
-    /// `delta` is that of the allocation unless given; `conversion` the one whose epsilon counts as published.
+    /// `delta` is that of the allocation unless given; `conversion` the one whose epsilon counts as
+    /// published.
     ///
     /// >>> import unspent
     /// >>> certificate = unspent.preset("pl94-persons-us-2020").certificate()
@@ -241,8 +247,9 @@ impl Allocation {
 
     /// The allocation with less noise that spends what was promised.
     ///
-    /// What is kept is `epsilon` or, without one, what `conversion` (that of the allocation unless given) publishes. All variances
-    /// are scaled alike or, with `each_level`, those of every level so that it keeps what it would publish by itself.
+    /// What is kept is `epsilon` or, without one, what `conversion` (that of the allocation unless given)
+    /// publishes. All variances are scaled alike or, with `each_level`, those of every level so that it keeps
+    /// what it would publish by itself.
     ///
     /// >>> import unspent
     /// >>> paper = unspent.preset("paper-2022-08-25")

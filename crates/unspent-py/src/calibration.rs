@@ -23,13 +23,15 @@ impl Calibration {
         fraction(py, &self.found.satisfying)
     }
 
-    /// Right below it and certified to miss the target, a Fraction; None if the smallest noise that is allowed meets it.
+    /// Right below it and certified to miss the target, a Fraction; None if the smallest noise that is
+    /// allowed meets it.
     #[getter]
     fn failing<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.found.failing.as_ref().map(|x| fraction(py, x)).transpose()
     }
 
-    /// Whether `smallest` is the least noise that is accounted for (sigma2 = 1e-3), not the least that would do.
+    /// Whether `smallest` is the least noise that is accounted for (sigma2 = 1e-3), not the least that would
+    /// do.
     ///
     /// The target then asks for next to nothing: check its units. `failing` is None.
     #[getter]
@@ -37,8 +39,8 @@ impl Calibration {
         self.found.failing.is_none()
     }
 
-    /// Whether more noise was seen to be no worse: "not scanned" (noise is not small), "scanned", or "islands" if smaller values
-    /// meet the target too, with others in between that miss it.
+    /// Whether more noise was seen to be no worse: "not scanned" (noise is not small), "scanned", or
+    /// "islands" if smaller values meet the target too, with others in between that miss it.
     #[getter]
     fn shape(&self) -> &'static str {
         match self.found.shape {

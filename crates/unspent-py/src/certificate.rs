@@ -60,7 +60,8 @@ fn list<'py, T, C: PyClass + Into<PyClassInitializer<C>>>(
 /// What allocations promise together, for the same record.
 ///
 /// >>> import unspent
-/// >>> both = unspent.certificate(unspent.preset("pl94-persons-us-2020"), unspent.preset("dhc-persons-us-2020"))
+/// >>> redistricting, detailed = map(unspent.preset, ["pl94-persons-us-2020", "dhc-persons-us-2020"])
+/// >>> both = unspent.certificate(redistricting, detailed)
 /// >>> print(both.total.tight)
 /// [31.595558, 32.796865]
 #[pyfunction]
@@ -186,8 +187,8 @@ impl Certificate {
         json(&self.report)
     }
 
-    /// The lines as a pandas DataFrame with the columns of `unspent certificate --csv`. Every epsilon in it is an upper
-    /// bound, rounded up, but those whose names end in `lower`.
+    /// The lines as a pandas DataFrame with the columns of `unspent certificate --csv`. Every epsilon in it
+    /// is an upper bound, rounded up, but those whose names end in `lower`.
     fn to_pandas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         frame(py, &self.report.columns())
     }
@@ -292,7 +293,8 @@ impl Line {
         Bounds::at_most(self.0.tight.bounds())
     }
 
-    /// Whether neighbours are known that have the epsilon of the worst case; if not, `tight.lower` is that of others.
+    /// Whether neighbours are known that have the epsilon of the worst case; if not, `tight.lower` is that of
+    /// others.
     #[getter]
     fn attained(&self) -> bool {
         self.0.attained
@@ -351,7 +353,8 @@ impl Reduction {
         fraction(py, &self.0.factor)
     }
 
-    /// Right below it and certified to break the promise, a Fraction; None if the least noise allowed keeps it.
+    /// Right below it and certified to break the promise, a Fraction; None if the least noise allowed keeps
+    /// it.
     #[getter]
     fn failing<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.0.failing.as_ref().map(|x| fraction(py, x)).transpose()
@@ -381,7 +384,8 @@ impl Recalibration {
         self.0.rows[0].factor.as_ref().map(|x| fraction(py, x)).transpose()
     }
 
-    /// Whether the whole release now exceeds what was published for it, as it may if each level was scaled by itself.
+    /// Whether the whole release now exceeds what was published for it, as it may if each level was scaled by
+    /// itself.
     #[getter]
     fn exceeds(&self) -> bool {
         self.0.exceeds

@@ -6,8 +6,8 @@ use unspent::file::FileDigest;
 use unspent::question::Product;
 use unspent::{Bounds as Ends, Magnitude};
 
-/// Bounds in the shape of the array that was asked for; an index gives those of one place. Pickled, they are as good as
-/// whoever sent them, like Bounds.
+/// Bounds in the shape of the array that was asked for; an index gives those of one place. Pickled, they are
+/// as good as whoever sent them, like Bounds.
 ///
 /// >>> import numpy as np
 /// >>> from unspent import Composition, DiscreteGaussian
@@ -23,9 +23,9 @@ pub struct BoundsArray {
 
 /// Two ends with the truth between them, every rounding error included: lower <= truth <= upper.
 ///
-/// For a delta or an epsilon `upper` is the guarantee; for a trade-off function `lower` is. There is no midpoint, and it does
-/// not turn into a float: say which end you mean. Bounds that were pickled are as good as whoever sent them: nothing shows
-/// that they were computed here.
+/// For a delta or an epsilon `upper` is the guarantee; for a trade-off function `lower` is. There is no
+/// midpoint, and it does not turn into a float: say which end you mean. Bounds that were pickled are as good
+/// as whoever sent them: nothing shows that they were computed here.
 ///
 /// In a format the guarantee is written, rounded away from the truth: an epsilon up, a trade-off function
 /// down. A comparison with a number is answered where both ends agree; where the number lies between them an
@@ -57,7 +57,8 @@ pub enum End {
     Upper,
 }
 
-/// `count` equal answers with discrete Gaussian noise N_Z(0, sigma2), each of which one record can move by `shift`.
+/// `count` equal answers with discrete Gaussian noise N_Z(0, sigma2), each of which one record can move by
+/// `shift`.
 ///
 /// The noise is stated as `sigma2`, the parameter of P[X = x] ~ exp(-x**2 / (2 * sigma2)) on the integers, or
 /// as `sigma` or `scale`, the square root of it; each has its name, because libraries differ in what a bare
@@ -83,13 +84,15 @@ pub enum End {
 /// `n * mechanism` is n times as many, and `+` makes a Composition:
 ///
 /// >>> 3 * DiscreteGaussian(sigma2=5) + 2 * DiscreteGaussian(sigma2=7)
-/// Composition([DiscreteGaussian(sigma2='5', count=3, shift=1), DiscreteGaussian(sigma2='7', count=2, shift=1)])
+/// Composition([DiscreteGaussian(sigma2='5', count=3, shift=1), DiscreteGaussian(sigma2='7', count=2,
+/// shift=1)])
 #[pyclass(frozen, module = "unspent")]
 pub struct DiscreteGaussian {
     pub group: Group,
 }
 
-/// `count` equal answers with continuous Gaussian noise N(0, sigma2), each of which one record can move by `shift`.
+/// `count` equal answers with continuous Gaussian noise N(0, sigma2), each of which one record can move by
+/// `shift`.
 ///
 /// Here the shift need not be an integer; for a vector it is the L2 sensitivity, and `sensitivity` is another
 /// name for it. The noise is stated as `sigma2`, the variance, or as `sigma` or `scale`, its square root.

@@ -26,12 +26,13 @@ const FEW: usize = 32;
 
 /// Independent mechanisms, released together, and what they promise.
 ///
-/// Equal mechanisms are merged; neither that nor their order changes an answer. `count` of a mechanism is how many of these noisy
-/// answers one record can change, not how many cells are published. `tolerance` demands that every delta be known to this relative
-/// width: a ToleranceError is raised where it is not.
+/// Equal mechanisms are merged; neither that nor their order changes an answer. `count` of a mechanism is how
+/// many of these noisy answers one record can change, not how many cells are published. `tolerance` demands
+/// that every delta be known to this relative width: a ToleranceError is raised where it is not.
 ///
 /// >>> from unspent import Composition, DiscreteGaussian
-/// >>> release = Composition([DiscreteGaussian(sigma2="5", count=10), DiscreteGaussian(sigma2="104/7", count=20)])
+/// >>> release = Composition(
+/// ...     [DiscreteGaussian(sigma2="5", count=10), DiscreteGaussian(sigma2="104/7", count=20)])
 /// >>> print(release.epsilon(delta="1e-10"))
 /// [12.880185, 12.880186]
 /// >>> print(release.delta(epsilon=4))
@@ -148,9 +149,9 @@ impl Composition {
 
     /// From the zCDP budget of every query, with discrete Gaussian noise that spends it.
     ///
-    /// With neighbours "add-remove" a record moves one cell of a query, sigma2 = 1/(2 rho); with "bounded" it leaves one
-    /// cell and enters another, so that there are two mechanisms of sigma2 = 1/rho. There is no default: figures for one
-    /// are not figures for the other.
+    /// With neighbours "add-remove" a record moves one cell of a query, sigma2 = 1/(2 rho); with "bounded" it
+    /// leaves one cell and enters another, so that there are two mechanisms of sigma2 = 1/rho. There is no
+    /// default: figures for one are not figures for the other.
     ///
     /// >>> from unspent import Composition
     /// >>> Composition.from_rhos(["1/10"] * 10, neighbours="add-remove")
@@ -194,26 +195,30 @@ impl Composition {
         Composition::new(py, groups(&mechanisms)?, tolerance)
     }
 
-    /// The least delta for which the release is (epsilon, delta)-differentially private: `.upper` is the guarantee.
+    /// The least delta for which the release is (epsilon, delta)-differentially private: `.upper` is the
+    /// guarantee.
     ///
     /// `epsilon` is a number or an array of them, up to 1e12.
     fn delta<'py>(&self, epsilon: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         self.each("epsilon", epsilon, Epsilon::new, unspent::Composition::delta, End::Upper)
     }
 
-    /// The least epsilon for which the release is (epsilon, delta)-differentially private: `.upper` is the guarantee.
+    /// The least epsilon for which the release is (epsilon, delta)-differentially private: `.upper` is the
+    /// guarantee.
     ///
     /// `delta` is a number strictly between 0 and 1, as small as you like ("1e-5000"), or an array of them.
     fn epsilon<'py>(&self, delta: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         self.each("delta", delta, Delta::new, epsilon, End::Upper)
     }
 
-    /// The trade-off function: how often the best attacker misses at a rate `alpha` of false alarms. `.lower` is the guarantee.
+    /// The trade-off function: how often the best attacker misses at a rate `alpha` of false alarms. `.lower`
+    /// is the guarantee.
     fn tradeoff<'py>(&self, alpha: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         self.each("alpha", alpha, Alpha::new, unspent::Composition::tradeoff, End::Lower)
     }
 
-    /// The best attacker's power at a rate `alpha` of false alarms, 1 - tradeoff(alpha): `.upper` is the guarantee.
+    /// The best attacker's power at a rate `alpha` of false alarms, 1 - tradeoff(alpha): `.upper` is the
+    /// guarantee.
     ///
     /// >>> from unspent import Composition, DiscreteGaussian
     /// >>> print(Composition([DiscreteGaussian(sigma2=50)]).power("0.05"))
@@ -243,7 +248,8 @@ impl Composition {
         self.one(py, unspent::Composition::total_variation).map(Bounds::at_most)
     }
 
-    /// The epsilon that a published conversion from rho states, a float rounded up: a guarantee, but a loose one.
+    /// The epsilon that a published conversion from rho states, a float rounded up: a guarantee, but a loose
+    /// one.
     ///
     /// `conversion` is "canonne-kamath-steinke" or "bun-steinke".
     #[pyo3(signature = (delta, conversion="canonne-kamath-steinke"))]
@@ -254,7 +260,8 @@ impl Composition {
         Ok(self.published_rho().or_raise(py)?.epsilon(conversion, &delta))
     }
 
-    /// The delta that a published conversion from rho states, a float rounded up: a guarantee, but a loose one.
+    /// The delta that a published conversion from rho states, a float rounded up: a guarantee, but a loose
+    /// one.
     #[pyo3(signature = (epsilon, conversion="canonne-kamath-steinke"))]
     fn zcdp_delta(&self, epsilon: &Bound<'_, PyAny>, conversion: &str) -> PyResult<f64> {
         let py = epsilon.py();
@@ -263,13 +270,15 @@ impl Composition {
         Ok(self.published_rho().or_raise(py)?.delta(conversion, &epsilon).to_f64(Round::Up))
     }
 
-    /// How much noise could go: the smallest common factor of all sigma2 that is certified to meet (epsilon, delta).
+    /// How much noise could go: the smallest common factor of all sigma2 that is certified to meet (epsilon,
+    /// delta).
     ///
     /// With `mechanism`, an index into `mechanisms`, the smallest sigma2 of that one, all others as they are.
     /// No sigma2 goes below 1e-3: `at_floor` says so where that already meets the target.
     ///
     /// >>> from unspent import Composition, DiscreteGaussian
-    /// >>> least = Composition([DiscreteGaussian(sigma2=5, count=10)]).calibrate(epsilon="11.07", delta="1e-11")
+    /// >>> ten = Composition([DiscreteGaussian(sigma2=5, count=10)])
+    /// >>> least = ten.calibrate(epsilon="11.07", delta="1e-11")
     /// >>> float(least.smallest)
     /// 0.848680985669
     /// >>> print(least.composition.epsilon("1e-11"))
@@ -306,9 +315,10 @@ impl Composition {
 
     /// A privacy loss distribution of dp-accounting's that dominates this one, to be composed further there.
     ///
-    /// The losses are multiples of `value_discretization_interval`; at most `tail_mass`, or a little more, is at infinity. Its delta is at
-    /// least that of this composition at every epsilon, and after composing both with anything else; what the FFT of a composition then
-    /// loses is dp-accounting's own. The smaller the noise, the further the losses reach: take a longer interval then.
+    /// The losses are multiples of `value_discretization_interval`; at most `tail_mass`, or a little more, is
+    /// at infinity. Its delta is at least that of this composition at every epsilon, and after composing both
+    /// with anything else; what the FFT of a composition then loses is dp-accounting's own. The smaller the
+    /// noise, the further the losses reach: take a longer interval then.
     #[pyo3(signature = (value_discretization_interval=1e-4, tail_mass=1e-20))]
     fn to_pld<'py>(
         &self,

@@ -10,7 +10,8 @@ create_exception!(
     UnspentError,
     PyValueError,
     "What was given makes no sense, or what was asked for cannot be had.\n\n\
-     The message names the place, the value and what is allowed; ``hint`` is one line of advice, also part of it."
+     The message names the place, the value and what is allowed; ``hint`` is one line of advice, also part \
+     of it."
 );
 create_exception!(
     unspent,

@@ -65,7 +65,8 @@ fn check_integers(sensitivity: &Bound<'_, PyAny>) -> PyResult<()> {
     } else if given.to_f64().fract() == 0.0 && given > Rational::integer(1) {
         let (n, k) = (whole(given.to_f64()), whole(squared));
         format!(
-            "one answer that moves by {n} is shift={n}; {k} that move by 1 are count={k}, and cost another epsilon"
+            "one answer that moves by {n} is shift={n}; {k} that move by 1 are count={k}, and cost another \
+             epsilon"
         )
     } else if squared > 1.5 && (squared - squared.round()).abs() < 1e-6 * squared {
         format!("{k} answers that move by 1 are count={k}", k = whole(squared))
@@ -97,9 +98,11 @@ macro_rules! shared {
                 shift: Option<&Bound<'_, PyAny>>,
                 py: Python<'_>,
             ) -> PyResult<$class> {
-                let make: fn(Rational, Option<&Bound<'_, PyAny>>, Python<'_>) -> PyResult<Mechanism> = $mechanism;
+                let make: fn(Rational, Option<&Bound<'_, PyAny>>, Python<'_>) -> PyResult<Mechanism> =
+                    $mechanism;
                 let mechanism = make(sigma2, shift, py)?;
-                Ok($class { group: Group { mechanism, count: whole("count", count, mechanism::parse_count)? } })
+                let count = whole("count", count, mechanism::parse_count)?;
+                Ok($class { group: Group { mechanism, count } })
             }
         }
 
@@ -107,8 +110,11 @@ macro_rules! shared {
         impl $class {
             #[new]
             #[pyo3(
-                signature = (*positional, sigma2=None, sigma=None, scale=None, count=None, shift=None, sensitivity=None),
-                text_signature = "(*, sigma2=None, sigma=None, scale=None, count=1, shift=1, sensitivity=None)"
+                signature = (
+                    *positional, sigma2=None, sigma=None, scale=None, count=None, shift=None, sensitivity=None
+                ),
+                text_signature = "(*, sigma2=None, sigma=None, scale=None, count=1, shift=1, \
+                 sensitivity=None)"
             )]
             fn new(
                 positional: &Bound<'_, PyTuple>,
@@ -192,7 +198,9 @@ macro_rules! shared {
             fn __add__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
                 let py = other.py();
                 match as_group(other) {
-                    Some(other) => Composition::new(py, vec![self.group.clone(), other], None)?.into_py_any(py),
+                    Some(other) => {
+                        Composition::new(py, vec![self.group.clone(), other], None)?.into_py_any(py)
+                    }
                     None => Ok(py.NotImplemented()),
                 }
             }

@@ -34,8 +34,11 @@ const WORTH_A_THREAD: usize = 1 << 16;
 /// ((1000, 3), dtype('int64'))
 #[pyfunction]
 #[pyo3(
-    signature = (*positional, sigma2=None, sigma=None, scale=None, size=None, threads=None, not_private_seed=None),
-    text_signature = "(*, sigma2=None, sigma=None, scale=None, size=None, threads=None, not_private_seed=None)"
+    signature = (
+        *positional, sigma2=None, sigma=None, scale=None, size=None, threads=None, not_private_seed=None
+    ),
+    text_signature = "(*, sigma2=None, sigma=None, scale=None, size=None, threads=None, \
+     not_private_seed=None)"
 )]
 #[allow(clippy::too_many_arguments)] // Keywords, each with its name.
 pub fn sample<'py>(

@@ -14,7 +14,8 @@ static FRACTION: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static DECIMAL: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static FLOATING: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
-/// A number, exactly: what an `int`, `str`, `Fraction` or `Decimal` says, and of a `float` the double that it is.
+/// A number, exactly: what an `int`, `str`, `Fraction` or `Decimal` says, and of a `float` the double that it
+/// is.
 pub fn rational(field: &str, value: &Bound<'_, PyAny>) -> PyResult<Rational> {
     let py = value.py();
     let is = |lock: &PyOnceLock<Py<PyType>>, module, name| -> PyResult<bool> {
@@ -77,7 +78,8 @@ fn no_number(field: &str, value: &Bound<'_, PyAny>) -> PyErr {
     let allowed = if value.is_instance_of::<Bounds>() || value.is_instance_of::<BoundsArray>() {
         "one number; give one of its ends, .upper or .lower"
     } else {
-        "a number; give an int, a str like '100000/9563', a Fraction, a Decimal, or a float (taken as exactly the double it is)"
+        "a number; give an int, a str like '100000/9563', a Fraction, a Decimal, or a float (taken as \
+         exactly the double it is)"
     };
     wrong_type(field, value, allowed)
 }
@@ -109,7 +111,8 @@ pub enum Numbers {
     Many { shape: Vec<usize>, items: Items },
 }
 
-/// The numbers of an array. Doubles stay doubles until they are needed: as fractions they take ten times the memory.
+/// The numbers of an array. Doubles stay doubles until they are needed: as fractions they take ten times the
+/// memory.
 pub enum Items {
     Doubles(Vec<f64>),
     Exact(Vec<Rational>),

@@ -10,10 +10,11 @@ use crate::error::OrRaise;
 use crate::number::rational;
 use crate::work::interruptible;
 
-/// The worst of all compositions that neighbours can come down to: one for each pair of paths through the geography.
+/// The worst of all compositions that neighbours can come down to: one for each pair of paths through the
+/// geography.
 ///
-/// From `Allocation.worst_case`. A guarantee holds for all of them: delta and epsilon are the largest, the trade-off
-/// function the smallest.
+/// From `Allocation.worst_case`. A guarantee holds for all of them: delta and epsilon are the largest, the
+/// trade-off function the smallest.
 #[pyclass(frozen, module = "unspent")]
 pub struct WorstCase(pub Arc<unspent::WorstCase>);
 
@@ -36,8 +37,8 @@ impl WorstCase {
         self.0.count()
     }
 
-    /// Whether neighbours are known that come down to the worst case. If not, lower ends are those of neighbours that
-    /// are known.
+    /// Whether neighbours are known that come down to the worst case. If not, lower ends are those of
+    /// neighbours that are known.
     #[getter]
     fn attained(&self) -> bool {
         self.0.is_attained()
@@ -49,21 +50,23 @@ impl WorstCase {
         Ok(Bounds::at_most(self.ask(py, unspent::WorstCase::rho)?.bounds()))
     }
 
-    /// The least delta for which all of them are (epsilon, delta)-differentially private: `.upper` is the guarantee.
+    /// The least delta for which all of them are (epsilon, delta)-differentially private: `.upper` is the
+    /// guarantee.
     fn delta(&self, py: Python<'_>, epsilon: &Bound<'_, PyAny>) -> PyResult<Bounds> {
         let epsilon = Epsilon::new(rational("epsilon", epsilon)?).or_raise(py)?;
         self.ask(py, move |cases| cases.delta(&epsilon)).map(Bounds::at_most)
     }
 
-    /// The least epsilon for which all of them are (epsilon, delta)-differentially private: `.upper` is the guarantee.
+    /// The least epsilon for which all of them are (epsilon, delta)-differentially private: `.upper` is the
+    /// guarantee.
     fn epsilon(&self, py: Python<'_>, delta: &Bound<'_, PyAny>) -> PyResult<Bounds> {
         let delta = Delta::new(rational("delta", delta)?).or_raise(py)?;
         let found = self.ask(py, move |cases| cases.epsilon(&delta))?;
         Ok(Bounds::at_most(Number::from(found).bounds()))
     }
 
-    /// The trade-off function: how often the best attacker misses at a rate `alpha` of false alarms. `.lower` is the
-    /// guarantee.
+    /// The trade-off function: how often the best attacker misses at a rate `alpha` of false alarms. `.lower`
+    /// is the guarantee.
     fn tradeoff(&self, py: Python<'_>, alpha: &Bound<'_, PyAny>) -> PyResult<Bounds> {
         let alpha = Alpha::new(rational("alpha", alpha)?).or_raise(py)?;
         self.ask(py, move |cases| cases.tradeoff(&alpha)).map(Bounds::at_least)

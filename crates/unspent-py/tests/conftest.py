@@ -15,7 +15,9 @@ def root() -> Path:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One test for every fifth composition of the oracle's reference file; the library's tests have all of them."""
+    """One test for every fifth composition of the oracle's reference file; the library's tests have all of
+    them.
+    """
     if "reference_case" in metafunc.fixturenames:
         cases = json.loads((ROOT / "oracle" / "reference.json").read_text())["cases"]
         metafunc.parametrize("reference_case", cases[::5], ids=[f"case {n}" for n in range(0, len(cases), 5)])

@@ -20,7 +20,9 @@ def test_presets():
         allocation = unspent.preset(name)
         assert Allocation.parse(allocation.to_toml()) == allocation
         assert allocation.rho > 0 and allocation.delta == Fraction("1e-10")
-    with pytest.raises(UnspentError, match="^preset: `pl94-persons-us-2021` is not the name of a preset") as caught:
+    with pytest.raises(
+        UnspentError, match="^preset: `pl94-persons-us-2021` is not the name of a preset"
+    ) as caught:
         unspent.preset("pl94-persons-us-2021")
     assert caught.value.hint == "did you mean `pl94-persons-us-2020`?"
 
@@ -98,7 +100,9 @@ def test_calibration():
     less = paper.calibrate(epsilon="21.97", delta="1e-10")
     assert abs(less.factor - Fraction("0.878207101742")) < Fraction("1e-10")
     assert less.allocation.composition().delta("21.97").fractions()[1] <= Fraction("1e-10")
-    assert all(m.sigma2 == less.factor * n.sigma2 for m, n in zip(less.allocation.measurements, paper.measurements))
+    assert all(
+        m.sigma2 == less.factor * n.sigma2 for m, n in zip(less.allocation.measurements, paper.measurements)
+    )
     assert less.lines[0].promised >= 21.97 and less.lines[1].promised is None
     assert less.lines[0].tight_before.upper < less.lines[0].tight_after.upper
     each = CENSUS.calibrate(each_level=True)
@@ -118,7 +122,9 @@ def test_no_promise():
 
 
 def test_parts():
-    with pytest.raises(UnspentError, match="^level, keeping, attribute, within: more than one part was named"):
+    with pytest.raises(
+        UnspentError, match="^level, keeping, attribute, within: more than one part was named"
+    ):
         CENSUS.composition(level="State", within="County")
     with pytest.raises(UnspentError, match="^level: `state` is not one of US, State") as caught:
         CENSUS.composition(level="state", path="main")
@@ -154,7 +160,9 @@ q = 4
 """
     certificate = Allocation.parse(text).certificate()
     assert certificate.kept is False
-    assert certificate.promises[0].startswith("PROMISE NOT KEPT: states epsilon 4 at delta 1e-10, delivers at least ")
+    assert certificate.promises[0].startswith(
+        "PROMISE NOT KEPT: states epsilon 4 at delta 1e-10, delivers at least "
+    )
     assert str(certificate).startswith("PROMISE NOT KEPT")
     assert Allocation.parse(text).epsilon == 4
     # Shares of an epsilon are a budget, and keep it.

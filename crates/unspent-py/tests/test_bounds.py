@@ -81,7 +81,11 @@ def test_formats_round_the_guarantee_away_from_the_truth():
     # Of a trade-off function the lower end is the guarantee.
     tradeoff = TEN.tradeoff("0.05")
     for bounds in (tradeoff, TEN.tradeoff(["0.05"])[0], pickle.loads(pickle.dumps(tradeoff))):
-        assert Fraction(f"{bounds:.4f}") <= tradeoff.fractions()[0] < Fraction(f"{bounds:.4f}") + Fraction(1, 10**4)
+        assert (
+            Fraction(f"{bounds:.4f}")
+            <= tradeoff.fractions()[0]
+            < Fraction(f"{bounds:.4f}") + Fraction(1, 10**4)
+        )
     power = TEN.power("0.05")
     assert Fraction(f"{power:.4f}") >= power.fractions()[1]
     assert pickle.loads(pickle.dumps(TEN.tradeoff(["0.05"])))[0].__format__(".4f") == f"{tradeoff:.4f}"
@@ -158,7 +162,12 @@ def test_arrays_pickle_and_compare():
 
 
 def test_unpickling_nonsense():
-    for parts in [((1.5, 0), (1.0, 0)), ((-1.0, 0), (1.0, 0)), ((math.nan, 0), (1.0, 0)), ((3.0, 0), (1.0, 9))]:
+    for parts in [
+        ((1.5, 0), (1.0, 0)),
+        ((-1.0, 0), (1.0, 0)),
+        ((math.nan, 0), (1.0, 0)),
+        ((3.0, 0), (1.0, 9)),
+    ]:
         with pytest.raises(ValueError, match="not the parts of bounds"):
             Bounds._restore(*parts)
     for shape in ([3], [], [2**63, 2]):

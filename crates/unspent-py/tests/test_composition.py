@@ -22,7 +22,11 @@ MIXED = Composition([DiscreteGaussian(sigma2=f"{5 + j}.{j}1", count=40) for j in
 
 
 def test_order_and_grouping_do_not_matter():
-    parts = [DiscreteGaussian(sigma2=5, count=3), DiscreteGaussian(sigma2="104/7", count=2), Gaussian(sigma2=9)]
+    parts = [
+        DiscreteGaussian(sigma2=5, count=3),
+        DiscreteGaussian(sigma2="104/7", count=2),
+        Gaussian(sigma2=9),
+    ]
     whole = Composition(parts)
     split = Composition([parts[2], DiscreteGaussian(sigma2=5), parts[1], DiscreteGaussian(sigma2=5, count=2)])
     assert whole == split == Composition(parts[:1]) + Composition(parts[1:])
@@ -93,7 +97,11 @@ def test_series():
     "bad, error, said",
     [
         (np.array([1.0, np.nan]), UnspentError, "^item 1: epsilon: `NaN` is not a finite number"),
-        (np.array([1.0, 2.0, -3.0]), UnspentError, "^item 2: epsilon: `-3` is not a number between 0 and 1e12"),
+        (
+            np.array([1.0, 2.0, -3.0]),
+            UnspentError,
+            "^item 2: epsilon: `-3` is not a number between 0 and 1e12",
+        ),
         (np.array([np.inf]), UnspentError, "^item 0: epsilon: `inf`"),
         (["1", "two"], UnspentError, "^item 1: epsilon: `two` is not a number"),
         ([1, None], TypeError, "^item 1: epsilon: `None`"),
@@ -143,7 +151,9 @@ def test_sums_and_multiples():
     assert Composition(10 * five) == TEN == 2 * Composition(5 * five) == Composition(five) * 10
     both = Composition([five, nine])
     assert five + nine == both == Composition(five) + nine == nine + Composition(five)
-    assert (Composition(five, tolerance=1e-3) + nine).tolerance == (3 * Composition(five, tolerance=1e-3)).tolerance
+    assert (Composition(five, tolerance=1e-3) + nine).tolerance == (
+        3 * Composition(five, tolerance=1e-3)
+    ).tolerance
     for wrong in (0, -1, 2**63):
         with pytest.raises(UnspentError, match="^count: "):
             wrong * TEN
@@ -175,7 +185,10 @@ def test_calibration():
     assert failing.delta("11.07").fractions()[0] > Fraction("1e-11")
     two = TEN + Composition([DiscreteGaussian(sigma2=9)])
     one = two.calibrate("11.07", "1e-11", mechanism=-1)
-    assert one.composition.mechanisms == [DiscreteGaussian(sigma2=5, count=10), DiscreteGaussian(sigma2=one.smallest)]
+    assert one.composition.mechanisms == [
+        DiscreteGaussian(sigma2=5, count=10),
+        DiscreteGaussian(sigma2=one.smallest),
+    ]
     assert one == one and one.shape in ("scanned", "not scanned") and one.islands == []
     with pytest.raises(UnspentError, match="^mechanism: `2` is not an index below 2"):
         two.calibrate("11.07", "1e-11", mechanism=2)
@@ -303,5 +316,7 @@ def test_ctrl_c_ends_the_work_itself():
         "    time.sleep(0.1)\n"
         "print('unspent' in threads())\n"
     )
-    out = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, timeout=300).stdout
+    out = subprocess.run(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, timeout=300
+    ).stdout
     assert out == "interrupted\nFalse\n"

@@ -13,7 +13,9 @@ import unspent
 OPTIONS = doctest.ELLIPSIS
 
 
-@pytest.mark.parametrize("module", [unspent, unspent._native, unspent.events], ids=lambda module: module.__name__)
+@pytest.mark.parametrize(
+    "module", [unspent, unspent._native, unspent.events], ids=lambda module: module.__name__
+)
 def test_docstrings(module):
     failed, tried = doctest.testmod(module, optionflags=OPTIONS)
     assert tried > 0 and failed == 0
@@ -49,7 +51,9 @@ def test_the_stub_says_what_is_there(root: Path, tmp_path: Path):
     # Made by the module macro, and of no use to a reader of the stub.
     (tmp_path / "allowed").write_text("unspent._native.__all__\n")
     configuration = ["--mypy-config-file", root / "pyproject.toml"]
-    run_quietly("mypy.stubtest", "unspent._native", *configuration, "--allowlist", tmp_path / "allowed", cwd=tmp_path)
+    run_quietly(
+        "mypy.stubtest", "unspent._native", *configuration, "--allowlist", tmp_path / "allowed", cwd=tmp_path
+    )
 
 
 def test_types(root: Path, tmp_path: Path):
@@ -65,7 +69,9 @@ def test_types(root: Path, tmp_path: Path):
         script.write_text(
             f"import unspent\nrelease = unspent.Composition([unspent.DiscreteGaussian(sigma2=5)])\n{wrong}\n"
         )
-        found = subprocess.run([sys.executable, "-m", "mypy", "--strict", script], capture_output=True, cwd=tmp_path)
+        found = subprocess.run(
+            [sys.executable, "-m", "mypy", "--strict", script], capture_output=True, cwd=tmp_path
+        )
         assert found.returncode == 1 and b"wrong.py:3: error" in found.stdout, (wrong, found.stdout)
 
 

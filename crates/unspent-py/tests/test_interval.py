@@ -18,10 +18,14 @@ def test_one_count():
     assert str(found).startswith("8 to 16: 12 ± 4, clamped at zero.")
     assert repr(found) == "<Interval 8 to 16>"
     nothing = unspent.interval(np.int64(-9), sigma2=5)
-    assert (nothing.lower, nothing.upper) == (None, None) and str(nothing).startswith("None: -9 ± 4 has no count")
+    assert (nothing.lower, nothing.upper) == (None, None) and str(nothing).startswith(
+        "None: -9 ± 4 has no count"
+    )
     # σ = 2.5 is σ² = 6.25; more confidence is a wider interval.
     assert unspent.interval(12, sigma="2.5").sigma2 == Fraction(25, 4)
-    widths = [unspent.interval(12, sigma2=5, confidence=c).half_width for c in ("0.5", 0.9, Fraction(999, 1000))]
+    widths = [
+        unspent.interval(12, sigma2=5, confidence=c).half_width for c in ("0.5", 0.9, Fraction(999, 1000))
+    ]
     assert widths == sorted(widths) and widths[0] < widths[2]
 
 
@@ -42,14 +46,16 @@ def test_arrays():
 
 
 def test_it_covers_as_often_as_it_says():
-    """With private noise: of 20,000 intervals at 90 % at least 88 % contain the truth but for a chance below 1e-15."""
+    """With private noise: of 20,000 intervals at 90 % at least 88 % contain the truth, up to 1e-15."""
     noise = unspent.sample(sigma2=7, size=20_000)
     found = unspent.interval(50 + noise, sigma2=7, confidence="0.9")
     assert np.mean((found.lower <= 50) & (50 <= found.upper)) > 0.88
 
 
 def test_the_command_says_the_same(command):
-    written = subprocess.run([command, "interval", "12", "--sigma2", "16/3", "--json"], capture_output=True, check=True)
+    written = subprocess.run(
+        [command, "interval", "12", "--sigma2", "16/3", "--json"], capture_output=True, check=True
+    )
     assert json.loads(written.stdout) == unspent.interval(12, sigma2="16/3").to_dict()
 
 

@@ -69,10 +69,20 @@ def test_all_kinds_of_tables_are_the_same(tmp_path: Path):
         writer = csv.writer(file)
         writer.writerow(data)
         writer.writerows(zip(*data.values()))
-    lists = {name: list(map(str, column)) if name == "code" else column.tolist() for name, column in data.items()}
+    lists = {
+        name: list(map(str, column)) if name == "code" else column.tolist() for name, column in data.items()
+    }
     objects = {name: np.array(column, dtype=object) for name, column in lists.items()}
     numbers = {**data, "code": np.arange(1000, 1300, 10)}
-    for table in (structured, frame, tmp_path / "towns.csv", str(tmp_path / "towns.csv"), lists, objects, numbers):
+    for table in (
+        structured,
+        frame,
+        tmp_path / "towns.csv",
+        str(tmp_path / "towns.csv"),
+        lists,
+        objects,
+        numbers,
+    ):
         same(expected, seeded(table, towns()))
     same(expected, seeded(frame.astype({"children": "Int64", "code": "string"}), towns()))
 
@@ -102,7 +112,17 @@ def test_the_command_releases_the_same(command: Path, tmp_path: Path, root: Path
     example = root / "examples" / "blocks.toml"
     table = root / "examples" / "blocks.csv"
     subprocess.run(
-        [command, "measure", table, "--allocation", example, "--out", tmp_path / "noisy", "--not-private-seed", "3"],
+        [
+            command,
+            "measure",
+            table,
+            "--allocation",
+            example,
+            "--out",
+            tmp_path / "noisy",
+            "--not-private-seed",
+            "3",
+        ],
         check=True,
         capture_output=True,
     )
@@ -112,7 +132,9 @@ def test_the_command_releases_the_same(command: Path, tmp_path: Path, root: Path
     seeded(table, unspent.Allocation.read(example), tmp_path / "ours", seed=3)
     for path in (tmp_path / "noisy").rglob("*"):
         if path.is_file() and path.suffix != ".json":
-            assert path.read_bytes() == (tmp_path / "ours" / path.relative_to(tmp_path / "noisy")).read_bytes(), path
+            assert (
+                path.read_bytes() == (tmp_path / "ours" / path.relative_to(tmp_path / "noisy")).read_bytes()
+            ), path
     manifests = [json.loads((tmp_path / run / "manifest.json").read_text()) for run in ("noisy", "ours")]
     for manifest in manifests:
         del manifest["started"], manifest["finished"]
@@ -139,7 +161,9 @@ def test_to_pandas():
     pytest.importorskip("pandas")
     noisy = seeded(columns(), towns())
     frame = noisy.to_pandas()
-    assert list(frame.columns) == ["level", "geocode", "query", "cell", "value", "variance"] and len(frame) == 99
+    assert (
+        list(frame.columns) == ["level", "geocode", "query", "cell", "value", "variance"] and len(frame) == 99
+    )
     town = frame[(frame.level == "Town") & (frame["query"] == "age")]
     assert np.array_equal(town.value.to_numpy().reshape(30, 2), noisy["Town"]["age"].values)
     assert town.geocode.iloc[2] == "1010" and town.cell.iloc[3] == 1
@@ -181,7 +205,9 @@ def test_what_is_missing_is_named(tmp_path: Path):
     ):
         unspent.measure(renamed, towns())
     bare = unspent.Allocation.parse(TOWNS.split("[table]")[0])
-    with pytest.raises(UnspentError, match="^`Towns` does not say how a table is read\nhint: give schema=, a file"):
+    with pytest.raises(
+        UnspentError, match="^`Towns` does not say how a table is read\nhint: give schema=, a file"
+    ):
         unspent.measure(columns(), bare)
     (tmp_path / "towns.toml").write_text("[table]" + TOWNS.split("[table]", 1)[1])
     same(seeded(columns(), towns()), seeded(columns(), bare, schema=tmp_path / "towns.toml"))
@@ -211,7 +237,9 @@ def test_what_is_there_stays(tmp_path: Path):
 
 def test_a_promise_that_is_not_kept():
     stating = unspent.Allocation.parse(TOWNS.replace('delta = "1e-10"', 'delta = "1e-10"\nepsilon = "0.5"'))
-    with pytest.raises(UnspentError, match="PROMISE NOT KEPT: states epsilon 0.5 .*\nhint: .*break_promise=True"):
+    with pytest.raises(
+        UnspentError, match="PROMISE NOT KEPT: states epsilon 0.5 .*\nhint: .*break_promise=True"
+    ):
         unspent.measure(columns(), stating)
     assert unspent.measure(columns(), stating, break_promise=True).manifest["kept"] is False
 
@@ -249,7 +277,7 @@ def test_damaged_parquet_is_an_error_and_nothing_else(tmp_path: Path, capfd: pyt
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_ctrl_c_leaves_nothing_behind(tmp_path: Path):
-    """In the middle of a table that takes a while, and at once in the shell: what was begun is gone when it returns."""
+    """In the middle of a table that takes a while: what was begun is gone when it returns."""
     table = tmp_path / "towns.csv"
     with open(table, "w") as file:
         file.write("code,children,adults\n")

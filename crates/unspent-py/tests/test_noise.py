@@ -19,7 +19,14 @@ def seeded(**options):
 
 def test_shapes():
     assert isinstance(unspent.sample(sigma2=5), int)
-    for size, shape in [(7, (7,)), ((2, 3), (2, 3)), ([2, 3], (2, 3)), ((), ()), (0, (0,)), (np.int64(4), (4,))]:
+    for size, shape in [
+        (7, (7,)),
+        ((2, 3), (2, 3)),
+        ([2, 3], (2, 3)),
+        ((), ()),
+        (0, (0,)),
+        (np.int64(4), (4,)),
+    ]:
         noise = unspent.sample(sigma2=5, size=size)
         assert noise.shape == shape and noise.dtype == np.int64
 
@@ -35,7 +42,9 @@ def test_moments(sigma2):
 
 
 def test_a_seed_repeats_and_says_so():
-    with pytest.warns(NotPrivateWarning, match="^NOT PRIVATE: the noise was made from the fixed seed 1, and can be"):
+    with pytest.warns(
+        NotPrivateWarning, match="^NOT PRIVATE: the noise was made from the fixed seed 1, and can be"
+    ):
         first = unspent.sample(sigma2="68.49", size=100_000, not_private_seed=1)
     assert first[:3].tolist() == [-1, 7, -10]
     assert first[:3].dtype.metadata["unspent.warning"].startswith("NOT PRIVATE: the noise was made from the")
@@ -50,7 +59,8 @@ def test_private_noise_does_not_repeat():
     assert len(drawn) == 50
     found = []
     threads = [
-        threading.Thread(target=lambda: found.append(tuple(unspent.sample(sigma2=1e6, size=10)))) for _ in range(8)
+        threading.Thread(target=lambda: found.append(tuple(unspent.sample(sigma2=1e6, size=10))))
+        for _ in range(8)
     ]
     for thread in threads:
         thread.start()

@@ -65,7 +65,10 @@ def test_what_is_no_number_is_a_type_error(given):
         (10**5000, "sigma2: `a number of 16610 bits` is not a number of at most 4096 characters"),
         (Fraction(1, 10**5000), "sigma2: `a number of 16610 bits` is not a number"),
         ("5\x00\x1b[31m", r"sigma2: `5\u{0}\u{1b}[31m` is not a number"),
-        ("1e-9223372036854775808", "sigma2: `1e-9223372036854775808` is not a number with a decimal exponent"),
+        (
+            "1e-9223372036854775808",
+            "sigma2: `1e-9223372036854775808` is not a number with a decimal exponent",
+        ),
         (Decimal("1e-999999999999999999"), "sigma2: `1E-999999999999999999` is not a number with a decimal"),
         (Nothing(1, 2), "sigma2: `1/0` is not a fraction with a denominator other than zero"),
     ],
@@ -97,7 +100,9 @@ def test_scales_and_budgets():
         assert DiscreteGaussian(**{name: "2.5"}).sigma2 == Fraction(25, 4)
         assert DiscreteGaussian(**{name: 0.1}).sigma2 == Fraction(*TENTH) ** 2
         assert Gaussian(**{name: 3}, shift=2).rho == Fraction(4, 18)
-        with pytest.raises(UnspentError, match=f"^{name}: `-1` is not a positive standard deviation") as caught:
+        with pytest.raises(
+            UnspentError, match=f"^{name}: `-1` is not a positive standard deviation"
+        ) as caught:
             DiscreteGaussian(**{name: -1})
         assert "sigma2 is its square" in caught.value.hint
     assert DiscreteGaussian.from_rho("1/10", count=4) == DiscreteGaussian(sigma2=5, count=4)
@@ -109,7 +114,9 @@ def test_scales_and_budgets():
 @pytest.mark.parametrize("kind", [DiscreteGaussian, Gaussian])
 def test_the_noise_is_stated_once_and_by_name(kind):
     for positional in [(2,), ("2.5", 10), (2, 3, 4)]:
-        with pytest.raises(TypeError, match="takes keywords only.*sigma2=… .the variance. or sigma=… .the standard"):
+        with pytest.raises(
+            TypeError, match="takes keywords only.*sigma2=… .the variance. or sigma=… .the standard"
+        ):
             kind(*positional)
     with pytest.raises(UnspentError, match="^nothing says how wide the noise is"):
         kind(count=3)
@@ -120,12 +127,20 @@ def test_the_noise_is_stated_once_and_by_name(kind):
 
 
 def test_roots():
-    for noise in [DiscreteGaussian(sigma="2.5"), Gaussian(sigma2=2), Gaussian(sigma2="1/1000"), Gaussian(sigma2=0.1)]:
+    for noise in [
+        DiscreteGaussian(sigma="2.5"),
+        Gaussian(sigma2=2),
+        Gaussian(sigma2="1/1000"),
+        Gaussian(sigma2=0.1),
+    ]:
         lower, upper = noise.sigma.fractions()
         assert lower**2 <= noise.sigma2 <= upper**2 and upper / lower - 1 < Fraction(1, 10**15)
     assert DiscreteGaussian(sigma="2.5").sigma.fractions() == (Fraction(5, 2), Fraction(5, 2))
     # Noise is safe to be taken for less.
-    assert f"{DiscreteGaussian(sigma2=2).sigma:.3f}" == "1.414" and f"{DiscreteGaussian(sigma2=3).sigma:.3f}" == "1.732"
+    assert (
+        f"{DiscreteGaussian(sigma2=2).sigma:.3f}" == "1.414"
+        and f"{DiscreteGaussian(sigma2=3).sigma:.3f}" == "1.732"
+    )
 
 
 def test_sensitivities():
@@ -141,7 +156,9 @@ def test_sensitivities():
         (0, "say how far one record moves each answer"),
         (-1, "say how far one record moves each answer"),
     ]:
-        with pytest.raises(UnspentError, match="^sensitivity: `.*` is not 1, the only L2 sensitivity") as caught:
+        with pytest.raises(
+            UnspentError, match="^sensitivity: `.*` is not 1, the only L2 sensitivity"
+        ) as caught:
             DiscreteGaussian(sigma=2, sensitivity=given)
         assert caught.value.hint.startswith(hint)
 
@@ -151,7 +168,9 @@ def test_a_list_of_budgets():
     once = Composition.from_rhos(rhos, neighbours="add-remove")
     assert once == Composition([DiscreteGaussian(sigma2=5, count=2), DiscreteGaussian(sigma2="5/3")])
     twice = Composition.from_rhos(rhos, neighbours="bounded")
-    assert twice == Composition([DiscreteGaussian(sigma2=10, count=4), DiscreteGaussian(sigma2="10/3", count=2)])
+    assert twice == Composition(
+        [DiscreteGaussian(sigma2=10, count=4), DiscreteGaussian(sigma2="10/3", count=2)]
+    )
     assert once.rho == twice.rho == Fraction(1, 2)
     with pytest.raises(TypeError, match="neighbours"):
         Composition.from_rhos(rhos)
@@ -166,7 +185,11 @@ def test_numbers_of_questions():
     for same in (4, 4.0, "4", "8/2", Fraction(4), Decimal(4), np.float32(4), np.array(4.0)):
         assert release.delta(same) == release.delta(4)
     assert 200 < release.epsilon("1e-5000").upper < 220
-    for bad, said in [(-1, "epsilon: `-1`"), (float("nan"), "epsilon: `NaN`"), (1e13, "epsilon: `10000000000000`")]:
+    for bad, said in [
+        (-1, "epsilon: `-1`"),
+        (float("nan"), "epsilon: `NaN`"),
+        (1e13, "epsilon: `10000000000000`"),
+    ]:
         with pytest.raises(UnspentError, match=said):
             release.delta(bad)
     for bad in (0, 1, -1e-5, 2, float("nan")):

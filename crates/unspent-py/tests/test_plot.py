@@ -38,7 +38,9 @@ def test_its_axis_has_no_smallest_number():
 
 
 def test_grids_reach_far_enough():
-    axes = unspent.plot.curve([TEN, Composition([Gaussian(sigma2=50)])], smallest_delta="1e-30", conversions=False)
+    axes = unspent.plot.curve(
+        [TEN, Composition([Gaussian(sigma2=50)])], smallest_delta="1e-30", conversions=False
+    )
     assert [len(line.get_xdata()) for line in axes.get_lines()] == [201, 201]
     assert axes.get_lines()[0].get_ydata()[-1] == pytest.approx(-30, abs=1e-6)
 

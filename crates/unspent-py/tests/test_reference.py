@@ -18,7 +18,10 @@ def enclosure(printed) -> tuple[Fraction, Fraction]:
 
 def test_reference(reference_case):
     composition = Composition(
-        [DiscreteGaussian(sigma2=sigma2, count=count, shift=shift) for sigma2, count, shift in reference_case["groups"]]
+        [
+            DiscreteGaussian(sigma2=sigma2, count=count, shift=shift)
+            for sigma2, count, shift in reference_case["groups"]
+        ]
     )
     points = reference_case["points"]
     epsilons = [point["e"] for point in points]
@@ -36,6 +39,7 @@ def test_reference(reference_case):
                 assert lower <= high and low <= upper, (name, point)
         low, high = enclosure(point["d"])
         if low > 0 and high < 1 and Fraction(point["e"]) > 0:
-            # Rounded down, so that epsilon is at least that of the point; the profile has steps of its own width.
+            # Rounded down, so that epsilon is at least that of the point; the profile has steps of its own
+            # width.
             found = composition.epsilon(low)
             assert Fraction(point["e"]) <= found.fractions()[1]

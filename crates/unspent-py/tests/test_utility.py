@@ -14,7 +14,9 @@ from unspent import NotPrivateWarning, UnspentError
 
 
 def promising():
-    return unspent.Allocation.parse(TOWNS.replace('delta = "1e-10"', 'delta = "1e-10"\nconversion = "bun-steinke"'))
+    return unspent.Allocation.parse(
+        TOWNS.replace('delta = "1e-10"', 'delta = "1e-10"\nconversion = "bun-steinke"')
+    )
 
 
 def test_before_and_after_calibration():
@@ -28,7 +30,11 @@ def test_before_and_after_calibration():
     assert town["plain"]["after"]["mse"] < 2000 and town["cut"]["before"]["mse"] < 2000
     assert town["plain"]["before"]["bias"] == 0 and town["cut"]["before"]["bias"] > 0
     text = str(report)
-    assert "Raw noisy counts:" in text and "Clamped at zero:" in text and "Town, clamped at zero, by cell:" in text
+    assert (
+        "Raw noisy counts:" in text
+        and "Clamped at zero:" in text
+        and "Town, clamped at zero, by cell:" in text
+    )
     assert "County, clamped at zero, by cell:" in report.text("county")
     with pytest.raises(UnspentError, match="^level: `State` is not one of County, Town"):
         report.text("State")
@@ -49,8 +55,22 @@ def test_noise_may_be_given_directly():
 
 def test_the_command_says_the_same(command: Path, root: Path):
     table, budget = root / "examples" / "blocks.csv", root / "examples" / "blocks.toml"
-    arguments = ["utility", table, "--before", budget, "--query", "race", "--by", "race", "--trials", "20", "--json"]
-    written = subprocess.run([command, *arguments, "--not-private-seed", "5"], capture_output=True, check=True)
+    arguments = [
+        "utility",
+        table,
+        "--before",
+        budget,
+        "--query",
+        "race",
+        "--by",
+        "race",
+        "--trials",
+        "20",
+        "--json",
+    ]
+    written = subprocess.run(
+        [command, *arguments, "--not-private-seed", "5"], capture_output=True, check=True
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotPrivateWarning)
         report = unspent.utility(
@@ -88,14 +108,22 @@ def test_to_pandas():
             {"query": "age", "by": "sex"},
             "attribute: `sex` is not one of the attributes of the table, age",
         ),
-        ((towns(), towns()), {"query": "age", "bands": [1, 2]}, "^bands: `1,2` is not ascending numbers from 0 on"),
+        (
+            (towns(), towns()),
+            {"query": "age", "bands": [1, 2]},
+            "^bands: `1,2` is not ascending numbers from 0 on",
+        ),
         (
             (towns(), towns()),
             {"sigma2": {"State": (1, 1)}},
             "^sigma2: level: `State` is not one of the levels of the table",
         ),
         ((towns(), towns()), {"sigma2": {"Town": 0}}, "^level `Town`: sigma2: `0` is not a variance"),
-        ((towns(), towns()), {"query": "age", "trials": 2**40}, "^trials: `1099511627776` is not a whole number up to"),
+        (
+            (towns(), towns()),
+            {"query": "age", "trials": 2**40},
+            "^trials: `1099511627776` is not a whole number up to",
+        ),
     ],
 )
 def test_nonsense(arguments, options, said):

@@ -217,8 +217,8 @@ fn least_of(sigmas: &[f64]) -> f64 {
 fn range(sigmas: &[f64]) -> (f64, f64) {
     let least = sigmas.iter().map(|s| 1e-3 / s).fold(0.0, f64::max);
     let most = sigmas.iter().map(|s| 1e12 / s).fold(f64::INFINITY, f64::min);
-    // A little inside, as decimals that can be tried: rounding to twelve digits moves a value by 5e-12 at most.
-    // What is there now is allowed in any case.
+    // A little inside, as decimals that can be tried: rounding to twelve digits moves a value by 5e-12 at
+    // most. What is there now is allowed in any case.
     (exact(least * (1.0 + GAP)).to_f64().min(1.0), exact(most * (1.0 - GAP)).to_f64().max(1.0))
 }
 

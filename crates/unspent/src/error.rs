@@ -1,7 +1,7 @@
 //! One error type: it names the place, the value, what is allowed, and offers a hint.
 //!
-//! The library does not know who asks. A hint never names a flag of the command or an argument of Python: where a front
-//! end has its own way to give what is missing, it looks at the [`ErrorKind`] and says so.
+//! The library does not know who asks. A hint never names a flag of the command or an argument of Python:
+//! where a front end has its own way to give what is missing, it looks at the [`ErrorKind`] and says so.
 
 mod excerpt;
 

@@ -9,8 +9,8 @@
 //! squared   E[X²] − D(c),  D(c) = Σ_{x>c} (x² − c²) P[X = x],  D(c) = D(c + 1) + (2c + 1) T(c)
 //! ```
 //!
-//! All terms are positive and are added from the smallest on, in doubles with the rounding of every sum carried along. What is
-//! returned is right to about twelve digits; it is not a bound.
+//! All terms are positive and are added from the smallest on, in doubles with the rounding of every sum
+//! carried along. What is returned is right to about twelve digits; it is not a bound.
 
 use crate::error::{Error, Result};
 use crate::mechanism::check_sigma2;
@@ -125,8 +125,9 @@ impl Law {
 
     /// The smallest `k` such that a noisy count is within `k` of the true one with this probability at least.
     ///
-    /// So `y − k` to `y + k` (from 0, if that is more) is a confidence interval for the count that was published as `y`. The
-    /// probability is computed with a margin for rounding; the interval has at least the confidence that was asked for.
+    /// So `y − k` to `y + k` (from 0, if that is more) is a confidence interval for the count that was
+    /// published as `y`. The probability is computed with a margin for rounding; the interval has at least
+    /// the confidence that was asked for.
     pub fn half_width(&self, confidence: &Rational) -> Result<u64> {
         let one = Rational::integer(1);
         // Weights are doubles: beyond this they would have too few digits.
@@ -139,7 +140,7 @@ impl Law {
                 "95 % is 0.95",
             ));
         }
-        // Weights are right to 1e-12 of themselves; this is more than enough, and moves k only at an exact tie.
+        // Weights are right to 1e-12 of themselves; this is more than enough, and moves k only at a tie.
         let allowed = (&one - confidence).to_f64() * (1.0 - 1e-10) / 2.0;
         let mut tail = Sum::default();
         for x in (0..=self.reach).rev() {

@@ -1,7 +1,7 @@
 //! Margins of noise: how far a count is from the exact one, with a given confidence.
 //!
-//! A margin is a confidence statement about one draw of noise. It is not a certified bound of a privacy quantity, and it
-//! never becomes one.
+//! A margin is a confidence statement about one draw of noise. It is not a certified bound of a privacy
+//! quantity, and it never becomes one.
 
 use std::collections::HashMap;
 
@@ -9,8 +9,9 @@ use crate::error::Result;
 use crate::expected::Law;
 use crate::number::Rational;
 
-/// Above this σ² the sum over the law is long, and the normal law's quantile is as good: `P[X ≥ m] ≤ P[N(0, σ²) ≥ m − 1]`
-/// for every integer m (Canonne, Kamath and Steinke 2020, Proposition 25), so that it is never too small.
+/// Above this σ² the sum over the law is long, and the normal law's quantile is as good: `P[X ≥ m] ≤ P[N(0,
+/// σ²) ≥ m − 1]` for every integer m (Canonne, Kamath and Steinke 2020, Proposition 25), so that it is never
+/// too small.
 const LONG: f64 = 1e6;
 
 /// Rounded up: the normal law is within so many deviations with a probability of at least 95 %.

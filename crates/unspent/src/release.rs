@@ -7,14 +7,14 @@
 //! |---|---|---|---|
 //! | total | the record | every measurement | 1 or 2, by the neighbours |
 //! | level | the record, to a reader of one level only | that level | 1 or 2, by the neighbours |
-//! | keeping X | the record, inside one unit of level X | all below X; at X and above what touches an attribute | 2 |
+//! | keeping X | the record, inside one unit of X | all below X; else what touches an attribute | 2 |
 //! | attribute | the value of one attribute | the queries that touch it | 2 |
 //! | within X | the place, inside one unit of level X | the levels below X | 2 |
 //!
 //! A changed value or a changed place always leaves one cell and enters another, so the last three count two
-//! moves whatever the neighbours of the total are (`theory/neighbours.md`, N1 to N5). Where units were bypassed, the
-//! noise depends on the paths of the two cells, and the guarantee is the worst over all pairs of paths that the secret
-//! allows (N6 to N9).
+//! moves whatever the neighbours of the total are (`theory/neighbours.md`, N1 to N5). Where units were
+//! bypassed, the noise depends on the paths of the two cells, and the guarantee is the worst over all pairs
+//! of paths that the secret allows (N6 to N9).
 
 mod cases;
 
@@ -71,7 +71,8 @@ impl Release {
                         other.record()
                     ),
                     format!(
-                        "say how many records of `{}` one {} can change: `touches = 2` in its file if a move changes two",
+                        "say how many records of `{}` one {} can change: `touches = 2` in its file if a move \
+                         changes two",
                         other.name(),
                         first.record()
                     ),
@@ -111,12 +112,12 @@ impl Release {
         self.allocations.iter().filter_map(Allocation::delta).min()
     }
 
-    /// The total, every level, what keeps the totals of a level, every attribute, and every level that has others below
-    /// it.
+    /// The total, every level, what keeps the totals of a level, every attribute, and every level that has
+    /// others below it.
     ///
-    /// With several allocations only what all of them know by the same name: a change of an attribute that one
-    /// of them calls otherwise, or of a place that one of them does not delimit, moves more than could be counted.
-    /// A level need only be in one of them.
+    /// With several allocations only what all of them know by the same name: a change of an attribute that
+    /// one of them calls otherwise, or of a place that one of them does not delimit, moves more than could be
+    /// counted. A level need only be in one of them.
     #[must_use]
     pub fn scopes(&self) -> Vec<Scope> {
         let mut scopes = vec![Scope::Total];
@@ -237,7 +238,8 @@ impl Release {
                             scope.kind(),
                             allocation.name()
                         ),
-                        "an allocation file (.toml) with its levels from the largest areas to the smallest says so",
+                        "an allocation file (.toml) with its levels from the largest areas to the smallest \
+                         says so",
                     ));
                 }
             }
@@ -277,8 +279,8 @@ impl Release {
         Cases::new(self, effort).worst_case(scope)
     }
 
-    /// The mechanisms that the secret of that scope can move on the path that keeps all levels, twice where it leaves a
-    /// cell and enters another. It is the worst case only if no unit was bypassed.
+    /// The mechanisms that the secret of that scope can move on the path that keeps all levels, twice where
+    /// it leaves a cell and enters another. It is the worst case only if no unit was bypassed.
     pub fn main_path(&self, scope: &Scope) -> Result<Composition> {
         self.on_main_paths().worst_case(scope)?.into_first()
     }
@@ -334,9 +336,9 @@ impl Release {
     }
 }
 
-/// Whether a changed record can change its cell of that query without changing its place: unless the query is known to count
-/// records. Where no attributes are declared, it is not known what queries touch; and what a record adds to a query with a
-/// larger shift may depend on more than its place.
+/// Whether a changed record can change its cell of that query without changing its place: unless the query is
+/// known to count records. Where no attributes are declared, it is not known what queries touch; and what a
+/// record adds to a query with a larger shift may depend on more than its place.
 fn touches_any(allocation: &Allocation, query: &Query) -> bool {
     allocation.attributes().is_empty() || !query.attributes.is_empty() || query.shift > 1
 }

@@ -15,8 +15,8 @@ pub enum Scope {
     Total,
     /// What is measured at one geographic level.
     Level(String),
-    /// What a change of the record moves that stays inside one unit of this level: it keeps the totals of this level
-    /// and of those above.
+    /// What a change of the record moves that stays inside one unit of this level: it keeps the totals of
+    /// this level and of those above.
     Keeping(String),
     /// What a change of this attribute moves.
     Attribute(String),

@@ -1,12 +1,12 @@
 //! The guarantee over every composition that neighbours can come down to.
 //!
-//! Where units were bypassed, the noise of a record's measurements depends on its path through the geography, and two
-//! neighbouring data sets differ in the cells of one path or of two. Each such pair of paths is a *case*: a
-//! composition of its own. A guarantee holds for all of them: δ(ε) is the largest over the cases, ε(δ) likewise, and
-//! the trade-off function is the smallest (`theory/neighbours.md`, N8).
+//! Where units were bypassed, the noise of a record's measurements depends on its path through the
+//! geography, and two neighbouring data sets differ in the cells of one path or of two. Each such pair of
+//! paths is a *case*: a composition of its own. A guarantee holds for all of them: δ(ε) is the largest over
+//! the cases, ε(δ) likewise, and the trade-off function is the smallest (`theory/neighbours.md`, N8).
 //!
-//! All cases are bounded in fast mode. Only those that may be the largest are then computed as well as one alone would
-//! be.
+//! All cases are bounded in fast mode. Only those that may be the largest are then computed as well as one
+//! alone would be.
 
 mod attack;
 mod case;
@@ -106,14 +106,15 @@ impl WorstCase {
         self.cases.len()
     }
 
-    /// Whether neighbours are known that come down to the worst case; otherwise lower ends are those of the cases of
-    /// which it is known.
+    /// Whether neighbours are known that come down to the worst case; otherwise lower ends are those of the
+    /// cases of which it is known.
     #[must_use]
     pub fn is_attained(&self) -> bool {
         self.attained.is_none() && self.unlisted.is_none()
     }
 
-    /// Whether there are more cases than can be listed, so that upper ends are those of a conversion from zCDP.
+    /// Whether there are more cases than can be listed, so that upper ends are those of a conversion from
+    /// zCDP.
     #[must_use]
     pub fn is_unlisted(&self) -> bool {
         self.unlisted.is_some()
@@ -229,8 +230,8 @@ impl WorstCase {
         Ok((found, &self.cases[worst].routes))
     }
 
-    /// The largest over the cases, and the index of the case that has it: all in fast mode, then those that may be the
-    /// largest as well as can be.
+    /// The largest over the cases, and the index of the case that has it: all in fast mode, then those that
+    /// may be the largest as well as can be.
     fn largest<T: End>(
         &self,
         quick: impl Fn(&Case, Option<T>) -> Result<Bounds<T>> + Sync,
@@ -257,9 +258,10 @@ impl WorstCase {
         }
         let above = |a: T, b: T| if a < b { b } else { a };
         let lower = |found: &[Bounds<T>]| found.iter().map(Bounds::lower).reduce(above).expect("not empty");
-        // The first is that of the main path. Of the others the one with the largest budget is likely the worst and, of equal
-        // ones, the one with the fewest kinds, which has the most of it in one place. What they prove spares the others most
-        // of the work. The rest in blocks, so that what is asked of a case depends on those before it and not on the threads.
+        // The first is that of the main path. Of the others the one with the largest budget is likely the
+        // worst and, of equal ones, the one with the fewest kinds, which has the most of it in one place.
+        // What they prove spares the others most of the work. The rest in blocks, so that what is asked of a
+        // case depends on those before it and not on the threads.
         let size = |i: &usize| (cases[*i].rough_rho(), std::cmp::Reverse(cases[*i].groups.len()));
         let larger = |a: &usize, b: &usize| size(a).partial_cmp(&size(b)).expect("budgets are numbers");
         let likely = (1..cases.len()).max_by(larger).expect("more than one case");
@@ -311,7 +313,8 @@ impl WorstCase {
         Ok(target.is_met_by(&self.delta(&target.epsilon)?))
     }
 
-    /// A common factor of all σ² with which every case meets the target, and one right below with which one does not.
+    /// A common factor of all σ² with which every case meets the target, and one right below with which one
+    /// does not.
     pub fn scale_meeting(&self, target: &Target) -> Result<Calibration> {
         if self.unlisted.is_some() {
             // What zCDP proves with the noise as it is; nothing better is known of all cases.
@@ -332,7 +335,8 @@ impl WorstCase {
         let (_, mut next) = glance
             .largest(|case, _| case.glance()?.delta(&target.epsilon), |case| case.delta(&target.epsilon))?;
         let mut best: Option<Calibration> = None;
-        // Each round adds the case that is farthest from meeting the target with what was found for those before it.
+        // Each round adds the case that is farthest from meeting the target with what was found for those
+        // before it.
         for _ in 0..ROUNDS {
             let found = self.well(&self.cases[next])?.scale_meeting(target)?;
             best = Some(match best {

@@ -14,8 +14,8 @@ unsafe extern "C" {
 
 /// What `in_child` says in a copy of this process, as its exit code.
 fn in_child(child: impl FnOnce() -> u8) -> i32 {
-    // SAFETY: the child calls `child`, which takes no lock that another thread of this test could hold but that of
-    // the allocator, which fork takes care of; and ends without running anything else.
+    // SAFETY: the child calls `child`, which takes no lock that another thread of this test could hold but
+    // that of the allocator, which fork takes care of; and ends without running anything else.
     match unsafe { fork() } {
         0 => unsafe { _exit(child().into()) },
         process => {

@@ -54,8 +54,8 @@ fn found(mut copy: File, needles: &[Vec<u8>]) -> Vec<usize> {
     needles.iter().map(count).collect()
 }
 
-/// The key of a seed; its first half, which registers hold by itself (the other is the same for all seeds, and is
-/// left by this test); and the key of the reserve of its last draws.
+/// The key of a seed; its first half, which registers hold by itself (the other is the same for all seeds,
+/// and is left by this test); and the key of the reserve of its last draws.
 fn secrets(seed: u64) -> Vec<Vec<u8>> {
     let mut key = *b"unspent: this key is NOT PRIVATE";
     key[..8].copy_from_slice(&seed.to_le_bytes());

@@ -1,7 +1,7 @@
 //! Draws per second on one core, next to what else there is; `cargo bench -p unspent-bench-noise`.
 //!
-//! All take turns, round by round, and of each its fastest round counts. Medians would flatter us: a busy machine
-//! slows OpenDP down more than vector instructions. One that is busy all the time does so even here.
+//! All take turns, round by round, and of each its fastest round counts. Medians would flatter us: a busy
+//! machine slows OpenDP down more than vector instructions. One that is busy all the time does so even here.
 
 mod textbook;
 
@@ -97,10 +97,10 @@ fn textbook(numerator: u64, denominator: u64) -> Contender {
 
 /// OpenDP's, which is the textbook's in bignums.
 ///
-/// It takes σ where we take σ², so it gets σ to nine decimals. A fraction with a denominator of a few thousand would
-/// make it up to a quarter faster; an f64 as it is, which is what OpenDP's own mechanisms pass on, a tenth slower.
-/// Its random bytes are OpenSSL's, which is its default and as fit for the purpose as ours; compiled without, it takes those of
-/// `rand::thread_rng` and is some 2.5 times faster.
+/// It takes σ where we take σ², so it gets σ to nine decimals. A fraction with a denominator of a few
+/// thousand would make it up to a quarter faster; an f64 as it is, which is what OpenDP's own mechanisms pass
+/// on, a tenth slower. Its random bytes are OpenSSL's, which is its default and as fit for the purpose as
+/// ours; compiled without, it takes those of `rand::thread_rng` and is some 2.5 times faster.
 fn opendp(sigma2: f64) -> Contender {
     const UNIT: u64 = 1_000_000_000;
     let sigma = (sigma2.sqrt() * UNIT as f64).round() as u64;
@@ -135,8 +135,8 @@ impl Contender {
         self.places.len() as f64 / self.seconds
     }
 
-    /// A mistake in the law would make the comparison worthless: mean and variance must be right within six standard
-    /// errors. Serves to warm up, too.
+    /// A mistake in the law would make the comparison worthless: mean and variance must be right within six
+    /// standard errors. Serves to warm up, too.
     fn check(&mut self, sigma2: f64) {
         (self.fill)(&mut self.places);
         let count = self.places.len() as f64;

@@ -2,8 +2,8 @@
 //! Gaussian for Differential Privacy* (2020), Algorithms 1 to 3, in machine integers.
 //!
 //! A discrete Laplace draw of scale t = ⌊σ⌋ + 1 is accepted with probability exp(−(|y| − σ²/t)²/2σ²); what is
-//! accepted has exactly the law N_ℤ(0, σ²). Bernoulli draws with probability exp(−γ) are made of Bernoulli draws
-//! with rational probabilities, and these of whole random words: there is no rounding anywhere.
+//! accepted has exactly the law N_ℤ(0, σ²). Bernoulli draws with probability exp(−γ) are made of Bernoulli
+//! draws with rational probabilities, and these of whole random words: there is no rounding anywhere.
 
 use chacha20::ChaCha20LegacyCore;
 use chacha20::cipher::array::Array;
@@ -95,8 +95,8 @@ impl Words {
         u64::from_le_bytes(block[8 * i..8 * i + 8].try_into().expect("8 bytes"))
     }
 
-    /// Uniform on 0 .. `bound`, by a product instead of a division: Lemire, *Fast random integer generation in an
-    /// interval* (2019).
+    /// Uniform on 0 .. `bound`, by a product instead of a division: Lemire, *Fast random integer generation
+    /// in an interval* (2019).
     fn below(&mut self, bound: u64) -> u64 {
         loop {
             let product = u128::from(self.next()) * u128::from(bound);

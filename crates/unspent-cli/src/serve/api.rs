@@ -1,7 +1,7 @@
 //! What can be asked over HTTP: the library's questions by name, pictures, and files to take away.
 //!
-//! `POST /api/NAME` asks the question of that name (see [`unspent::question`]); the shapes are those of `--json`.
-//! `openapi.json` describes them.
+//! `POST /api/NAME` asks the question of that name (see [`unspent::question`]); the shapes are those of
+//! `--json`. `openapi.json` describes them.
 
 use std::sync::Arc;
 

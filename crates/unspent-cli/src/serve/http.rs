@@ -1,12 +1,13 @@
 //! Who may ask, how much and how long: everything between the network and an answer.
 //!
-//! - Only requests that name this machine are answered (the `Host` header), and only pages of this server may send
-//!   drafts (`Origin`, `Content-Type`): a web site that makes its own name point here gets nothing.
-//! - A request has ten seconds and a megabyte. There are so many connections: whoever comes when they are taken gets the
-//!   place of one that asks nothing, so that a crowd that never finishes a request keeps nobody out.
-//! - There are so many answers in the making; who comes later is told so after a short wait. An answer that is not there in a
-//!   moment leaves its place and waits with those that take long, which are given one at a time and some seconds each. Work for
-//!   somebody who has left ends.
+//! - Only requests that name this machine are answered (the `Host` header), and only pages of this server may
+//!   send drafts (`Origin`, `Content-Type`): a web site that makes its own name point here gets nothing.
+//! - A request has ten seconds and a megabyte. There are so many connections: whoever comes when they are
+//!   taken gets the place of one that asks nothing, so that a crowd that never finishes a request keeps
+//!   nobody out.
+//! - There are so many answers in the making; who comes later is told so after a short wait. An answer that
+//!   is not there in a moment leaves its place and waits with those that take long, which are given one at a
+//!   time and some seconds each. Work for somebody who has left ends.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::convert::Infallible;
@@ -86,7 +87,8 @@ impl Connections {
         self.last
     }
 
-    /// A place for somebody new, if need be that of another who asks nothing: of those who have the most, the longest idle one.
+    /// A place for somebody new, if need be that of another who asks nothing: of those who have the most, the
+    /// longest idle one.
     fn place_for(&mut self, peer: IpAddr) -> Option<u64> {
         if self.open.len() >= MAX_CONNECTIONS {
             let mut many: HashMap<IpAddr, usize> = HashMap::new();
@@ -250,7 +252,8 @@ pub fn serve(
                         .max_buf_size(64 << 10)
                         .serve_connection(TokioIo::new(stream), service)
                 );
-                // A connection that breaks is the other side's affair; one that does not read its answers is closed too.
+                // A connection that breaks is the other side's affair; one that does not read its answers is
+                // closed too.
                 if time::timeout(LIFETIME, connection.as_mut()).await.is_err() {
                     connection.as_mut().graceful_shutdown();
                     let _ = time::timeout(TO_FINISH, connection).await;

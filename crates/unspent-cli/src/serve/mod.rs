@@ -1,11 +1,11 @@
 //! `unspent serve`: a page on this machine on which a budget is turned by hand.
 //!
 //! ```text
-//! page ──JSON──▶ http (who may ask, how much, how long) ─▶ api (drafts in, the library's reports out) ──JSON──▶ page
+//! page ──JSON──▶ http (who may ask, how much, how long) ─▶ api (questions in, reports out) ──JSON──▶ page
 //! ```
 //!
-//! Nothing is kept: every question brings its allocation along, as a draft. The page and all it needs are inside the
-//! program.
+//! Nothing is kept: every question brings its allocation along, as a draft. The page and all it needs are
+//! inside the program.
 
 mod api;
 mod http;
@@ -63,7 +63,8 @@ impl Arguments {
         if !address.is_loopback() {
             let _ = writeln!(
                 std::io::stderr(),
-                "warning: whoever can reach {address} can use this page: there is no password, and no encryption"
+                "warning: whoever can reach {address} can use this page: there is no password, and no \
+                 encryption"
             );
         }
         // A defect in one answer is that answer's, and no reason to leave the others without one.

@@ -52,7 +52,8 @@ fn bounds_hold_the_reference_figures() {
 #[test]
 fn json_tells_what_was_asked_and_what_is_known() {
     let report = json(
-        "--mechanism shift=2,sigma2=100000/1460 --mechanism count=9223372036854775808,sigma2=1e12 --delta 1e-5 --epsilon 6.57",
+        "--mechanism shift=2,sigma2=100000/1460 --mechanism count=9223372036854775808,sigma2=1e12 --delta \
+         1e-5 --epsilon 6.57",
     );
     let mechanisms = serde_json::json!([
         {"sigma2": "5000/73", "count": 1, "shift": 2},
@@ -141,7 +142,8 @@ fn far_below_the_smallest_double_there_are_still_digits() {
 #[test]
 fn the_table_is_what_it_is() {
     let table = data(
-        "--mechanism sigma2=5,count=10 --mechanism sigma2=100000/1460,shift=2 --delta 1e-11 --epsilon 6.57 --epsilon 1/3 --tails --tolerance 1e-9",
+        "--mechanism sigma2=5,count=10 --mechanism sigma2=100000/1460,shift=2 --delta 1e-11 --epsilon 6.57 \
+         --epsilon 1/3 --tails --tolerance 1e-9",
     );
     let expected = "\
 Release: 11 answers with discrete Gaussian noise of 2 kinds; zCDP rho = 1.0292
@@ -181,7 +183,8 @@ Whether neighbours add, remove or replace a record is up to the counts and shift
 fn the_table_fits_100_columns() {
     for arguments in [
         "--mechanism sigma2=5,count=10 --epsilon 123456789012.34567 --epsilon 1e12 --delta 1e-5 --tails",
-        "--mechanism sigma2=314.15926535897932384626433832795,count=9e12,shift=1000 --epsilon 1 --delta 1234567/12345678",
+        "--mechanism sigma2=314.15926535897932384626433832795,count=9e12,shift=1000 --epsilon 1 --delta \
+         1234567/12345678",
         "--mechanism sigma2=5 --delta 1.2345678901234567e-9999 --tolerance 0.000123456789",
     ] {
         let table = data(arguments);
@@ -202,7 +205,8 @@ fn long_releases_are_cut_in_the_table_only() {
 
 #[test]
 fn smoothing_says_that_its_bounds_are_a_bracket() {
-    let irrational = "--mechanism sigma2=314.159265358979323846,count=20 --mechanism sigma2=271.828182845904523536,count=7 --epsilon 1";
+    let irrational = "--mechanism sigma2=314.159265358979323846,count=20 --mechanism \
+     sigma2=271.828182845904523536,count=7 --epsilon 1";
     let table = data(irrational);
     assert!(
         table.contains("\nMethod: smoothing. No usable lattice; the two ends are a certified bracket"),

@@ -79,8 +79,8 @@ fn presets_are_listed_and_printed() {
     place.refuses(
         "preset pl94",
         "preset: `pl94` is not the name of a preset",
-        "did you mean `pl94-persons-us-2020` or `pl94-persons-pr-2020` or `pl94-units-us-2020` or `pl94-units-pr-2020`?; \
-         `unspent presets` lists them",
+        "did you mean `pl94-persons-us-2020` or `pl94-persons-pr-2020` or `pl94-units-us-2020` or \
+         `pl94-units-pr-2020`?; `unspent presets` lists them",
     );
 }
 
@@ -267,7 +267,8 @@ fn curves_over_delta_and_tradeoffs() {
     assert_eq!(column(&log, "alpha")[4], "0.0001");
 }
 
-/// A guarantee must hold at the number that is read: δ is rounded up, α down, whatever is not a short decimal.
+/// A guarantee must hold at the number that is read: δ is rounded up, α down, whatever is not a short
+/// decimal.
 #[test]
 fn what_is_given_is_rounded_to_the_safe_side() {
     let place = Place::new("rounding");
@@ -396,7 +397,8 @@ fn products_add_up() {
         "certificate --product paper-2022-08-25 --product dhc-persons-us-2020",
         "`2022-08-25 demonstration as read by Su, Su and Wang` is for add-remove neighbours, \
          `Demographic and Housing Characteristics, persons, United States, 2020 production` for bounded",
-        "one guarantee needs one notion of neighbours; a comparison shows both under either: `unspent compare A B`",
+        "one guarantee needs one notion of neighbours; a comparison shows both under either: \
+         `unspent compare A B`",
     );
 }
 

@@ -116,7 +116,8 @@ fn hostile_clients_are_borne() {
                 };
                 match i % 4 {
                     0 => assert_eq!(answer.status, 400),
-                    // Refused before all was sent: the refusal may be lost on the way, the connection is closed.
+                    // Refused before all was sent: the refusal may be lost on the way, the connection is
+                    // closed.
                     1 => assert!([0, 413].contains(&answer.status), "{}", answer.status),
                     2 => assert!([200, 503].contains(&answer.status), "{}", answer.body),
                     _ if answer.status == 503 => assert!(answer.trouble(503).contains("too many")),

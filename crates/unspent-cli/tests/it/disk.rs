@@ -37,7 +37,8 @@ fn what_is_there_already_stays() {
     assert_eq!(
         stderr(&output),
         "error: --out: `noisy` exists already\n\
-         hint: choose another name; what was released stays released, and measuring again spends the budget again\n"
+         hint: choose another name; what was released stays released, and measuring again spends the budget \
+         again\n"
     );
     assert_eq!(fs::read_dir(place.path("noisy")).unwrap().count(), 0);
 }
@@ -239,9 +240,11 @@ fn what_a_killed_run_has_left_is_named_and_stays() {
         assert_eq!(
             stderr(&refused),
             format!(
-                "error: --out: `{name}` was left by a run that was killed: any noisy measurements in it are a release \
+                "error: --out: `{name}` was left by a run that was killed: any noisy measurements in it are \
+                 a release \
                  that no certificate accounts for\n\
-                 hint: account for it as one more release of these records, or delete it if nobody has read it; then \
+                 hint: account for it as one more release of these records, or delete it if nobody has read \
+                 it; then \
                  run again\n"
             )
         );
@@ -443,7 +446,8 @@ fn a_disk_that_is_full_leaves_nothing() {
     let place = with_blocks("full", 20_000);
     for threads in ["1", "2"] {
         let command = format!(
-            "trap '' XFSZ; ulimit -f 64; exec {} measure blocks.csv --allocation {EXAMPLE} --out noisy --threads {threads}",
+            "trap '' XFSZ; ulimit -f 64; exec {} measure blocks.csv --allocation {EXAMPLE} --out noisy \
+             --threads {threads}",
             env!("CARGO_BIN_EXE_unspent")
         );
         let output = Command::new("bash").current_dir(&place.0).args(["-c", &command]).output().unwrap();
@@ -467,6 +471,7 @@ fn a_directory_that_cannot_be_written_is_refused_at_once() {
     let output = place.run(&measure("nowhere/noisy", &[]));
     assert_eq!(
         stderr(&output),
-        "error: --out: the directory of `nowhere/noisy` does not exist\nhint: make it first, or check the path\n"
+        "error: --out: the directory of `nowhere/noisy` does not exist\n\
+         hint: make it first, or check the path\n"
     );
 }

@@ -1,6 +1,6 @@
 //! The texts of `--help` and `--version`.
 
-use crate::support::{expect, program, succeeds};
+use crate::support::{expect, expected_in, program, succeeds};
 
 /// Without a terminal, so that it is as wide as it may be.
 fn help(arguments: &[&str]) -> String {
@@ -35,4 +35,7 @@ fn help_and_version_are_data() {
         // The short form is the same in fewer words.
         help(&[command, "-h"]);
     }
+    let mut all = [&commands[..], &["unspent".into()]].concat();
+    all.sort();
+    assert_eq!(expected_in("expected/help"), all);
 }

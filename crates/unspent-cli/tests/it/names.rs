@@ -19,7 +19,8 @@ fn hostile(name: &str) -> Place {
     .map(|level| format!("[[levels]]\nname = \"{level}\"\nsigma2 = {{ total = 5 }}\n"))
     .collect();
     let text = format!(
-        "name = \"[x](http://x.example)\"\nneighbours = \"bounded\"\ndelta = \"1e-9\"\n[queries]\ntotal = []\n{levels}"
+        "name = \"[x](http://x.example)\"\nneighbours = \"bounded\"\ndelta = \"1e-9\"\n[queries]\n\
+         total = []\n{levels}"
     );
     place.write("x.toml", text);
     place
@@ -67,7 +68,8 @@ fn no_name_is_a_link_a_picture_or_a_tag() {
 #[test]
 fn names_do_not_steer_a_terminal_from_a_message() {
     let place = hostile("terminal");
-    let table = "name = \"x\"\nneighbours = \"bounded\"\ndelta = \"1e-9\"\n[[levels]]\nname = \"A\"\nsigma2 = { total = 5 }\n\
+    let table = "name = \"x\"\nneighbours = \"bounded\"\ndelta = \"1e-9\"\n[[levels]]\nname = \"A\"\n\
+     sigma2 = { total = 5 }\n\
                  [table]\ncells = [{ column = \"p\" }]\n[table.levels]\nA = \"a\"\n";
     place.write("t.toml", table);
     place.write("t.csv", "a,\u{1b}[31mred,\u{202e}back\n1,2,3\n");

@@ -1,4 +1,5 @@
-//! `unspent regress`: the slopes of real files, what noise does to them, and what is said of files that have none.
+//! `unspent regress`: the slopes of real files, what noise does to them, and what is said of files that have
+//! none.
 
 use std::process::Output;
 
@@ -6,12 +7,13 @@ use serde_json::Value;
 
 use crate::support::{Place, parse_json, refuses, repository, stderr, stdout, succeeds, succeeds_seeded};
 
-const PLAIN: &str = "geo_id,name,pop25plus,lt_9th_grade,g9_12_no_diploma,hs_graduate,some_college_no_degree,associates,\
-                     bachelors_or_higher,median_earnings\n";
+const PLAIN: &str = "geo_id,name,pop25plus,lt_9th_grade,g9_12_no_diploma,hs_graduate,some_college_no_degree,\
+                     associates,bachelors_or_higher,median_earnings\n";
 const SEED: [&str; 2] = ["--not-private-seed", "1"];
 
-/// Four states of a thousand people: shares 0.1, 0.2, 0.3, 0.6 and earnings 10, 30, 20, 60 thousand. By hand, the means are 0.3
-/// and 30,000, Sxy = 4000 + 9000 and Sxx = 0.04 + 0.01 + 0.09: the slope is 13000/0.14, or 9.28571 for 1/10,000.
+/// Four states of a thousand people: shares 0.1, 0.2, 0.3, 0.6 and earnings 10, 30, 20, 60 thousand. By hand,
+/// the means are 0.3 and 30,000, Sxy = 4000 + 9000 and Sxx = 0.04 + 0.01 + 0.09: the slope is 13000/0.14, or
+/// 9.28571 for 1/10,000.
 const FOUR: [(u32, &str); 4] = [(100, "10000"), (200, "30000"), (300, "20000"), (600, "60000")];
 
 fn plain(rows: &[(u32, &str)]) -> String {
@@ -179,7 +181,8 @@ fn what_cannot_be_used_is_left_out_and_counted() {
     );
     let place = with("counts", &[("t.csv", text)]);
     let text = succeeds_seeded(&run(&place, &["t.csv", "--trials", "100", "--without", "State 7"]));
-    let lines = "states: 6 areas left out: as asked (1), education counts missing (1), nobody in it (1), earnings\n  \
+    let lines = "states: 6 areas left out: as asked (1), education counts missing (1), nobody in it (1), \
+     earnings\n  \
                  missing (1), earnings only bounded (2).\n";
     assert!(text.contains(lines), "{text}");
 }
@@ -285,7 +288,10 @@ fn noise_is_that_of_the_level_and_query_that_were_asked_for() {
     let output = run(&place, &["t.csv", "--query", "age"]);
     let message = stderr(&output);
     assert!(
-        message.starts_with("error: --query: `age` is not asked at level `State`\nhint: it asks age_18_64_116 * relgq_4_groups, "),
+        message.starts_with(
+            "error: --query: `age` is not asked at level `State`\n\
+         hint: it asks age_18_64_116 * relgq_4_groups, "
+        ),
         "{message}"
     );
     // The paper's Table 1 at another delta would be another noise.
@@ -302,7 +308,10 @@ fn files_without_a_slope_are_refused_by_name() {
     let flat: Vec<(u32, &str)> = FOUR.iter().map(|(high, _)| (*high, "40000")).collect();
     let missing: Vec<(u32, &str)> = FOUR.iter().map(|(high, _)| (*high, "-")).collect();
     for (text, message) in [
-        (String::new(), "is empty\nhint: a table has a line of names and then one line for each area\n".into()),
+        (
+            String::new(),
+            "is empty\nhint: a table has a line of names and then one line for each area\n".into(),
+        ),
         (plain(&[]), format!("there are no areas\n{hint}")),
         (bureau(&[]), format!("there are no areas\n{hint}")),
         (plain(&FOUR[..1]), format!("there is one area only\n{hint}")),
@@ -314,11 +323,14 @@ fn files_without_a_slope_are_refused_by_name() {
         ),
         (
             plain(&same),
-            "all 4 areas have the same share with a bachelor's degree\nhint: a slope needs shares that differ\n".into(),
+            "all 4 areas have the same share with a bachelor's degree\n\
+             hint: a slope needs shares that differ\n"
+                .into(),
         ),
         (
             plain(&flat),
-            "all 4 areas have the same earnings\nhint: the slope is 0 whatever the noise: there is nothing to distort\n"
+            "all 4 areas have the same earnings\nhint: the slope is 0 whatever the noise: there is nothing \
+             to distort\n"
                 .into(),
         ),
     ] {
@@ -342,7 +354,8 @@ fn files_that_make_no_sense_are_refused_with_their_line() {
         ),
         (
             bureau(&FOUR).replace("MEDIAN EARNINGS", "POVERTY RATE"),
-            "t.csv:2: S1501_C01_059E: `Estimate!!Total!!POVERTY RATE IN THE PAST 12 MONTHS (IN 2022…` is not median \
+            "t.csv:2: S1501_C01_059E: `Estimate!!Total!!POVERTY RATE IN THE PAST 12 MONTHS (IN 2022…` is not \
+             median \
              earnings\nhint: the columns of S1501 were others before 2015\n",
         ),
         (
@@ -351,7 +364,8 @@ fn files_that_make_no_sense_are_refused_with_their_line() {
         ),
         (
             plain(&FOUR).replace(",50,50,100,", ",5.0,5.0,10.0,"),
-            "t.csv:5: lt_9th_grade: is not a count\nhint: counts are whole: noise on the integers is for integers\n",
+            "t.csv:5: lt_9th_grade: is not a count\nhint: counts are whole: noise on the integers is for \
+             integers\n",
         ),
         (
             plain(&FOUR).replace("60000", "lots"),
@@ -405,6 +419,7 @@ fn arguments_are_checked_first() {
     let output = place.run(&["regress", "nowhere.csv"]);
     refuses(
         &output,
-        "error: nowhere.csv: cannot be read: No such file or directory (os error 2)\nhint: name a table of S1501 (.csv)\n",
+        "error: nowhere.csv: cannot be read: No such file or directory (os error 2)\n\
+         hint: name a table of S1501 (.csv)\n",
     );
 }

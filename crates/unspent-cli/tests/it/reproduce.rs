@@ -1,4 +1,5 @@
-//! `unspent reproduce`: the tables against golden ones, the data behind the figures, and the page in a browser.
+//! `unspent reproduce`: the tables against golden ones, the data behind the figures, and the page in a
+//! browser.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -180,8 +181,8 @@ fn what_the_curves_show_is_so() {
             assert!(t.1 <= c.1 + 1e-12 && c.1 <= b.1 + 1e-12, "{level}: {t:?} {c:?} {b:?}");
         }
         assert!(tight.windows(2).all(|pair| pair[1].1 <= pair[0].1), "{level}");
-        // With reduced noise the tight curve is below the Bureau's above 10⁻¹¹ and above it below. Right around it the
-        // steps of the lattice of losses show (State's curve crosses more than once).
+        // With reduced noise the tight curve is below the Bureau's above 10⁻¹¹ and above it below. Right
+        // around it the steps of the lattice of losses show (State's curve crosses more than once).
         let curves = series("curves-reduced-noise", level);
         for (r, b) in pick(&curves, "tight, reduced").iter().zip(pick(&curves, "Bun")) {
             if b.1 > -10.5 {

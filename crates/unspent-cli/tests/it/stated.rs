@@ -31,7 +31,8 @@ fn flags() {
     let place = Place::new("flags");
     fs::write(
         place.path("table.toml"),
-        "[table]\ncode = \"block\"\ncells = [{ sex = \"m\", column = \"m\" }, { sex = \"f\", column = \"f\" }]\n\
+        "[table]\ncode = \"block\"\ncells = [{ sex = \"m\", column = \"m\" }, { sex = \"f\", column = \"f\" \
+         }]\n\
          [table.levels]\nBlock = 2\n[table.attributes]\nsex = [\"m\", \"f\"]\n",
     )
     .unwrap();
@@ -100,7 +101,8 @@ fn files_and_tables() {
     let place = Place::new("files");
     let file = |key: &str, number: &str| {
         format!(
-            "name = \"x\"\nneighbours = \"bounded\"\ndelta = \"1e-10\"\n[queries]\na = []\nb = {{ shift = 3 }}\n\
+            "name = \"x\"\nneighbours = \"bounded\"\ndelta = \"1e-10\"\n[queries]\na = []\n\
+             b = {{ shift = 3 }}\n\
              [[levels]]\nname = \"L\"\n[levels.{key}]\na = {number}\nb = \"{number}\"\n"
         )
     };
@@ -135,10 +137,10 @@ fn files_and_tables() {
     // Its square would be too long for the file that it is written to.
     let long = format!("1.{}", "1".repeat(200));
     place.write("x.toml", file("scale", &long));
-    assert!(
-        refuses(&place, "certificate x.toml")
-            .contains("scale: `1.1111111111111111111111111111111111111111111111111111111111…` is not a number whose square has")
-    );
+    assert!(refuses(&place, "certificate x.toml").contains(
+        "scale: `1.1111111111111111111111111111111111111111111111111111111111…` is not a \
+             number whose square has"
+    ));
 }
 
 #[test]

@@ -14,8 +14,8 @@ fn simulated(output: &Output) -> Value {
     parse_json(&succeeds_seeded(output))
 }
 
-/// All pairs of an estimate and what is expected, at every level and for every group that has enough draws for the normal
-/// approximation behind the intervals.
+/// All pairs of an estimate and what is expected, at every level and for every group that has enough draws
+/// for the normal approximation behind the intervals.
 fn estimates(found: &Value) -> Vec<(String, f64, f64, f64)> {
     let mut all = vec![];
     let enough =
@@ -44,8 +44,8 @@ fn estimates(found: &Value) -> Vec<(String, f64, f64, f64)> {
     all
 }
 
-/// With a fixed seed. An interval of 95 % is 1.96 standard errors wide each way: one in a million truths is beyond five, and of
-/// many independent ones about 5 % are outside.
+/// With a fixed seed. An interval of 95 % is 1.96 standard errors wide each way: one in a million truths is
+/// beyond five, and of many independent ones about 5 % are outside.
 fn agree(found: &Value) {
     let all = estimates(found);
     for level in found["levels"].as_array().unwrap() {
@@ -176,7 +176,8 @@ fn bad_questions_are_refused_by_name() {
     refuses(&with(&["--sigma2", "Block"]), "--sigma2: `Block` is not of the form LEVEL=S or LEVEL=S:S");
     refuses(
         &with(&["--sigma2", "Blocks=5:4"]),
-        "--sigma2: level: `Blocks` is not one of the levels of the table, State, County, Tract, Block group, Block",
+        "--sigma2: level: `Blocks` is not one of the levels of the table, State, County, Tract, Block group, \
+         Block",
     );
     refuses(
         &with(&["--sigma2", "Block=5"]),

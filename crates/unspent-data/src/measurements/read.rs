@@ -95,7 +95,9 @@ impl Reader {
                 let cause = format!("{}: cannot be read: {error}", folder.display());
                 Error::io(cause, error, "the manifest names it").with_kind(ErrorKind::Unreadable)
             })?;
-            let strange = entries.flatten().map(|entry| entry.path()).find(|path| !named.contains(path));
+            let measured = |path: &PathBuf| path.extension().is_some_and(|e| e == "parquet");
+            let mut paths = entries.flatten().map(|entry| entry.path()).filter(measured);
+            let strange = paths.find(|path| !named.contains(path));
             if let Some(strange) = strange {
                 return Err(Error::stated(
                     format!("{}: is not in the manifest", strange.display()),

@@ -1,22 +1,23 @@
 """Certified, tight privacy accounting for compositions of discrete Gaussian noise.
 
-Numbers go in exactly (int, str, Fraction, Decimal; a float as the double it is), and every answer is a pair of
-bounds with the truth between them, rounding errors included: for an epsilon or a delta ``upper`` is the guarantee.
+Numbers go in exactly (int, str, Fraction, Decimal; a float as the double it is), and every answer is a pair
+of bounds with the truth between them, rounding errors included: for an epsilon or a delta ``upper`` is the
+guarantee.
 
 >>> import unspent
 >>> release = unspent.Composition([unspent.DiscreteGaussian(sigma2="5", count=10)])
 >>> print(release.epsilon(delta="1e-11"))
 [10.124830, 10.124831]
 
-Whole allocations of a budget, among them those of the 2020 US Census, are certified, and calibrated to what was
-promised:
+Whole allocations of a budget, among them those of the 2020 US Census, are certified, and calibrated to what
+was promised:
 
 >>> census = unspent.preset("pl94-persons-us-2020")
 >>> print(census.certificate().total.tight)
 [16.467751, 16.467752]
 
-Tables of counts get their noise with ``measure``; ``interval`` says where a true count is, and ``utility`` what
-noise does to a table.
+Tables of counts get their noise with ``measure``; ``interval`` says where a true count is, and ``utility``
+what noise does to a table.
 
 ``unspent.plot`` draws (with matplotlib), ``unspent.events`` speaks to dp-accounting.
 """

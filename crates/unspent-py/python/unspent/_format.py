@@ -15,4 +15,6 @@ def rounded(text: str, specification: str, up: bool) -> str:
                 return format(Decimal(text), specification)
             except ValueError:
                 pass
-    raise ValueError(f"`{specification}` is not a format of bounds: it says the digits and e, f, g or %, like .3f")
+    raise ValueError(
+        f"`{specification}` is not a format of bounds: it says the digits and e, f, g or %, like .3f"
+    )

@@ -19,7 +19,9 @@ def frame(data: Any) -> Any:
 
 def noisy(levels: "dict[str, dict[str, NoisyMeasurement]]") -> Any:
     """Every value of noisy measurements, with its level, unit, query and place in the query."""
-    columns: dict[str, list[Any]] = {name: [] for name in ["level", "geocode", "query", "cell", "value", "variance"]}
+    columns: dict[str, list[Any]] = {
+        name: [] for name in ["level", "geocode", "query", "cell", "value", "variance"]
+    }
     for level, queries in levels.items():
         for query, measured in queries.items():
             values = measured.values.reshape(len(measured.codes), -1)

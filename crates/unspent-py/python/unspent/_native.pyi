@@ -123,9 +123,13 @@ class Gaussian:
 
 @final
 class Composition:
-    def __new__(cls, mechanisms: Mechanism | Iterable[Mechanism], *, tolerance: float | None = None) -> Composition: ...
+    def __new__(
+        cls, mechanisms: Mechanism | Iterable[Mechanism], *, tolerance: float | None = None
+    ) -> Composition: ...
     @staticmethod
-    def from_rhos(rhos: Exact | Array, *, neighbours: Neighbours, tolerance: float | None = None) -> Composition: ...
+    def from_rhos(
+        rhos: Exact | Array, *, neighbours: Neighbours, tolerance: float | None = None
+    ) -> Composition: ...
     @staticmethod
     def from_dp_event(event: Any, *, tolerance: float | None = None) -> Composition: ...
     # A str is a sequence too, but means one number.
@@ -251,7 +255,9 @@ class Allocation:
         within: str | None = None,
         path: Literal["main"] | None = None,
     ) -> Composition: ...
-    def certificate(self, *, delta: Exact | None = None, conversion: Conversion | None = None) -> Certificate: ...
+    def certificate(
+        self, *, delta: Exact | None = None, conversion: Conversion | None = None
+    ) -> Certificate: ...
     def calibrate(
         self,
         epsilon: Exact | None = None,

@@ -1,15 +1,16 @@
 """To and from dp-accounting (``pip install 'unspent[dp-accounting]'``).
 
-Its events describe a release as a tree. :meth:`unspent.Composition.from_dp_event` reads those of which everything
-is known here, and refuses any other by name:
+Its events describe a release as a tree. :meth:`unspent.Composition.from_dp_event` reads those of which
+everything is known here, and refuses any other by name:
 
 - ``GaussianDpEvent``: continuous noise.
 - ``DiscreteGaussianDpEvent``, that of this module or dp-accounting's own, which 0.6.0 does not have yet. The
-  sensitivity of dp-accounting's is that of a vector in the L2 norm, which says which integers move only if it is 1, or
-  if the dimension is 1 and the sensitivity whole (N11). State any other as ``DiscreteGaussian(shift=…, count=…)``;
-  a sensitivity of the square root of k may be k counts that move by 1, which is ``count=k``.
-- ``ComposedDpEvent`` and ``SelfComposedDpEvent``; ``NoOpDpEvent``, which adds nothing; ``PoissonSampledDpEvent`` with a
-  probability of 1, which is the event in it.
+  sensitivity of dp-accounting's is that of a vector in the L2 norm, which says which integers move only if it
+  is 1, or if the dimension is 1 and the sensitivity whole (N11). State any other as
+  ``DiscreteGaussian(shift=…, count=…)``; a sensitivity of the square root of k may be k counts that move by
+  1, which is ``count=k``.
+- ``ComposedDpEvent`` and ``SelfComposedDpEvent``; ``NoOpDpEvent``, which adds nothing;
+  ``PoissonSampledDpEvent`` with a probability of 1, which is the event in it.
 
 >>> from unspent import Composition
 >>> from unspent.events import DiscreteGaussianDpEvent
@@ -42,8 +43,8 @@ def require() -> Any:
 class DiscreteGaussianDpEvent:
     """Noise N_Z(0, sigma**2) on one integer that one record moves by ``sensitivity``.
 
-    Its arguments are those of ``from_discrete_gaussian_mechanism``. It can stand in trees of dp-accounting's events
-    that are read here; dp-accounting's own accountants do not know it.
+    Its arguments are those of ``from_discrete_gaussian_mechanism``. It can stand in trees of dp-accounting's
+    events that are read here; dp-accounting's own accountants do not know it.
     """
 
     sigma: Exact
@@ -82,7 +83,9 @@ def mechanisms(event: Any) -> list[Mechanism]:
         else:
             hint = "GaussianDpEvent, DiscreteGaussianDpEvent, ComposedDpEvent and SelfComposedDpEvent are"
             raise _refused(place, f": `{_name(kind)}` is not an event that is accounted for here", hint)
-    raise _refused((None, "event"), f": there are more than {MOST} events in it", "self-compose what is repeated")
+    raise _refused(
+        (None, "event"), f": there are more than {MOST} events in it", "self-compose what is repeated"
+    )
 
 
 _Reader = Callable[[Any, int, _Place, list[Mechanism], list[_Left]], None]
@@ -141,7 +144,9 @@ def _self_composed(event: Any, times: int, place: _Place, _found: list[Mechanism
 
 def _sampled(event: Any, times: int, place: _Place, _found: list[Mechanism], left: list[_Left]) -> None:
     if event.sampling_probability != 1 or isinstance(event.sampling_probability, bool):
-        message = f": `PoissonSampledDpEvent` is not accounted for at a probability of {event.sampling_probability}"
+        message = (
+            f": `PoissonSampledDpEvent` is not accounted for at a probability of {event.sampling_probability}"
+        )
         raise _refused(place, message, "only 1 is, where every record is in the sample")
     left.append((event.event, times, (place, ".event")))
 

@@ -1,7 +1,8 @@
-"""Pictures with matplotlib (``pip install 'unspent[plot]'``): what is drawn is the guarantee, never an estimate.
+"""Pictures with matplotlib (``pip install 'unspent[plot]'``): what is drawn is the guarantee, never an
+estimate.
 
-Both functions take compositions or allocations, one or several, or a dict of them with labels; they draw into ``ax``
-or into new axes, which they return.
+Both functions take compositions or allocations, one or several, or a dict of them with labels; they draw into
+``ax`` or into new axes, which they return.
 """
 
 from collections.abc import Iterable, Mapping
@@ -40,8 +41,9 @@ def curve(
 ) -> "Axes":
     """delta against epsilon, on a logarithmic axis that has no smallest number.
 
-    Drawn are the upper bounds. ``epsilon`` is the grid; without one it reaches to where the last release has come down
-    to ``smallest_delta``. With ``conversions`` the published conversions from rho are drawn beside them.
+    Drawn are the upper bounds. ``epsilon`` is the grid; without one it reaches to where the last release has
+    come down to ``smallest_delta``. With ``conversions`` the published conversions from rho are drawn beside
+    them.
     """
     named, ax = _compositions(releases), _axes(ax)
     named = _entitle(ax, named)
@@ -110,7 +112,9 @@ def _axes(ax: "Axes | None") -> "Axes":
     return pyplot.subplots()[1]
 
 
-def _entitle(ax: "Axes", named: "list[tuple[str | None, Composition]]") -> "list[tuple[str | None, Composition]]":
+def _entitle(
+    ax: "Axes", named: "list[tuple[str | None, Composition]]"
+) -> "list[tuple[str | None, Composition]]":
     """A single name is a title: as a label it would only be long."""
     if len(named) == 1 and named[0][0]:
         ax.set_title(named[0][0], fontsize="medium", wrap=True)

@@ -1,4 +1,5 @@
-//! The one way to make an allocation: whoever reads a file, a table or a draft says what is in it, and the rules are here.
+//! The one way to make an allocation: whoever reads a file, a table or a draft says what is in it, and the
+//! rules are here.
 //!
 //! An error names the field (`name`, `query`, `attributes`, `rho`); the reader adds the place.
 
@@ -49,7 +50,8 @@ pub struct AllocationBuilder {
 }
 
 impl Allocation {
-    /// Begins an allocation of that name for these neighbours. One record is a `record` until it is said otherwise.
+    /// Begins an allocation of that name for these neighbours. One record is a `record` until it is said
+    /// otherwise.
     pub fn builder(name: &str, neighbours: Neighbours) -> Result<AllocationBuilder> {
         check_text("name", name)?;
         Ok(AllocationBuilder {

@@ -66,7 +66,8 @@ impl Neighbours {
     }
 
     /// What the two names mean, in one line.
-    pub const MEANING: &'static str = "with `bounded` (substitution) one record changes: two moves per query; \
+    pub const MEANING: &'static str = "with `bounded` (substitution) one record changes: two moves per \
+     query; \
                                        with `add-remove` one record is added or removed: one move";
 
     /// What the two data sets differ in, if one record is a `record`.
@@ -74,7 +75,8 @@ impl Neighbours {
     pub fn in_words(self, record: &str) -> String {
         match self {
             Neighbours::Bounded => format!(
-                "Neighbours: bounded (substitution). One {record} changes: it leaves one cell of each query and \
+                "Neighbours: bounded (substitution). One {record} changes: it leaves one cell of each query \
+                 and \
                  enters another."
             ),
             Neighbours::AddRemove => format!(
@@ -259,8 +261,8 @@ impl Allocation {
         &self.queries
     }
 
-    /// Whether the levels come from the largest areas to the smallest, each inside the one before. A table of budgets
-    /// does not say so, and nothing can be said of places then.
+    /// Whether the levels come from the largest areas to the smallest, each inside the one before. A table of
+    /// budgets does not say so, and nothing can be said of places then.
     #[must_use]
     pub fn is_nested(&self) -> bool {
         self.nested
@@ -319,8 +321,8 @@ impl Allocation {
         Ok(scaled)
     }
 
-    /// The same with as few digits as are enough: budgets rounded down, or variances up, in the form of the file's author.
-    /// Levels that are scaled alike keep their shares.
+    /// The same with as few digits as are enough: budgets rounded down, or variances up, in the form of the
+    /// file's author. Levels that are scaled alike keep their shares.
     pub(crate) fn scaled_in_short(&self, factors: &[Rational], each_level: bool) -> Result<Allocation> {
         let short = |x: &Rational, round: Round| -> Result<Rational> {
             x.to_decimal(CALIBRATED_DIGITS, round).parse()

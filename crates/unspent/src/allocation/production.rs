@@ -1,10 +1,10 @@
-//! What is known of the system that used an allocation: which units it bypassed, what it published exactly, and
-//! what has to be assumed of it.
+//! What is known of the system that used an allocation: which units it bypassed, what it published exactly,
+//! and what has to be assumed of it.
 //!
-//! A geographic unit that is the only child of its parent covers the same area. A system may *bypass* it: the unit is
-//! not measured, and its budget goes to the nearest unit above that is kept, which divides it among its own queries as
-//! before. So the budget is the same on every path from the whole to a smallest unit, but the noise is not
-//! (`theory/neighbours.md`, N6 to N9).
+//! A geographic unit that is the only child of its parent covers the same area. A system may *bypass* it: the
+//! unit is not measured, and its budget goes to the nearest unit above that is kept, which divides it among
+//! its own queries as before. So the budget is the same on every path from the whole to a smallest unit, but
+//! the noise is not (`theory/neighbours.md`, N6 to N9).
 
 use super::Allocation;
 use crate::error::{Error, Result};
@@ -26,7 +26,8 @@ pub struct Production {
     pub touches: Option<u64>,
     /// What the product belongs to, like the 2020 Census: other products about the same people.
     pub series: Option<String>,
-    /// What has to be assumed of the system for a certificate to hold, besides what every certificate assumes.
+    /// What has to be assumed of the system for a certificate to hold, besides what every certificate
+    /// assumes.
     pub assumptions: Vec<String>,
 }
 
@@ -126,7 +127,8 @@ impl Allocation {
         Allocation { production, ..self.clone() }
     }
 
-    /// The noise of a kept level that has the budget of all levels of the segment: `σ²` falls as the budget grows (N6).
+    /// The noise of a kept level that has the budget of all levels of the segment: `σ²` falls as the budget
+    /// grows (N6).
     pub(crate) fn noise_on(&self, segment: Segment) -> Result<Vec<(usize, DiscreteGaussian)>> {
         let level = &self.levels[segment.level];
         if segment.last == segment.level {
@@ -171,7 +173,8 @@ impl Production {
         if !self.exact_totals.is_empty() && allocation.neighbours == super::Neighbours::AddRemove {
             return Err(Error::stated(
                 "exact_totals: no add-remove neighbours keep an exact total",
-                "adding a record changes the total of every unit it is in; exact totals need bounded neighbours",
+                "adding a record changes the total of every unit it is in; exact totals need bounded \
+                 neighbours",
             ));
         }
         if let Some(touches) = self.touches {
@@ -232,7 +235,8 @@ pub fn parse_touches(text: &str) -> Result<u64> {
         "1" => Ok(1),
         "2" => Ok(2),
         other => {
-            let hint = "how many records of this product one record of the release can change; of more nothing is proved";
+            let hint = "how many records of this product one record of the release can change; of more \
+             nothing is proved";
             Err(Error::input("touches", other, "1 or 2", hint))
         }
     }

@@ -1,7 +1,7 @@
 //! An allocation to be edited: a budget, shares of it, and every number as it was written.
 //!
-//! A file's shares must sum to 1; those of a draft need not, so that one of them can be moved by itself. The budget of
-//! a measurement is exactly `rho · share of the level · share of the query`.
+//! A file's shares must sum to 1; those of a draft need not, so that one of them can be moved by itself. The
+//! budget of a measurement is exactly `rho · share of the level · share of the query`.
 
 use serde::{Deserialize, Serialize};
 
@@ -166,8 +166,8 @@ impl From<&Production> for DraftProduction {
 }
 
 impl DraftProduction {
-    /// The same for an allocation that has only these levels: one without a share is not measured, and nothing is known of
-    /// it that matters.
+    /// The same for an allocation that has only these levels: one without a share is not measured, and
+    /// nothing is known of it that matters.
     fn production(&self, levels: &[Level]) -> Result<Production> {
         let texts = self.series.iter().chain(&self.assumptions);
         texts.into_iter().try_for_each(|text| check_text("production", text))?;
@@ -256,7 +256,8 @@ impl Draft {
         Ok(())
     }
 
-    /// The same levels and queries, in the same order, with the budget of another allocation; none where that has none.
+    /// The same levels and queries, in the same order, with the budget of another allocation; none where that
+    /// has none.
     #[must_use]
     pub fn with_budget_of(&self, allocation: &Allocation) -> Draft {
         let found = Draft::from(allocation);

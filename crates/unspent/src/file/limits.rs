@@ -5,13 +5,13 @@ use crate::allocation::{Allocation, Level, MAX_DIGITS};
 use crate::error::{Error, ErrorKind, Result};
 use crate::number::Rational;
 
-/// Bits of the longest denominator of a budget: shares of one that is longer are too long to be edited anyway, and take
-/// long to find.
+/// Bits of the longest denominator of a budget: shares of one that is longer are too long to be edited
+/// anyway, and take long to find.
 const MOST_BITS: u64 = 4 * MAX_DIGITS as u64;
 
 impl Draft {
-    /// The allocation to be edited, if that can be done: if its parts are few enough, and its shares short enough, to be
-    /// read again.
+    /// The allocation to be edited, if that can be done: if its parts are few enough, and its shares short
+    /// enough, to be read again.
     ///
     /// [`Draft::from`] makes a draft of any allocation, which may take long and be of no use.
     pub fn of(allocation: &Allocation) -> Result<Draft> {

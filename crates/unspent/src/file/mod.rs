@@ -1,7 +1,7 @@
 //! Allocations as text: files, tables of budgets, presets, and drafts that are edited.
 //!
 //! ```text
-//! TOML, CSV, draft ─▶ values with their place ─▶ AllocationBuilder ─▶ Allocation ─▶ TOML that reads back the same
+//! TOML, CSV, draft ─▶ values with their place ─▶ AllocationBuilder ─▶ Allocation ─▶ TOML that reads back
 //! ```
 //!
 //! Each reader knows where a value stands; the rules are the builder's.

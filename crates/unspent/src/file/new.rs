@@ -7,8 +7,8 @@ use crate::allocation::{Allocation, Neighbours};
 use crate::error::{Error, Result};
 use crate::quantity::{Delta, Epsilon, Rho};
 
-/// What a new allocation file is to say. Every level gets the same share of the budget, and every query the same share of
-/// its level: a start, to be edited.
+/// What a new allocation file is to say. Every level gets the same share of the budget, and every query the
+/// same share of its level: a start, to be edited.
 #[derive(Clone, Debug)]
 pub struct Outline {
     /// What the release is called.
@@ -87,12 +87,14 @@ impl Outline {
         if !attributes.is_empty() {
             line(format!("attributes = {}", list(&attributes)), "what is known of a record");
         }
-        text += "\n# What is asked, and the attributes that each query touches: those whose change can move a\n\
+        text += "\n# What is asked, and the attributes that each query touches: those whose change can move \
+         a\n\
                  # record to another of its cells. A query without attributes is a total.\n[queries]\n";
         for (name, touched) in &self.queries {
             let _ = writeln!(text, "{} = {}", key(name), list(touched));
         }
-        text += "\n# The levels, from the largest areas to the smallest, each inside the one before. Shares of\n\
+        text += "\n# The levels, from the largest areas to the smallest, each inside the one before. Shares \
+         of\n\
                  # the budget sum to 1, and so do the shares of the queries at every level.\n";
         let (level_share, query_share) = (part(self.levels.len()), part(self.queries.len()));
         for level in &self.levels {
@@ -103,7 +105,8 @@ impl Outline {
             }
             text.push('\n');
         }
-        text + "# To measure a table of counts, add a [table] that says how it is read; examples/blocks.toml\n\
+        text + "# To measure a table of counts, add a [table] that says how it is read; \
+         examples/blocks.toml\n\
                 # has one with comments.\n"
     }
 }

@@ -116,7 +116,8 @@ impl<'t> Reader<'t> {
     }
 
     fn unit_levels(&self, table: &Table<'_, 't>, has_code: bool) -> Result<Vec<UnitLevel>> {
-        let hint = "write how many characters of the code name a unit, or its column: County = 5 or County = \"county\"";
+        let hint = "write how many characters of the code name a unit, or its column: County = 5 or County = \
+         \"county\"";
         let value = table.needs("levels", hint)?;
         let mut levels: Vec<UnitLevel> = vec![];
         let mut shorter: Option<usize> = None;
@@ -205,7 +206,8 @@ impl<'t> Reader<'t> {
             let cause = format!("cells: {} has no column", describe(attributes, missing, count));
             return self.refuse(value.span(), cause, "give every combination of values once");
         }
-        // All cells together count every record once, or the guarantee would be for less than what is released.
+        // All cells together count every record once, or the guarantee would be for less than what is
+        // released.
         if let Some((column, (_, span))) = counted.into_iter().find(|(_, (times, _))| *times > 1) {
             let cause = format!("cells: those who are in `{column}` would be counted twice");
             let hint = "every record is in exactly one cell; subtract a column from one of them with minus";

@@ -295,7 +295,8 @@ impl<'t> Reader<'t> {
                     return self.refuse(
                         share.span(),
                         "share: there is no total for this to be a share of",
-                        "add a line rho = \"…\" at the top, or epsilon and delta, or write rho instead of share",
+                        "add a line rho = \"…\" at the top, or epsilon and delta, or write rho instead of \
+                         share",
                     );
                 };
                 let share = self.number("share", share, Ok)?;

@@ -107,8 +107,8 @@ impl Ask for CertificateQuestion {
     }
 }
 
-/// How many measurements the lines of a draft's certificate have together: the total, every level, every attribute,
-/// and every level with what is below it.
+/// How many measurements the lines of a draft's certificate have together: the total, every level, every
+/// attribute, and every level with what is below it.
 fn extent(draft: &Draft) -> usize {
     let touched: HashMap<&str, usize> =
         draft.queries.iter().map(|query| (query.name.as_str(), query.attributes.len())).collect();
@@ -132,7 +132,8 @@ fn allocation_extent(allocation: &Allocation) -> usize {
     lines
 }
 
-/// Refuses a release whose certificate has more lines, and longer ones, than are worked out while somebody waits.
+/// Refuses a release whose certificate has more lines, and longer ones, than are worked out while somebody
+/// waits.
 fn check_extent(release: &Release, most: usize) -> Result<()> {
     if most == usize::MAX {
         return Ok(());
@@ -245,8 +246,8 @@ impl CalibrationQuestion {
         }
     }
 
-    /// The result, to be edited further. It states what was kept: a conversion of the larger ρ would promise more, and
-    /// more again.
+    /// The result, to be edited further. It states what was kept: a conversion of the larger ρ would promise
+    /// more, and more again.
     pub(super) fn draft_of(&self, report: &Recalibration) -> Result<Draft> {
         let found = Draft::of(&report.allocation)?;
         Ok(match &self.allocation {

@@ -5,8 +5,8 @@
 //! name and JSON ─▶ Question ────┴▶ ask(terms: effort, limits, stop) ─▶ report ─▶ JSON, document, columns
 //! ```
 //!
-//! The command, the server and Python all come through here, and so can a page that has no server. A question says
-//! what is asked; [`Terms`] say how well and for how long. Nothing here reads a file or a clock.
+//! The command, the server and Python all come through here, and so can a page that has no server. A question
+//! says what is asked; [`Terms`] say how well and for how long. Nothing here reads a file or a clock.
 //!
 //! ```
 //! use unspent::question::{CertificateQuestion, Question, Terms};
@@ -194,7 +194,8 @@ impl Question {
 }
 
 impl Report {
-    /// The report as JSON: certificates and calibrations with their tables, everything else as `--json` writes it.
+    /// The report as JSON: certificates and calibrations with their tables, everything else as `--json`
+    /// writes it.
     ///
     /// # Panics
     /// Never: a report has only texts, numbers and lists.

@@ -48,8 +48,8 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Those of a server. A file of that many bytes has thousands of measurements, and the largest preset less than a
-    /// thousand.
+    /// Those of a server. A file of that many bytes has thousands of measurements, and the largest preset
+    /// less than a thousand.
     pub const SERVED: Limits = Limits {
         bytes: 256 << 10,
         extent: 50_000,

@@ -1,5 +1,5 @@
-//! Which compositions the neighbours of a scope can come down to: one for each pair of paths that its secret allows
-//! (`theory/neighbours.md`, N7 and N8).
+//! Which compositions the neighbours of a scope can come down to: one for each pair of paths that its secret
+//! allows (`theory/neighbours.md`, N7 and N8).
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -162,7 +162,8 @@ impl<'r> Cases<'r> {
         Ok(case)
     }
 
-    /// The routes of one product that the secret of a scope allows, with what moves on them; that of the main path first.
+    /// The routes of one product that the secret of a scope allows, with what moves on them; that of the main
+    /// path first.
     ///
     /// All neighbours keep the totals of the level `kept` and of those above, if there is one.
     fn routes(&self, product: usize, scope: &Scope, kept: Option<usize>) -> Result<Routes> {
@@ -244,7 +245,8 @@ impl<'r> Cases<'r> {
         if self.paths[product].len() > 1 && may_move {
             return Err(Error::stated(
                 format!(
-                    "`{}`: {times} records that each may change their place have no proved bound where units were \
+                    "`{}`: {times} records that each may change their place have no proved bound where units \
+                     were \
                      bypassed",
                     allocation.name()
                 ),
@@ -266,8 +268,8 @@ impl<'r> Cases<'r> {
         Ok(())
     }
 
-    /// The cases that some neighbours are known to come down to, where that is not known of all: a total of the first
-    /// level moves only if that level has more than one unit (N9).
+    /// The cases that some neighbours are known to come down to, where that is not known of all: a total of
+    /// the first level moves only if that level has more than one unit (N9).
     fn attained(&mut self, scope: &Scope) -> Result<Option<Vec<Arc<Case>>>> {
         let release = self.release;
         let by_place = match scope {
@@ -326,8 +328,8 @@ impl Way<'_> {
         above.chain(below.map(|s| self.part(s, Moved::All, 1, 1))).collect()
     }
 
-    /// The largest unit at or below that level in which the two paths can part: they are one down to it, and both keep the
-    /// level right below, where they are in different units (N7).
+    /// The largest unit at or below that level in which the two paths can part: they are one down to it, and
+    /// both keep the level right below, where they are in different units (N7).
     fn shared(&self, to: &Path, least: usize) -> Option<usize> {
         (least..self.last).find(|level| self.part_at(to, *level))
     }

@@ -64,10 +64,10 @@ pub struct AccountPoint {
     /// What the published conversions from zCDP say of ε, where δ was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zcdp: Option<Conversions>,
-    /// P[L > ε].
+    /// The probability `P[L > ε]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p_tail: Option<Number>,
-    /// Q[L > ε].
+    /// The probability `Q[L > ε]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub q_tail: Option<Number>,
 }
@@ -157,7 +157,8 @@ impl Account {
         let q_tail = ["epsilon, given", "Q[L > epsilon], record present (≤)", "at least (≥)"];
         self.answers(&mut text, Input::Epsilon, q_tail, |point| point.q_tail.as_ref());
         text.line(
-            "Every (≤) is a guarantee for this composition: one record moves only these answers, each by its shift.",
+            "Every (≤) is a guarantee for this composition: one record moves only these answers, each by its \
+             shift.",
         );
         text.line("Whether neighbours add, remove or replace a record is up to the counts and shifts given.");
         text

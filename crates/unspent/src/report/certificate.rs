@@ -1,8 +1,8 @@
 //! What a release promises: in total, by level, by attribute, by geography; and removable noise.
 //!
-//! Every line has the same release behind it three times: by the two published conversions of its ρ, and tight. The
-//! gap between them is budget that was promised and never spent: the last part says how much smaller the
-//! noise could have been, all of it or one level's, for the same published ε.
+//! Every line has the same release behind it three times: by the two published conversions of its ρ, and
+//! tight. The gap between them is budget that was promised and never spent: the last part says how much
+//! smaller the noise could have been, all of it or one level's, for the same published ε.
 
 mod assemble;
 mod columns;
@@ -136,8 +136,8 @@ pub struct Line {
     pub canonne_kamath_steinke: Magnitude,
     /// The least ε over all neighbours and all paths: the guarantee is its upper end.
     pub tight: Number,
-    /// Whether some neighbours are known to have the ε of the worst case. If not, the lower end is that of neighbours
-    /// that are known.
+    /// Whether some neighbours are known to have the ε of the worst case. If not, the lower end is that of
+    /// neighbours that are known.
     pub attained: bool,
     /// How many compositions it is the largest of: one for each pair of paths.
     pub cases: usize,

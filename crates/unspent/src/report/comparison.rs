@@ -148,7 +148,8 @@ fn pair(a: Vec<Line>, b: Vec<Line>) -> Vec<Pair> {
     pairs
 }
 
-/// Measurements with their noise, told apart by level, query and shift, and by number where products repeat them.
+/// Measurements with their noise, told apart by level, query and shift, and by number where products repeat
+/// them.
 fn noise(a: &Release, b: &Release) -> (Vec<Noise>, usize) {
     type Key<'k> = (&'k str, &'k str, u64, usize);
     let mut order: Vec<Key<'_>> = vec![];
@@ -197,7 +198,8 @@ impl Comparison {
         text.line("");
         if !self.same_neighbours {
             text.line(
-                "A and B are for different neighbours: their totals and levels are not comparable. These are:",
+                "A and B are for different neighbours: their totals and levels are not comparable. These \
+                 are:",
             );
             text.line("");
             let heads = ["total, both with neighbours", "A, upper (≤)", "B, upper (≤)", "B − A"];
@@ -218,7 +220,8 @@ impl Comparison {
         text.line("");
         self.noise_lines(&mut text);
         text.line(
-            "Columns marked ≤ are valid upper bounds, rounded up. The difference is that of the upper bounds.",
+            "Columns marked ≤ are valid upper bounds, rounded up. The difference is that of the upper \
+             bounds.",
         );
         text
     }

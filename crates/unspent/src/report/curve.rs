@@ -173,8 +173,8 @@ impl TradeoffCurve {
     }
 }
 
-/// The envelope of the worst case's own profile, on a grid alone: a little below its trade-off function, for rates
-/// that can be drawn.
+/// The envelope of the worst case's own profile, on a grid alone: a little below its trade-off function, for
+/// rates that can be drawn.
 fn sketch(cases: &WorstCase) -> Result<Envelope<'_>> {
     /// Points of a sketch times cases, and the fewest and the most points of one.
     const SKETCHED: usize = 1 << 14;
@@ -182,8 +182,9 @@ fn sketch(cases: &WorstCase) -> Result<Envelope<'_>> {
     const MOST: usize = 512;
     let small = Delta::new(Rational::power_of_ten(-9)).expect("a probability");
     let end = cases.epsilon(&small)?.upper();
-    // Any grid is valid. Each point is asked of every case: with many of them, fewer points. Between two of them,
-    // h apart, f is missed by at most (e^h − 1)·Q[a loss between them]/4, which is below what can be seen.
+    // Any grid is valid. Each point is asked of every case: with many of them, fewer points. Between two of
+    // them, h apart, f is missed by at most (e^h − 1)·Q[a loss between them]/4, which is below what can be
+    // seen.
     let points = (SKETCHED / cases.count()).clamp(FEWEST, MOST);
     Ok(Envelope::new(points, end, false, cases.profile()?))
 }
@@ -213,7 +214,8 @@ mod tests {
             let (sketch, truth) = (fast.misses.bounds().lower(), exact.misses.bounds());
             assert!(sketch <= truth.lower(), "{sketch:?} is above {truth:?}");
             let (sketch, truth) = (sketch.to_f64(crate::Round::Down), truth.to_f64().lower());
-            // Points are at most 0.17 apart, and the density of the loss is about that of a Gaussian, 0.4/√(2ρ) at most.
+            // Points are at most 0.17 apart, and the density of the loss is about that of a Gaussian,
+            // 0.4/√(2ρ) at most.
             assert!(truth - sketch < 1.4e-3, "{sketch} is far below {truth}");
         }
     }

@@ -1,12 +1,12 @@
 //! Every report, and everything that is said about one.
 //!
 //! ```text
-//! question ─▶ report (a type, with its JSON) ─▶ Document (lines and tables, for people) ─▶ terminal, Markdown, HTML
+//! question ─▶ report (a type, with its JSON) ─▶ Document (for people) ─▶ terminal, Markdown, HTML, page
 //!                                            └▶ Columns (for programs) ─▶ CSV, Parquet, data frames
 //! ```
 //!
-//! A number in a report is a [`Number`](crate::Number): given and exact, or certified. The command, the server, the page and
-//! Python show what is here; none of them words or tabulates a report by itself.
+//! A number in a report is a [`Number`](crate::Number): given and exact, or certified. The command, the
+//! server, the page and Python show what is here; none of them words or tabulates a report by itself.
 
 pub mod account;
 pub mod certificate;

@@ -22,8 +22,8 @@ fn exact(x: &Rational) -> Option<String> {
     (text == x.to_decimal(FULL, Round::Up)).then_some(text)
 }
 
-/// The exact value; cut, and marked as such, where that is too long. An ε, δ or ρ is cut upward: a guarantee at
-/// what is read must hold.
+/// The exact value; cut, and marked as such, where that is too long. An ε, δ or ρ is cut upward: a guarantee
+/// at what is read must hold.
 #[must_use]
 pub fn brief(x: &Rational, round: Round) -> String {
     exact(x).unwrap_or_else(|| {

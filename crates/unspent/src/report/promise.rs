@@ -132,8 +132,8 @@ impl PromiseCheck {
         PromiseCheck::of(release, Promise::Epsilon(epsilon.clone()), epsilon, delta, delivered)
     }
 
-    /// Of what an allocation states, as an ε or by a conversion; `delivered` is its ε at the δ that it states, if that is
-    /// known already.
+    /// Of what an allocation states, as an ε or by a conversion; `delivered` is its ε at the δ that it
+    /// states, if that is known already.
     pub(crate) fn stated(
         allocation: &Allocation,
         delivered: Option<&Number>,
@@ -201,7 +201,8 @@ impl PromiseCheck {
                 self.delivered.at_least(READABLE)
             ),
             None => format!(
-                "PROMISE NOT CERTIFIED: states epsilon {stated} at delta {delta}; what is delivered lies between {} \
+                "PROMISE NOT CERTIFIED: states epsilon {stated} at delta {delta}; what is delivered lies \
+                 between {} \
                  and {}.",
                 self.delivered.at_least(READABLE),
                 self.delivered.at_most(READABLE)

@@ -1,9 +1,9 @@
 //! What an attacker gains: how often a test finds the truth, and what is believed after it.
 //!
-//! The attacker knows everything but one secret, has the release, and raises a false alarm in a fraction α of all cases
-//! with nothing to find. Its power β is at most `1 − f(α)`, and a test with that power exists. Who
-//! believed the secret true with probability π before believes it with `πβ/(πβ + (1 − π)α)` after an alarm. (That is
-//! for tests of just that α: rarer alarms weigh more.)
+//! The attacker knows everything but one secret, has the release, and raises a false alarm in a fraction α of
+//! all cases with nothing to find. Its power β is at most `1 − f(α)`, and a test with that power exists. Who
+//! believed the secret true with probability π before believes it with `πβ/(πβ + (1 − π)α)` after an alarm.
+//! (That is for tests of just that α: rarer alarms weigh more.)
 
 use serde::Serialize;
 
@@ -28,7 +28,8 @@ pub struct Attack {
 }
 
 impl Attack {
-    /// The best attack with false alarms at the rate α, by someone who believed the secret with probability `prior`.
+    /// The best attack with false alarms at the rate α, by someone who believed the secret with probability
+    /// `prior`.
     pub fn best(cases: &WorstCase, alpha: &Alpha, prior: &Rational) -> Result<Attack> {
         let one = Rational::integer(1);
         if !(prior.is_positive() && *prior < one) {
@@ -118,7 +119,8 @@ fn intro(scope: &Scope, record: &str, neighbours: Neighbours) -> String {
         _ => "everything that is released".into(),
     };
     format!(
-        "Someone knows everything about the data but one thing: {secret}. They see {sees}, and say “alarm” when \
+        "Someone knows everything about the data but one thing: {secret}. They see {sees}, and say “alarm” \
+         when \
          they come to believe that {suspicion}."
     )
 }
@@ -135,8 +137,10 @@ fn in_words(attack: &Attack, prior: &Rational) -> String {
         String::new()
     };
     format!(
-        "An attack that raises a false alarm in {alpha} of cases finds the truth in at most {}, and some attack \
-         really reaches {}. (Guessing reaches {alpha}.) What was thought {} likely before is, after its alarm, at \
+        "An attack that raises a false alarm in {alpha} of cases finds the truth in at most {}, and some \
+         attack \
+         really reaches {}. (Guessing reaches {alpha}.) What was thought {} likely before is, after its \
+         alarm, at \
          most {at_most} likely{rare}, and with the best attack really {}.",
         percent(&power.upper(), Round::Up),
         percent(&power.lower(), Round::Down),
@@ -156,7 +160,8 @@ fn note(neighbours: Neighbours) -> String {
     )
 }
 
-/// A part of one in percent, to three digits; more where it is close to certainty, which rounding must not make of it.
+/// A part of one in percent, to three digits; more where it is close to certainty, which rounding must not
+/// make of it.
 fn percent(x: &Rational, round: Round) -> String {
     let value = x * &Rational::integer(100);
     let rest = &Rational::integer(100) - &value;

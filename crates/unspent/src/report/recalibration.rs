@@ -78,8 +78,8 @@ pub struct Row {
 }
 
 impl Allocation {
-    /// The smallest noise near the present one that keeps a promise: with all variances scaled alike or, level by
-    /// level, with what one level alone would publish.
+    /// The smallest noise near the present one that keeps a promise: with all variances scaled alike or,
+    /// level by level, with what one level alone would publish.
     ///
     /// # Guarantee
     /// δ of every scope with a promise is certified to be at most `delta` at the promised ε.
@@ -109,7 +109,8 @@ impl Allocation {
             factors = vec![cases.scale_meeting(&target)?.satisfying; scopes.len()];
             promises[0] = Some(target);
         }
-        // What was promised for the whole, which levels calibrated by themselves may exceed together. It stays in the file.
+        // What was promised for the whole, which levels calibrated by themselves may exceed together. It
+        // stays in the file.
         let whole = match (&promises[0], self.epsilon(), self.delta()) {
             (Some(target), ..) => Some(target.clone()),
             (None, Some(epsilon), Some(own)) => Some(Target { epsilon: epsilon.clone(), delta: own.clone() }),
@@ -224,7 +225,8 @@ impl Recalibration {
         table.note(format!("Before, rho{before}; after, rho{after}."));
         if let (true, Some(published)) = (self.exceeds, &self.published) {
             table.note(format!(
-                "WARNING: together the levels exceed the epsilon of {} that was promised for the whole release.",
+                "WARNING: together the levels exceed the epsilon of {} that was promised for the whole \
+                 release.",
                 published.at_most(READABLE)
             ));
         } else if total.rho_before.upper() < total.rho_after.upper() {
@@ -240,7 +242,8 @@ impl Recalibration {
             );
         }
         table.note(
-            "Columns marked ≤ are valid upper bounds, rounded up. What is promised was checked on the result.",
+            "Columns marked ≤ are valid upper bounds, rounded up. What is promised was checked on the \
+             result.",
         );
         table
     }
@@ -333,7 +336,8 @@ impl Change {
         }
         match (&self.promised, self.exceeds) {
             (Some(promised), true) => lines.push(format!(
-                "NOT THE SAME PROMISE: together the levels exceed the epsilon of {} that was promised for the \
+                "NOT THE SAME PROMISE: together the levels exceed the epsilon of {} that was promised for \
+                 the \
                  whole.",
                 promised.at_most(READABLE)
             )),
@@ -343,7 +347,9 @@ impl Change {
                 let promised = promised.at_most(READABLE);
                 lines.push(format!("{who} the epsilon of {promised} that was promised for the whole."));
             }
-            (None, true) => lines.push("NOT THE SAME PROMISE: the whole release has a larger epsilon after.".into()),
+            (None, true) => {
+                lines.push("NOT THE SAME PROMISE: the whole release has a larger epsilon after.".into())
+            }
             (None, false) => {}
         }
         lines

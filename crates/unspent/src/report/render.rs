@@ -168,13 +168,19 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;\
-                     color:#1a1a1a;background:#fff}h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}\
-                     p{margin:.2rem 0}p.gap{height:.6rem;margin:0}table{border-collapse:collapse;margin:.8rem 0;\
-                     font-variant-numeric:tabular-nums;font-size:.9rem}th,td{text-align:left;padding:.2rem .8rem \
-                     .2rem 0;border-bottom:1px solid #ddd;vertical-align:top}tr.group th{padding-top:.8rem;\
-                     font-weight:600}p.note{color:#555;font-size:.9rem}@media print{body{margin:0;max-width:none}\
-                     tr{break-inside:avoid}}";
+const STYLE: &str = "
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
+  color: #1a1a1a; background: #fff }
+h1 { font-size: 1.5rem }
+h2 { font-size: 1.15rem; margin-top: 2rem }
+p { margin: .2rem 0 }
+p.gap { height: .6rem; margin: 0 }
+p.note { color: #555; font-size: .9rem }
+table { border-collapse: collapse; margin: .8rem 0; font-variant-numeric: tabular-nums; font-size: .9rem }
+th, td { text-align: left; padding: .2rem .8rem .2rem 0; border-bottom: 1px solid #ddd; vertical-align: top }
+tr.group th { padding-top: .8rem; font-weight: 600 }
+@media print { body { margin: 0; max-width: none } tr { break-inside: avoid } }
+";
 
 /// A page by itself.
 pub(super) fn html(document: &Document, title: &str) -> String {

@@ -12,8 +12,8 @@ struct Member {
     about: &'static str,
 }
 
-// The 2020 Census, from the production configurations of each system. Puerto Rico is a series of its own: nobody is in
-// both.
+// The 2020 Census, from the production configurations of each system. Puerto Rico is a series of its own:
+// nobody is in both.
 const UNITED_STATES: &str = "2020 Census, United States";
 const PUERTO_RICO: &str = "2020 Census, Puerto Rico";
 

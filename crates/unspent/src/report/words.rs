@@ -13,16 +13,20 @@ pub const UPPER_BOUNDS: &str = "Columns marked ≤ are valid upper bounds, round
 pub const CONVERSIONS: &str =
     "Bun–St.: Bun and Steinke's conversion from rho. C.–K.–St.: Canonne, Kamath and Steinke's.";
 /// Where units may have been bypassed.
-pub const WORST_PATHS: &str = "Each line is the worst case over all pairs of paths. The column main path is the upper \
+pub const WORST_PATHS: &str = "Each line is the worst case over all pairs of paths. The column main path is \
+ the upper \
                                bound where no unit was bypassed; it is not a guarantee for other records.";
 /// Of noise, where units may have been bypassed.
-pub const BYPASSED: &str = "This is the noise where no unit was bypassed. Where one was, the unit above it has its \
+pub const BYPASSED: &str = "This is the noise where no unit was bypassed. Where one was, the unit above it \
+ has its \
                             budget, and less noise.";
 /// Where the worst case is only bounded.
-pub const NOT_ATTAINED: &str = "° No neighbours are known that attain the upper end. The lower end is that of \
+pub const NOT_ATTAINED: &str = "° No neighbours are known that attain the upper end. The lower end is that \
+ of \
                                 neighbours that are known.";
 /// Of a factor of variances.
-pub const FACTOR: &str = "The factor is certified: all variances of the row, times this factor, keep the row's epsilon at this delta.";
+pub const FACTOR: &str = "The factor is certified: all variances of the row, times this factor, keep the \
+ row's epsilon at this delta.";
 /// Of reductions of single levels.
 pub const EACH_ALONE: &str =
     "Each row is by itself: levels that are reduced together may exceed the epsilon of the whole.";

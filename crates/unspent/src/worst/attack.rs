@@ -78,7 +78,8 @@ mod tests {
     use crate::mechanism::{DiscreteGaussian, Mechanism};
     use crate::worst::Case;
 
-    /// Sparse laws whose trade-off functions cross: whichever is taken for the worst, none of the others may be forgotten.
+    /// Sparse laws whose trade-off functions cross: whichever is taken for the worst, none of the others may
+    /// be forgotten.
     #[test]
     fn no_case_is_forgotten_where_trade_off_functions_cross() {
         let groups: [&[(&str, u64)]; 4] =

@@ -19,7 +19,8 @@ fn every_line_of_the_signed_certificates_is_reproduced() {
     let signed = facts("pl94-2021-certificates.csv");
     assert_eq!(signed.len(), 17);
     for name in ["pl94-persons-us-2020", "pl94-units-us-2020"] {
-        // The signed certificates know one path, and places also of units whose number in every block is exact.
+        // The signed certificates know one path, and places also of units whose number in every block is
+        // exact.
         let text = Preset::find(name).unwrap().text.replace("exact_totals = [\"Block\"]", "");
         let release = Release::from(Allocation::parse(name, &text).unwrap().without_bypass());
         let certificate = support::certificate(&release, None, None);
@@ -172,7 +173,8 @@ fn every_preset_is_written_and_read_back_the_same() {
 fn attributes_and_places_count_two_moves_under_either_neighbours() {
     let of = |neighbours: &str, sigma2: &str| {
         let text = format!(
-            "name = \"x\"\nneighbours = \"{neighbours}\"\nattributes = [\"a\"]\n[queries]\nq = [\"a\"]\nr = []\n\
+            "name = \"x\"\nneighbours = \"{neighbours}\"\nattributes = [\"a\"]\n[queries]\nq = [\"a\"]\n\
+             r = []\n\
              [[levels]]\nname = \"top\"\n[levels.sigma2]\nq = {sigma2}\nr = 7\n\
              [[levels]]\nname = \"low\"\n[levels.sigma2]\nq = {sigma2}\n"
         );
@@ -347,7 +349,9 @@ proptest! {
     /// Whatever can be said in a table can be written as a file, and reads back as the same.
     #[test]
     fn files_read_back(
-        rows in prop::collection::vec((0usize..4, "[a-z \"'#=\\\\é]{1,12}", 1u32..1000, 1u32..1000, 1u64..4), 1..12),
+        rows in prop::collection::vec(
+            (0usize..4, "[a-z \"'#=\\\\é]{1,12}", 1u32..1000, 1u32..1000, 1u64..4), 1..12
+        ),
         bounded: bool,
     ) {
         let mut table = "level,query,rho,shift,attributes\n".to_string();

@@ -1,7 +1,8 @@
 //! What a stranger may send: numbers, files, tables, schemas and drafts, mutated from those that are good.
 //!
-//! Every case is answered or refused with a message and a hint: nothing panics, and nothing takes long. What is read is also
-//! written and read again. Cases follow from a seed alone; `make fuzz` runs a million of them, and a failure names its case.
+//! Every case is answered or refused with a message and a hint: nothing panics, and nothing takes long. What
+//! is read is also written and read again. Cases follow from a seed alone; `make fuzz` runs a million of
+//! them, and a failure names its case.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,6 +1,7 @@
 //! What must hold of the library, through its public interface.
 //!
-//! One binary for all of them. What copies its own process or searches its memory is beside it, in processes of their own.
+//! One binary for all of them. What copies its own process or searches its memory is beside it, in processes
+//! of their own.
 
 mod support;
 

@@ -33,7 +33,8 @@ fn contains(line: &Line, value: f64) -> bool {
 /// Three nested levels with a total and a query, budgets 1, 2 and 4 of 7, and whatever is added.
 fn small(head: &str, tail: &str) -> Allocation {
     let text = format!(
-        "name = \"small\"\nneighbours = \"bounded\"\ndelta = \"1e-6\"\nrho = \"7/10\"\nattributes = [\"a\"]\n{head}\n\
+        "name = \"small\"\nneighbours = \"bounded\"\ndelta = \"1e-6\"\nrho = \"7/10\"\nattributes = [\"a\"]\n\
+         {head}\n\
          [queries]\ntotal = []\nq = [\"a\"]\n\
          [[levels]]\nname = \"top\"\nshare = \"1/7\"\n[levels.shares]\nq = 1\n\
          [[levels]]\nname = \"mid\"\nshare = \"2/7\"\n[levels.shares]\ntotal = \"1/4\"\nq = \"3/4\"\n\
@@ -70,7 +71,8 @@ fn a_bypassed_level_gives_its_budget_to_the_one_above() {
     // Everything at the top.
     let top = path("[\"top\"]");
     same(&top.worst_case(&Scope::Total).unwrap(), &of(&[("7/10", 2)]));
-    // Two paths: the worst of three pairs, one of which leaves the cells of one path and enters those of the other.
+    // Two paths: the worst of three pairs, one of which leaves the cells of one path and enters those of the
+    // other.
     let both = path("[\"top\", \"mid\"], [\"top\"]").worst_case(&Scope::Total).unwrap();
     assert_eq!(both.count(), 3);
     let delta = Delta::parse("1e-6").unwrap();
@@ -115,7 +117,8 @@ fn every_pair_of_paths_that_a_secret_allows_is_looked_at() {
         (level..end).map(|l| allocation.levels()[l].rho()).fold(Rational::from(0), |a, b| a + b)
     };
     let shares: [(&str, &str); 3] = [("0", "1"), ("1/4", "3/4"), ("1/2", "1/2")];
-    // What a record moves from path a to path b, apart below the level `shared`; all of it apart if that is none.
+    // What a record moves from path a to path b, apart below the level `shared`; all of it apart if that is
+    // none.
     let moved = |a: usize, b: usize, shared: Option<usize>, place_only: bool| {
         let mut cells: Vec<(DiscreteGaussian, u64)> = vec![];
         for (level, (total, touching)) in shares.into_iter().enumerate() {
@@ -243,11 +246,12 @@ fn curves_and_calibrations_are_of_all_paths() {
     );
 }
 
-/// A total of the first level cannot change if that level has one unit, which nobody said: the upper end charges it, the
-/// lower one does not.
+/// A total of the first level cannot change if that level has one unit, which nobody said: the upper end
+/// charges it, the lower one does not.
 #[test]
 fn a_total_at_the_root_is_not_claimed_to_be_attained() {
-    let text = "name = \"x\"\nneighbours = \"bounded\"\ndelta = \"1e-6\"\nattributes = [\"a\"]\n[queries]\ntotal = []\nq = [\"a\"]\n\
+    let text = "name = \"x\"\nneighbours = \"bounded\"\ndelta = \"1e-6\"\nattributes = [\"a\"]\n[queries]\n\
+     total = []\nq = [\"a\"]\n\
                 [[levels]]\nname = \"root\"\n[levels.sigma2]\ntotal = 4\nq = 9\n\
                 [[levels]]\nname = \"low\"\n[levels.sigma2]\nq = 9\n";
     let release = Release::from(Allocation::parse("x", text).unwrap());
@@ -261,7 +265,8 @@ fn a_total_at_the_root_is_not_claimed_to_be_attained() {
     let exact = support::certificate(&Release::from(Allocation::parse("x", &exact).unwrap()), None, None);
     assert!(exact.lines[0].attained);
     assert_eq!(exact.lines[0].tight, inside.tight);
-    // A level with nothing but that total: nobody is known to move anything there, and if it is exact there is no line.
+    // A level with nothing but that total: nobody is known to move anything there, and if it is exact there
+    // is no line.
     let only = text.replace("total = 4\nq = 9\n", "total = 4\n");
     assert_ne!(only, text);
     let found = self::certificate(&Release::from(Allocation::parse("x", &only).unwrap()));
@@ -275,7 +280,8 @@ fn a_total_at_the_root_is_not_claimed_to_be_attained() {
     assert!(self::certificate(&Release::from(other)).lines[0].attained);
 }
 
-/// What a record adds to a query of a larger shift can change where it is: that is no total, and stays charged.
+/// What a record adds to a query of a larger shift can change where it is: that is no total, and stays
+/// charged.
 #[test]
 fn a_sum_is_not_a_total() {
     let rho = |shift: u64| {
@@ -295,7 +301,8 @@ fn a_sum_is_not_a_total() {
 /// Two households of one person: the cells they leave may be one, which moves by two.
 #[test]
 fn one_person_may_change_two_households() {
-    let persons = "name = \"persons\"\nrecord = \"person\"\nneighbours = \"bounded\"\ndelta = \"1e-6\"\n[[levels]]\nname = \"a\"\n[levels.sigma2]\nq = 20\n";
+    let persons = "name = \"persons\"\nrecord = \"person\"\nneighbours = \"bounded\"\ndelta = \"1e-6\"\n\
+     [[levels]]\nname = \"a\"\n[levels.sigma2]\nq = 20\n";
     let units = persons.replace("persons", "units").replace("person", "unit").replace("q = 20", "h = 50");
     let [persons, units] = [persons.to_string(), units].map(|text| Allocation::parse("x", &text).unwrap());
     let error = Release::new(vec![persons.clone(), units.clone()]).unwrap_err();
@@ -342,7 +349,8 @@ fn one_cell_by_two_is_worse_than_two_cells_by_one() {
 fn promises_are_checked() {
     let small = |epsilon: &str| {
         let text = format!(
-            "name = \"x\"\nneighbours = \"bounded\"\ndelta = \"1e-10\"\nepsilon = \"{epsilon}\"\n[[levels]]\nname = \"a\"\n[levels.sigma2]\nq = 4\nr = 5\n"
+            "name = \"x\"\nneighbours = \"bounded\"\ndelta = \"1e-10\"\nepsilon = \"{epsilon}\"\n[[levels]]\n\
+             name = \"a\"\n[levels.sigma2]\nq = 4\nr = 5\n"
         );
         Release::from(Allocation::parse("x", &text).unwrap())
     };
@@ -362,7 +370,8 @@ fn promises_are_checked() {
     assert_eq!(kept(&delivered.at_least(12)).0, Some(false), "a little less is not kept");
     // What a conversion publishes is kept on every path; nothing is said where nothing is stated.
     assert_eq!(certificate(&preset("pl94-persons-us-2020")).kept, Some(true));
-    let silent = "name = \"x\"\nneighbours = \"bounded\"\ndelta = \"1e-10\"\n[[levels]]\nname = \"a\"\n[levels.sigma2]\nq = 4\n";
+    let silent = "name = \"x\"\nneighbours = \"bounded\"\ndelta = \"1e-10\"\n[[levels]]\nname = \"a\"\n\
+     [levels.sigma2]\nq = 4\n";
     assert_eq!(certificate(&Release::from(Allocation::parse("x", silent).unwrap())).kept, None);
 }
 
@@ -404,7 +413,8 @@ fn calibrated_files_keep_their_units() {
     };
     let head = "name = \"x\"\nneighbours = \"bounded\"\ndelta = \"1e-10\"\n";
     let shares = format!(
-        "{head}rho = \"7/3\"\n[[levels]]\nname = \"a\"\nshare = \"1/3\"\n[levels.shares]\nq = 1\n[[levels]]\nname = \"b\"\nshare = \"2/3\"\n[levels.shares]\nq = 1\n"
+        "{head}rho = \"7/3\"\n[[levels]]\nname = \"a\"\nshare = \"1/3\"\n[levels.shares]\nq = 1\n[[levels]]\n\
+         name = \"b\"\nshare = \"2/3\"\n[levels.shares]\nq = 1\n"
     );
     let file = written(&shares, Scaling::Total);
     assert!(
@@ -463,7 +473,8 @@ fn what_makes_no_sense_of_a_system_is_refused_by_place() {
     assert!(allocation.clone().used_by(unordered).is_ok());
     let flat = Allocation::parse(
         "x",
-        "name = \"x\"\nnested = false\nneighbours = \"bounded\"\n[bypass]\nkeep = [\"a\"]\n[[levels]]\nname = \"a\"\n[levels.sigma2]\nq = 4\n",
+        "name = \"x\"\nnested = false\nneighbours = \"bounded\"\n[bypass]\nkeep = [\"a\"]\n[[levels]]\n\
+         name = \"a\"\n[levels.sigma2]\nq = 4\n",
     );
     assert!(flat.unwrap_err().to_string().contains("bypass: the levels are not nested"));
 }

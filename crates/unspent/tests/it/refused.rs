@@ -1,7 +1,7 @@
 //! Bad allocation files: the whole message, every time.
 //!
-//! The cases are in `refused.json`: changes of `good.toml`, whole files, and tables of budgets. What is said of them is in
-//! `expected/refused`.
+//! The cases are in `refused.json`: changes of `good.toml`, whole files, and tables of budgets. What is said
+//! of them is in `expected/refused`.
 
 use serde_json::Value;
 use unspent::{Allocation, Error, Neighbours, Result};

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::process::Command;
 use std::{env, fs};
 
-/// Runs a script of this directory, set up by `with`; what it says, or `None` if there is no browser, which is said.
+/// Runs a script of this directory, set up by `with`; what it says, or `None` if there is no browser, which
+/// is said.
 ///
 /// Needs a Chromium, Node and playwright-core: `make browser` sees to that where it can.
 pub fn run(script: &str, with: impl FnOnce(&mut Command)) -> Option<String> {

@@ -14,7 +14,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 use unspent::Rational;
 
-pub use expect::expect;
+pub use expect::{expect, expected_in};
 pub use place::Place;
 
 /// The example allocation with the description of its table, and that table.

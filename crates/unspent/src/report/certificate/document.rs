@@ -98,7 +98,8 @@ impl Certificate {
         text
     }
 
-    /// The certificate as a document to be signed: the same, with the noise of every query, version, date and files.
+    /// The certificate as a document to be signed: the same, with the noise of every query, version, date and
+    /// files.
     #[must_use]
     pub fn signed(&self, stamp: &Stamp) -> Document {
         let mut text = Document::default();
@@ -140,9 +141,12 @@ impl Certificate {
     fn in_plain_words(&self) -> String {
         let epsilon = self.lines[0].tight.at_most(READABLE);
         format!(
-            "The release is (epsilon, delta)-differentially private with epsilon = {epsilon} and delta{}: for any two \
-             data sets that are neighbours, and for any set of outcomes, the probability of the set under one is at \
-             most e^epsilon times its probability under the other, plus delta (hockey-stick divergence). One record \
+            "The release is (epsilon, delta)-differentially private with epsilon = {epsilon} and delta{}: \
+             for any two \
+             data sets that are neighbours, and for any set of outcomes, the probability of the set under \
+             one is at \
+             most e^epsilon times its probability under the other, plus delta (hockey-stick divergence). One \
+             record \
              is one {}.",
             equals(self.delta.value()),
             self.record
@@ -292,7 +296,10 @@ impl Certificate {
                 noise.rho.to_decimal(6, Round::Up),
             ]);
         }
-        table.note("A count with this noise is within the margin of the exact count with a probability of at least 95 %.");
+        table.note(
+            "A count with this noise is within the margin of the exact count with a probability of at \
+         least 95 %.",
+        );
         if self.products.iter().any(|product| product.paths > 1) {
             table.note(words::BYPASSED);
         }
@@ -320,8 +327,8 @@ fn row(line: &Line, has_paths: bool) -> Vec<String> {
     cells
 }
 
-/// One variance, or the smallest and the largest. What is there is never more than it is, and what is enough never
-/// less.
+/// One variance, or the smallest and the largest. What is there is never more than it is, and what is enough
+/// never less.
 fn range(least: &Rational, greatest: &Rational, round: Round) -> String {
     if least == greatest {
         return least.to_decimal(READABLE, round);

@@ -6,10 +6,20 @@ use std::path::{Path, PathBuf};
 /// The most lines of a difference that are shown.
 const SHOWN: usize = 12;
 
+/// The names of the files in a directory below `tests/it`, without their extensions, sorted: none may be left over.
+pub fn expected_in(directory: &str) -> Vec<String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it").join(directory);
+    let entries = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
+    let mut names: Vec<String> =
+        entries.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
 /// `text` is what the file says: a path below `tests/it` of the crate that is tested.
 ///
-/// With `BLESS=1` in the environment the file is written instead. Files in `golden` hold numbers that were certified;
-/// they are written with `BLESS=golden` only.
+/// With `BLESS=1` in the environment the file is written instead. Files in `golden` hold numbers that were
+/// certified; they are written with `BLESS=golden` only.
 #[track_caller]
 pub fn expect(file: &str, text: &str) {
     let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it").join(file);
@@ -37,6 +47,7 @@ pub fn expect(file: &str, text: &str) {
     }
     panic!(
         "{file} says something else, in {differing} lines:\n{shown}\
-         If that is meant, run the test again with BLESS={word} in the environment, and read what `git diff` shows."
+         If that is meant, run the test again with BLESS={word} in the environment, and read what `git diff` \
+         shows."
     );
 }

@@ -13,7 +13,7 @@ use unspent::{
     Scope, TradeoffCurve,
 };
 
-pub use expect::expect;
+pub use expect::{expect, expected_in};
 
 pub fn number(text: &str) -> Rational {
     text.parse().unwrap()

@@ -1,4 +1,6 @@
-//! `unspent measure` and `unspent sample`: what they write, and what they refuse.
+//! `unspent measure`: what it writes. What it refuses is in `refused`.
+
+mod refused;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -11,7 +13,7 @@ use parquet::record::{Field, Row, RowAccessor};
 
 use crate::support::blocks::{RACES, left_behind, measure, parquet_table, table, with_blocks};
 use crate::support::{
-    EXAMPLE, Place, RHODE_ISLAND, parse_json, read, refuses, repository, stderr, succeeds, succeeds_seeded,
+    EXAMPLE, Place, RHODE_ISLAND, parse_json, read, repository, stderr, succeeds, succeeds_seeded,
 };
 
 /// A row of a noisy measurement file.
@@ -104,10 +106,11 @@ const LEVELS: [(&str, usize); 5] =
 const QUERIES: [(&str, &[i64]); 4] =
     [("total", &[1]), ("voting age", &[2]), ("race", &[8]), ("voting age * race", &[2, 8])];
 
-/// Every unit and query is there once, in order, and the noise has mean 0 and the variance that the file says.
+/// Every unit and query is there once, in order, and the noise has mean 0 and the variance that the file
+/// says.
 ///
-/// Each of the forty sums is within six standard errors of its expectation; noise that is what it should be fails with a
-/// probability below 40 · 2e-9 by the central limit, where there are enough values for it.
+/// Each of the forty sums is within six standard errors of its expectation; noise that is what it should be
+/// fails with a probability below 40 · 2e-9 by the central limit, where there are enough values for it.
 fn check_measurements(directory: &Path, csv: &str) {
     for (folder, length) in LEVELS {
         let (rows, _) = level(directory, folder);
@@ -301,193 +304,8 @@ fn a_table_may_come_from_a_pipe_or_as_parquet() {
     let output = place.run(&["measure", "missing.parquet", "--allocation", EXAMPLE, "--out", "x"]);
     assert_eq!(
         stderr(&output),
-        "error: missing.parquet: row 1: vap_white: is missing\nhint: every row has all codes and counts; write 0 if there is nobody\n"
-    );
-}
-
-#[test]
-fn integers_that_mean_something_else_are_no_counts() {
-    use parquet::data_type::{ByteArrayType, Int32Type};
-    use parquet::file::writer::SerializedFileWriter;
-    use parquet::schema::parser::parse_message_type;
-    let place = Place::new("decimal");
-    let allocation = "name = \"x\"\nneighbours = \"bounded\"\ndelta = \"1e-9\"\n[[levels]]\nname = \"A\"\nsigma2 = { total = 5 }\n\
-                      [table]\ncells = [{ column = \"p\" }]\n[table.levels]\nA = \"a\"\n";
-    place.write("x.toml", allocation);
-    for (kind, code) in [("decimal(9, 2)", 2), ("date", 2), ("uint_32", 2), ("int_32", 0)] {
-        let schema = format!("message t {{ required binary a (utf8); required int32 p ({kind}); }}");
-        let schema = parse_message_type(&schema).unwrap().into();
-        let path = place.path("t.parquet");
-        let mut writer =
-            SerializedFileWriter::new(File::create(&path).unwrap(), schema, Default::default()).unwrap();
-        let mut group = writer.next_row_group().unwrap();
-        let mut column = group.next_column().unwrap().unwrap();
-        column.typed::<ByteArrayType>().write_batch(&["1".into()], None, None).unwrap();
-        column.close().unwrap();
-        let mut column = group.next_column().unwrap().unwrap();
-        column.typed::<Int32Type>().write_batch(&[500_000], None, None).unwrap();
-        column.close().unwrap();
-        group.close().unwrap();
-        writer.close().unwrap();
-        let output = place.run(&["measure", "t.parquet", "--allocation", "x.toml", "--out", "noisy"]);
-        let errors = stderr(&output);
-        assert_eq!(output.status.code(), Some(code), "{kind}: {errors}");
-        assert!(code == 0 || errors.contains("column `p` is of "), "{errors}");
-    }
-}
-
-#[test]
-fn bad_tables_are_refused_by_name_and_nothing_is_written() {
-    let place = Place::new("bad");
-    let good = table(3);
-    let refuses = |table: &str, message: &str| {
-        place.write("blocks.csv", table);
-        let output = place.run(&measure("noisy", &[]));
-        refuses(&output, message);
-        assert_eq!(left_behind(&place), [""; 0]);
-    };
-    // The second block of the table, and its count of whites.
-    let spoiled = |by: &str| good.replacen("440010000011002,7,", &format!("440010000011002,{by},"), 1);
-    assert_ne!(spoiled("x"), good);
-    refuses(
-        "",
-        "error: blocks.csv: is empty\nhint: a table has a line of names and then one line for each unit\n",
-    );
-    refuses(
-        good.lines().next().unwrap(),
-        "error: the table has no rows\nhint: a table has a line of names and then one line for each unit\n",
-    );
-    refuses(
-        &good.replace(',', ";"),
-        "error: blocks.csv:1: is one column\nhint: separate columns with commas\n",
-    );
-    // What is in the table is named by line and column, and shown to those who ask for it.
-    let spoils = |table: &str, hidden: &str, shown: &str, hint: &str| {
-        refuses(table, &format!("error: blocks.csv:{hidden}\nhint: {hint}\n"));
-        let output = place.run(&measure("noisy", &["--show-values"]));
-        let message = format!("error: blocks.csv:{shown}\nhint: {hint}\n");
-        assert_eq!(stderr(&output), message);
-    };
-    for (count, hint) in [
-        ("-7", "counts are never negative"),
-        ("7.5", "counts are whole: noise on the integers is for integers"),
-        ("", "a count is missing: write 0 if there is nobody"),
-        ("99999999999999999999", "the largest count is 2^63 − 1"),
-        ("Jane Doe", "write digits only"),
-    ] {
-        let shown = format!("3: pop_white: `{count}` is not a count");
-        spoils(&spoiled(count), "3: pop_white: is not a count", &shown, hint);
-    }
-    spoils(
-        &spoiled("9223372036854775807"),
-        "4: the unit of level `Block`: a sum exceeds 2^63 − 1",
-        "4: unit `440010000011002` of level `Block`: a sum exceeds 2^63 − 1",
-        "check the counts of the table",
-    );
-    spoils(
-        &spoiled("1"),
-        "3: pop_white less vap_white is negative",
-        "3: pop_white less vap_white is -4",
-        "a cell is never negative: check the columns of the schema",
-    );
-    spoils(
-        &good.replace("440010000011003", "44001000001100"),
-        "4: level `Block`: code: is not a code of at least 15 characters",
-        "4: level `Block`: code: `44001000001100` is not a code of at least 15 characters",
-        "codes nest by their first characters; leading zeros may have been lost",
-    );
-    spoils(
-        &good.replace("440010000011003", "440010000011001"),
-        "4: the code of level `Block` is not after the one before",
-        "4: code `440010000011001` of level `Block` comes after `440010000011002`",
-        "sort the table by its codes; if a code means several units, name more columns, as in [\"county\", \"tract\"]",
-    );
-    spoils(
-        &good.replace("440010000011003", "440010000011002"),
-        "4: there are two rows for one unit of level `Block`",
-        "4: there are two rows for unit `440010000011002` of level `Block`",
-        "there is one row for each unit of the last level",
-    );
-    // A table without a line of names: its first line is one of counts.
-    refuses(
-        good.split_once('\n').unwrap().1,
-        "error: blocks.csv: there is no column `geoid`\n\
-         hint: the first line has numbers: a table begins with a line of names\n",
-    );
-    // A quote that is not closed.
-    refuses(
-        &(good.clone() + "\"" + &"440010000011004,1\n".repeat(1 << 20)),
-        "error: blocks.csv: a line has more than 16 megabytes\nhint: a quote may not be closed\n",
-    );
-    refuses(
-        &(good.clone() + "440010000011004,1\n"),
-        "error: blocks.csv:5: has 2 columns; the first line has 17\nhint: every line has all columns; quote what contains a comma\n",
-    );
-    refuses(
-        &good.replace("vap_two", "vap_white"),
-        "error: blocks.csv: there are two columns `vap_white`\nhint: give every column a name of its own\n",
-    );
-    let output = place.run(&["measure", "nowhere.csv", "--allocation", EXAMPLE, "--out", "noisy"]);
-    assert!(stderr(&output).starts_with("error: nowhere.csv: cannot be read: No such file"));
-    let output =
-        place.run(&["measure", "blocks.csv", "--allocation", "pl94-persons-us-2020", "--out", "noisy"]);
-    assert_eq!(
-        stderr(&output),
-        "error: `P.L. 94-171 redistricting data, persons, United States, 2020 production` does not say how a table is read\n\
-         hint: add a [table] to the allocation file, or name a file that has one with --schema; examples/blocks.toml is an example\n"
-    );
-    place.write("damaged.parquet", &good);
-    let output = place.run(&["measure", "damaged.parquet", "--allocation", EXAMPLE, "--out", "noisy"]);
-    assert!(stderr(&output).starts_with("error: damaged.parquet: cannot be read:"));
-    assert!(!place.path("noisy").exists());
-}
-
-#[test]
-fn bad_schemas_are_refused_where_they_are_bad() {
-    let place = with_blocks("schema", 3);
-    let good = read(EXAMPLE.as_ref());
-    let refuses = |what: &str, by: &str, message: &str| {
-        let text = good.replacen(what, by, 1);
-        assert_ne!(text, good, "{what}");
-        place.write("budget.toml", text);
-        let output = place.run(&["measure", "blocks.csv", "--allocation", "budget.toml", "--out", "noisy"]);
-        let errors = stderr(&output);
-        let first = errors.lines().next().unwrap();
-        let (line, cause) = first.trim_start_matches("error: budget.toml:").split_once(": ").unwrap();
-        assert!(line.split(':').all(|n| n.parse::<usize>().is_ok()), "{first}");
-        assert_eq!(cause, message);
-        assert_eq!((output.status.code(), left_behind(&place)), (Some(2), vec![]));
-    };
-    refuses(
-        "column = \"vap_two\"",
-        "column = \"pop_white\"",
-        "cells: those who are in `pop_white` would be counted twice",
-    );
-    refuses(
-        "race = \"nhpi\", column",
-        "race = \"nhip\", column",
-        "race: `nhip` is not one of white, black, hispanic, aian, asian, nhpi, other, two or more",
-    );
-    refuses(
-        "race = \"nhpi\", column",
-        "race = \"asian\", column",
-        "cells: the cell voting age = under 18, race = asian is in the list twice",
-    );
-    refuses("race = \"nhpi\", column", "column", "`race` is missing");
-    refuses(", column = \"pop_nhpi\", minus", ", minus", "`column` is missing");
-    refuses(
-        "\"aian\", \"asian\"",
-        "\"aian\", \"inuit\", \"asian\"",
-        "cells: the cell voting age = under 18, race = inuit has no column",
-    );
-    refuses("County = 5", "County = 1", "level `County`: 1 characters cannot lie inside a unit of 2");
-    refuses("County = 5", "County = 5.5", "level `County`: neither a number of characters nor a column");
-    refuses("County = 5", "County = 500", "County: `500` is not a number of characters between 0 and 64");
-    refuses("code = \"geoid\"", "", "level `State`: there is no code to take characters of");
-    refuses(
-        "code = \"geoid\"",
-        "kode = \"geoid\"",
-        "unknown key: `kode` is not one of the keys code, levels, attributes, cells",
+        "error: missing.parquet: row 1: vap_white: is missing\n\
+         hint: every row has all codes and counts; write 0 if there is nobody\n"
     );
 }
 
@@ -533,58 +351,4 @@ fn the_allocation_for_rhode_island_fits_its_table() {
     assert_eq!(manifest["private"], true);
     let blocks = &manifest["levels"][4];
     assert_eq!((&blocks["level"], &blocks["units"]), (&"Block".into(), &25_181.into()));
-}
-
-#[test]
-fn noise_comes_as_text_csv_or_parquet() {
-    let place = Place::new("sample");
-    let sample = |more: &[&str]| {
-        let all = [&["sample", "--sigma2", "68.49", "--count", "3000000", "--not-private-seed", "5"], more]
-            .concat();
-        succeeds_seeded(&place.run(&all))
-    };
-    let numbers = |text: &str| text.lines().skip(1).map(|l| l.parse().unwrap()).collect::<Vec<i64>>();
-    let text = numbers(&sample(&[]));
-    assert_eq!(text.len(), 3_000_000);
-    let squares: f64 = text.iter().map(|x| (x * x) as f64).sum();
-    // Six standard errors: a false-alarm rate of 2e-9, with a fixed seed.
-    assert!((squares / 3e6 - 68.49).abs() < 6.0 * (2.0f64 / 3e6).sqrt() * 68.49);
-    assert_eq!(numbers(&sample(&["--csv", "--threads", "1"])), text);
-    sample(&["--out", "noise.txt"]);
-    assert_eq!(numbers(&place.read("noise.txt")), text);
-    assert_eq!(
-        sample(&["--out", "noise.parquet"]),
-        "3000000 draws of N_Z(0, 68.49) written to noise.parquet.\n"
-    );
-    let reader = SerializedFileReader::new(File::open(place.path("noise.parquet")).unwrap()).unwrap();
-    let read: Vec<i64> =
-        reader.get_row_iter(None).unwrap().map(|row| row.unwrap().get_long(0).unwrap()).collect();
-    assert_eq!(read, text);
-    // Without a seed it is other noise every time.
-    let private = || succeeds(&place.run(&["sample", "--sigma2", "5", "--count", "100"]));
-    assert_ne!(private(), private());
-}
-
-#[test]
-fn bad_samples_are_refused_by_name() {
-    let place = Place::new("bad-sample");
-    for (arguments, message) in [
-        ("--sigma2 0 --count 3", "sigma2: `0` is not a variance between 1e-3 and 1e12"),
-        ("--sigma2 1e13 --count 3", "sigma2: `1e13` is not a variance between 1e-3 and 1e12"),
-        ("--sigma2 five --count 3", "sigma2: `five` is not a number"),
-        ("--sigma2 5 --count 0", "--count: `0` is not a whole number between 1 and 1000000000000"),
-        ("--sigma2 5 --count 1.5", "--count: `1.5` is not a whole number between 1 and 1000000000000"),
-        ("--sigma2 5 --count 3 --threads 0", "--threads: `0` is not a whole number between 1 and 1024"),
-        (
-            "--sigma2 5 --count 3 --not-private-seed -1",
-            "--not-private-seed: `-1` is not a whole number between 0 and 2^64 − 1",
-        ),
-        ("--sigma2 5 --count 3 --out noise.json", "--out: `noise.json` does not end in .txt, .csv, .parquet"),
-    ] {
-        let output = place.run(&[&["sample"], &arguments.split(' ').collect::<Vec<_>>()[..]].concat());
-        let errors = stderr(&output);
-        assert_eq!(errors.lines().next(), Some(format!("error: {message}").as_str()));
-        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
-    }
-    assert_eq!(left_behind(&place), [""; 0]);
 }
