@@ -5,23 +5,23 @@ import { b, bdi, byId, el, items, power } from './dom.js';
 import { shown } from './exact.js';
 import { TOTAL, lineOf, rowOf } from './scope.js';
 import { state } from './store.js';
-import { drawTable, notesOf } from './tables.js';
+import { drawTable, notesOf, turned } from './tables.js';
 
 /** The column of the guarantee, which the start stands beside. */
 const GUARANTEE = 'upper (≤)';
 
-/** The table of the certificate, with the start and the change since beside its guarantee. */
+/** The table of the certificate, with the guarantee first, and the start and the change since beside it. */
 export function showTable({ report, table }, isFast) {
   const start = startFor(isFast);
   const column = start ? start.table.heads.indexOf(GUARANTEE) : -1;
   const cells = (row) => {
     const now = lineOf(report, row.key).tight.upper;
     const before = start && rowOf(start.table, row.key);
-    const first = before && lineOf(start.report, row.key).tight.upper;
-    return [el('td.num.start', {}, before?.cells[column] ?? '–'), changeCell(now, first)];
+    const then = before && lineOf(start.report, row.key).tight.upper;
+    return [el('td.num.start', {}, before?.cells[column] ?? '–'), changeCell(now, then)];
   };
-  const at = table.heads.indexOf(GUARANTEE) + 1 || table.heads.length;
-  drawTable(byId('certificate'), table, { at, heads: ['at the start (≤)', 'change'], cells });
+  const first = turned(table, Math.max(1, table.heads.indexOf(GUARANTEE)));
+  drawTable(byId('certificate'), first, { at: 2, heads: ['at the start (≤)', 'change'], cells });
 }
 
 function changeCell(now, before) {

@@ -92,9 +92,3 @@ export function shown(text, up) {
   const value = number(text);
   return value.n === 0n || value.magnitude >= -2 ? value.fixed(4, up) : value.short(3, up);
 }
-
-/** In decimal where that ends, else as a fraction. */
-export function exactly(value) {
-  const places = [...Array(20).keys()].find((k) => 10n ** BigInt(k) % value.d === 0n);
-  return places === undefined ? String(value) : value.fixed(places, false);
-}

@@ -9,9 +9,6 @@ export const sameScope = (a, b) => a.scope === b.scope && (a.name ?? null) === (
 
 export const isTotal = (part) => sameScope(part, TOTAL);
 
-/** Whether it is all that is released at one level. */
-export const isLevel = (part) => sameScope(part, levelPart(part.name));
-
 /** The line of a report that is about a part. */
 export const lineOf = (report, part) => report.lines.find((line) => sameScope(line, part));
 

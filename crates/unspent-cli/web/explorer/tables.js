@@ -1,6 +1,14 @@
 // Tables as the library describes them: heads, groups of rows, notes. Nothing is worded or rounded here.
 import { bdi, el, items } from './dom.js';
 
+/** The same table with the columns from number `at` on first, after what its rows are about. */
+export function turned(table, at) {
+  const turn = ([first, ...others]) => [first, ...others.slice(at - 1), ...others.slice(0, at - 1)];
+  const rows = (group) => group.rows.map((row) => ({ ...row, cells: turn(row.cells) }));
+  const groups = table.groups.map((group) => ({ ...group, rows: rows(group) }));
+  return { ...table, heads: turn(table.heads), groups };
+}
+
 /**
  * Draws a table into `node`. `added` are columns of the page's own, in front of the column of number `at`:
  * their `heads`, and `cells` of a row.
@@ -17,7 +25,7 @@ export function drawTable(node, table, added = { at: table.heads.length, heads: 
     return el('tr', { 'data-label': row.label ?? '' }, name, ...cells);
   };
   const groupNode = ({ head: title, rows }) => {
-    const titles = title ? [el('tr.group', {}, el('th', across, title))] : [];
+    const titles = title ? [el('tr.group', {}, el('th', across, el('span', {}, title)))] : [];
     return el('tbody', {}, ...titles, ...rows.map(rowNode));
   };
   const groups = table.groups.filter(({ rows }) => rows.length).map(groupNode);

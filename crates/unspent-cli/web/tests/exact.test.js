@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Rational, exactly, number, shown } from '../explorer/exact.js';
+import { Rational, number, shown } from '../explorer/exact.js';
 
 const parsed = (text) => String(Rational.parse(text));
 
@@ -69,12 +69,6 @@ test('ε and ρ have four decimals, and three digits where they are small', () =
 test('the place of the first digit', () => {
   const places = { 1: 0, 9.99: 0, 10: 1, 0.01: -2, 0.00999: -3, '1/3': -1 };
   for (const text in places) assert.equal(number(text).magnitude, places[text], text);
-});
-
-test('decimals that end are written so, others as fractions', () => {
-  assert.equal(exactly(number('1/8')), '0.125');
-  assert.equal(exactly(number('1/3')), '1/3');
-  assert.equal(exactly(number('5')), '5');
 });
 
 test('a slider is placed near enough', () => {

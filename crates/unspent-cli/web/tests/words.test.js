@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { change, isReduction } from '../explorer/change.js';
 import { deltaScale, logScale } from '../explorer/scales.js';
-import { TOTAL, has, isLevel, isTotal, levelPart, lineOf, rowOf, sameScope } from '../explorer/scope.js';
+import { TOTAL, has, isTotal, levelPart, lineOf, rowOf, sameScope } from '../explorer/scope.js';
 import { Signal } from '../explorer/signal.js';
+import { turned } from '../explorer/tables.js';
 import { sentence } from '../explorer/trouble.js';
 import { draft } from './drafts.js';
 
@@ -44,11 +45,22 @@ test('parts are the same if scope and name are', () => {
   assert.equal(lineOf(report, level).id, 3);
   assert.equal(lineOf(report, TOTAL).id, 1);
   assert.equal(lineOf(report, { scope: 'attribute', name: 'age' }), undefined);
-  assert.ok(isLevel(level) && isLevel(levelPart('Tract')) && !isLevel(keeping) && !isLevel(TOTAL));
+  assert.ok(sameScope(level, levelPart('State')) && !sameScope(level, levelPart('Tract')));
   const groups = [{ rows: [{ key: TOTAL }, { key: null }] }, { rows: [{ key: level, label: 'State' }] }];
   const table = { groups };
   assert.equal(rowOf(table, level).label, 'State');
   assert.equal(rowOf(table, keeping), undefined);
+});
+
+test('a table is turned so that its guarantee comes first, and loses nothing', () => {
+  const row = (cells) => ({ key: null, label: null, cells });
+  const groups = [{ head: null, rows: [row(['a', '1', '2', '3'])] }, { head: 'h', rows: [] }];
+  const table = { heads: ['of', 'rho', 'upper', 'lower'], groups, notes: ['n'] };
+  const found = turned(table, 2);
+  assert.deepEqual(found.heads, ['of', 'upper', 'lower', 'rho']);
+  assert.deepEqual(found.groups[0].rows[0].cells, ['a', '2', '3', '1']);
+  assert.deepEqual([found.notes, found.groups[1]], [['n'], groups[1]]);
+  assert.deepEqual(turned(table, 1), table);
 });
 
 test('a draft has the parts that are released', () => {

@@ -10,8 +10,7 @@ use crate::named::named;
 use crate::number::{Number, Rational, Round};
 use crate::quantity::{Delta, Epsilon, Rho};
 use crate::release::Release;
-use crate::report::numerals::READABLE;
-
+use crate::report::numerals::{READABLE, brief};
 use crate::report::words;
 use crate::scope::Scope;
 use crate::worst::WorstCase;
@@ -191,7 +190,7 @@ impl PromiseCheck {
     #[must_use]
     pub fn in_words(&self) -> String {
         let stated = match &self.stated_by {
-            Promise::Epsilon(_) => self.epsilon.to_short(),
+            Promise::Epsilon(_) => brief(&self.epsilon, Round::Up),
             Promise::Conversion(_) => self.epsilon.to_decimal(READABLE, Round::Up),
         };
         let delta = self.delta.to_short();

@@ -13,8 +13,7 @@ export async function checkParts(page) {
     const range = ['--from', '0.01', '--to', '0.05', '--points', '2'];
     const curve = JSON.parse(run('tradeoff', PRESET, '--attribute', 'hispanic', ...range, '--json'));
     const power = 100 * (1 - curve.points[0].misses.lower);
-    const shown = parseFloat(
-      /at most ([\d.]+)/.exec(await page.locator('#reading [data-alpha="0.01"]').textContent())[1]);
+    const shown = parseFloat(/at most ([\d.]+)/.exec(await text(page, '#reading [data-alpha="0.01"]'))[1]);
     await look(page, WHOLE);
     return whole.includes('which of two given records one person really has') &&
       part.includes('values of “hispanic” one person has') && shown >= power - 1e-9 && shown < power + 0.11 ||

@@ -9,8 +9,13 @@ const listed = async (page, id) => JSON.stringify(await page.locator(`${id} li`)
 /** What of the page's table is not as the command has it, or an empty text. */
 async function strayRow(page, preset, report) {
   const printed = printedRows('certificate', preset, '--markdown');
-  const rows = await page.locator('#certificate tr[data-label]').evaluateAll((all) => all.map((row) =>
-    [row.querySelector('th'), ...row.querySelectorAll('[data-column]')].map((node) => node.textContent)));
+  const [, ...heads] = [...printed].find((row) => row.startsWith('epsilon of | ')).split(' | ');
+  const rows = await page.locator('#certificate tr[data-label]').evaluateAll((all, columns) =>
+    all.map((row) => {
+      const cells = [...row.querySelectorAll('[data-column]')];
+      const inColumn = (name) => cells.find((node) => node.dataset.column === name);
+      return [row.querySelector('th'), ...columns.map(inColumn)].map((node) => node?.textContent);
+    }), heads);
   if (rows.length !== report.lines.length) return `${rows.length} lines, not ${report.lines.length}`;
   return rows.map(shownRow).find((row) => !printed.has(row)) ?? '';
 }

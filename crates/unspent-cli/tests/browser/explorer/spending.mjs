@@ -30,7 +30,7 @@ export async function checkSpending(page) {
     if (after !== rounded(promised, after, true)) return `${after} for ${promised}`;
     // What was removed is gone.
     const change = await text(page, '#reductions tr[data-label=total] [data-column=change]');
-    const left = parseFloat(change.replace('−', ''));
+    const left = Math.abs(parseFloat(change.replaceAll('−', '-')));
     const said = await text(page, '#promise');
     await click(page, '#undo');
     return left < 1e-6 && said.startsWith('There is no removable noise') &&
