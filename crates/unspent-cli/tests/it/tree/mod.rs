@@ -159,8 +159,9 @@ fn no_line_is_too_wide() {
     let mut found = BTreeMap::new();
     for path in files() {
         let is_text = has_extension(&path, &["rs", "py", "js", "mjs", "css", "md", "toml"]);
-        // Expected texts are what the program prints.
-        if !(is_text || path == "Makefile") || path.contains("tests/it/expected/") {
+        // Expected texts are what the program prints; presets are data, whose names and sentences are one text each.
+        let is_data = path.contains("tests/it/expected/") || path.starts_with("crates/unspent/presets/");
+        if !(is_text || path == "Makefile") || is_data {
             continue;
         }
         let markdown = path.ends_with(".md");
@@ -169,7 +170,7 @@ fn no_line_is_too_wide() {
         let mut printed = false;
         let mut may_be_wide = |line: &str| {
             if markdown && line.starts_with("```") {
-                printed = line == "```console";
+                printed = line == "```console" || line == "```pycon";
             }
             printed || (markdown && line.trim_start().starts_with('|')) || line.contains("://")
         };

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 /// The most lines of a difference that are shown.
 const SHOWN: usize = 12;
 
-/// The names of the files in a directory below `tests/it`, without their extensions, sorted: none may be left over.
+/// The names of the files in a directory below `tests/it`, without their extensions, sorted: none may be left
+/// over.
 pub fn expected_in(directory: &str) -> Vec<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it").join(directory);
     let entries = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
