@@ -159,7 +159,7 @@ fn no_line_is_too_wide() {
     let mut found = BTreeMap::new();
     for path in files() {
         let is_text = has_extension(&path, &["rs", "py", "js", "mjs", "css", "md", "toml"]);
-        // Expected texts are what the program prints; presets are data, whose names and sentences are one text each.
+        // Expected texts are what the program prints; presets are data, with names of one line each.
         let is_data = path.contains("tests/it/expected/") || path.starts_with("crates/unspent/presets/");
         if !(is_text || path == "Makefile") || is_data {
             continue;
