@@ -83,7 +83,7 @@ pub enum End {
 ///
 /// `n * mechanism` is n times as many, and `+` makes a Composition:
 ///
-/// >>> 3 * DiscreteGaussian(sigma2=5) + 2 * DiscreteGaussian(sigma2=7)
+/// >>> 3 * DiscreteGaussian(sigma2=5) + 2 * DiscreteGaussian(sigma2=7)  # doctest: +NORMALIZE_WHITESPACE
 /// Composition([DiscreteGaussian(sigma2='5', count=3, shift=1), DiscreteGaussian(sigma2='7', count=2,
 /// shift=1)])
 #[pyclass(frozen, module = "unspent")]

@@ -24,7 +24,7 @@ def test_presets():
         UnspentError, match="^preset: `pl94-persons-us-2021` is not the name of a preset"
     ) as caught:
         unspent.preset("pl94-persons-us-2021")
-    assert caught.value.hint == "did you mean `pl94-persons-us-2020`?"
+    assert caught.value.hint == "did you mean `pl94-persons-us-2020`?; presets() lists them"
 
 
 def test_what_an_allocation_says():
@@ -57,7 +57,7 @@ def test_a_signed_certificate():
     assert (certificate.published, certificate.delta) == ("canonne-kamath-steinke", Fraction("1e-10"))
     everything = certificate.reductions[0]
     assert everything.name is None and everything.failing < everything.factor < 1
-    assert "16.467752   16.467751   16.465156" in str(certificate)
+    assert "16.467752  16.467751  16.465156" in str(certificate)
     assert str(certificate).startswith("Promise kept: states epsilon 17.143551 at delta 1e-10.\n")
     assert certificate.kept is True and len(certificate.promises) == 1
     assert any("drawn once" in text for text in certificate.assumptions)
@@ -108,7 +108,7 @@ def test_calibration():
     each = CENSUS.calibrate(each_level=True)
     assert each.factor is None and each.exceeds in (True, False)
     assert all(line.tight_after.lower <= line.promised for line in each.lines[1:])
-    with pytest.raises(UnspentError, match="^epsilon, conversion: both were given"):
+    with pytest.raises(UnspentError, match="^epsilon, conversion: both are given"):
         paper.calibrate(epsilon=3, conversion="bun-steinke")
     with pytest.raises(UnspentError, match="^epsilon: `-3` is not"):
         paper.calibrate(epsilon=-3)
