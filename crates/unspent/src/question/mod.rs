@@ -10,7 +10,7 @@
 //!
 //! ```
 //! use unspent::question::{CertificateQuestion, Question, Terms};
-//! use unspent::Allocation;
+//! use unspent::{Allocation, Ask};
 //! // Typed.
 //! let census = Allocation::preset("pl94-units-us-2020")?;
 //! let certificate = CertificateQuestion::about([census]).answer()?;

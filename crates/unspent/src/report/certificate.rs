@@ -31,7 +31,7 @@ use crate::zcdp::Conversion;
 /// A release and its guarantees.
 ///
 /// ```
-/// use unspent::{Allocation, question::CertificateQuestion};
+/// use unspent::{Allocation, Ask, question::CertificateQuestion};
 /// let census = Allocation::preset("pl94-persons-us-2020")?;
 /// let certificate = CertificateQuestion::about([census]).answer()?;
 /// let total = &certificate.lines[0];
