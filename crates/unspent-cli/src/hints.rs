@@ -17,6 +17,11 @@ pub fn of(error: &Error) -> String {
                                examples/blocks.toml is an example"
                 .into()
         }
+        ErrorKind::NoUnits => {
+            "give the list of all units of the smallest level, --units FILE; it is public and must not depend on \
+             the records. If the table itself has a row for every unit: --units-of-table"
+                .into()
+        }
         ErrorKind::NoQuery => hint.replacen("name one", "name one with --query", 1),
         ErrorKind::NoLevel => "say whose noise to add: --level L".into(),
         ErrorKind::NoVariance => "name an allocation, --before, or give a level's noise before and after: \

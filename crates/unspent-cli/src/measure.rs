@@ -3,14 +3,74 @@
 use std::path::Path;
 
 use clap::Args;
+use unspent::schema::Rows;
 use unspent::{Delta, Error, ErrorKind, Neighbours};
-use unspent_data::Measure;
+use unspent_data::{BypassRule, Measure, RowOrder, UnitList};
 
 use crate::noise::NoiseArguments;
 use crate::output;
 use crate::progress::Progress;
 use crate::values::Values;
 use crate::{Failure, defect, source};
+
+/// What a row of the table is, and which units there are.
+#[derive(Args)]
+pub struct RowArguments {
+    /// The list of all units of the smallest level, also of those with nobody in them: CSV or Parquet
+    ///
+    /// It is public: it must not depend on the records. It has the table's columns of codes.
+    #[arg(long, value_name = "FILE", conflicts_with = "units_of_table")]
+    units: Option<String>,
+
+    /// The units are those of the table, which has a row for every unit with nobody in it too
+    #[arg(long)]
+    units_of_table: bool,
+
+    /// The column of --units that says how many records each unit has, to be checked
+    #[arg(long, value_name = "COLUMN", requires = "units")]
+    check_total: Option<String>,
+
+    /// A row is a combination of values, and this column says how many records have it
+    #[arg(long, value_name = "COLUMN", conflicts_with = "id")]
+    count: Option<String>,
+
+    /// A row is a record, and this column has a number of its own for each: a record that comes twice is refused
+    #[arg(long, value_name = "COLUMN")]
+    id: Option<String>,
+
+    /// The rows come in the order of --units: memory holds one unit at a time
+    #[arg(long, requires = "units")]
+    sorted: bool,
+}
+
+impl RowArguments {
+    fn rows(&self) -> Option<Rows> {
+        let count = self.count.clone().map(Rows::Counts);
+        count.or_else(|| self.id.clone().map(|id| Rows::Records(Some(id))))
+    }
+
+    fn order(&self) -> RowOrder {
+        if self.sorted { RowOrder::Sorted } else { RowOrder::Any }
+    }
+
+    fn units(&self) -> UnitList {
+        match &self.units {
+            Some(list) => UnitList::List(source::table(list)),
+            None if self.units_of_table => UnitList::Table,
+            None => UnitList::Rows,
+        }
+    }
+}
+
+/// How it is known which units are bypassed.
+fn bypass(text: &str) -> BypassRule {
+    match (text, text.strip_prefix("column:")) {
+        ("none", _) => BypassRule::None,
+        ("only-children", _) => BypassRule::OnlyChildren,
+        (_, Some(column)) => BypassRule::Column(column.into()),
+        (file, None) => BypassRule::List(source::table(file)),
+    }
+}
 
 /// Adds exact discrete Gaussian noise to a table of counts, as an allocation says.
 ///
@@ -25,15 +85,21 @@ use crate::{Failure, defect, source};
 #[command(
     verbatim_doc_comment,
     after_long_help = "\
-The table has one row for each smallest unit, also for those with nobody in them, sorted by its
-code. A query is tabulated over all values of the attributes that it touches: recodes that only
-its name tells of are not known. The part [table] of the allocation file, or of --schema, says
-which columns make which cells and how codes nest; examples/blocks.toml explains it.
+The table has a row for each record (its code, and a value of each attribute), or for each
+combination of values with a count (--count), or for each smallest unit with a column for every
+cell. The schema of the allocation, or [table] of --schema, says which; examples/blocks.toml
+explains it. Records and counts may come in any order and need --units: the list of all smallest
+units, also of those with nobody in them. Rows that are units come sorted by their codes. Columns
+are separated by commas, semicolons or tabs; a file may be packed with gzip.
+
+A unit that is bypassed is not measured, and its budget goes to the unit above: with --units, the
+only children of their parents are where the allocation has a [bypass].
 
 Examples:
   unspent measure blocks.csv --allocation examples/blocks.toml --out noisy
-  unspent measure people.parquet --allocation pl94-persons-us-2020 --schema people.toml --out noisy
-  generate | unspent measure - --allocation budget.toml --out noisy"
+  unspent measure people.parquet --allocation pl94-persons-us-2020 --units blocks.csv --out noisy
+  unspent measure counts.csv --count people --units-of-table --allocation a.toml --out noisy
+  generate | unspent measure - --sorted --units blocks.csv --allocation a.toml --out noisy"
 )]
 pub struct Arguments {
     /// The table: CSV, or Parquet (.parquet); - reads CSV from stdin
@@ -53,6 +119,16 @@ pub struct Arguments {
     /// The allocation's own unless given, or that of a file beside the table (blocks.toml).
     #[arg(long, value_name = "FILE.toml")]
     schema: Option<String>,
+
+    #[command(flatten)]
+    rows: RowArguments,
+
+    /// Which units are bypassed: none, only-children, column:NAME of --units, or a list (level, code)
+    ///
+    /// With --units and an allocation that has a [bypass] the only children of their parents are, as in
+    /// the production system of 2020. Otherwise none is.
+    #[arg(long, value_name = "RULE|FILE")]
+    bypass: Option<String>,
 
     /// The directory to write
     #[arg(long, value_name = "DIR")]
@@ -79,6 +155,11 @@ impl Arguments {
         let neighbours = self.neighbours.as_deref().map(Neighbours::parse).transpose()?;
         let measure = Measure {
             schema: source::schema(self.schema.as_deref())?,
+            rows: self.rows.rows(),
+            order: self.rows.order(),
+            units: self.rows.units(),
+            check_total: self.rows.check_total.clone(),
+            bypass: self.bypass.as_deref().map(bypass),
             delta: self.delta.as_deref().map(Delta::parse).transpose()?,
             noise: self.noise.source()?,
             threads: self.noise.threads()?,

@@ -3,6 +3,7 @@
 use clap::Args;
 use unspent::question::PresetsQuestion;
 use unspent::report::presets::PresetEntry;
+use unspent::schema::ShippedSchema;
 use unspent::{Ask, Preset};
 
 use crate::Failure;
@@ -16,10 +17,10 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Prints a preset as an allocation file to start from.
+/// Prints a preset as an allocation file to start from, or the schema that presets name.
 #[derive(Args)]
 pub struct PresetArguments {
-    /// Its name; `unspent presets` lists them
+    /// Its name, or that of a schema; `unspent presets` lists both
     #[arg(value_name = "NAME")]
     name: String,
 }
@@ -33,6 +34,9 @@ impl Arguments {
         }
         let mut text = PresetEntry::document(&entries);
         text.line("");
+        let schemas = ShippedSchema::ALL.map(|schema| schema.name).join(", ");
+        text.line(format!("Schemas (attributes, values, recodes, queries): {schemas}."));
+        text.line("");
         text.line(
             "`unspent certificate PRESET` says what one promises, `unspent preset PRESET` prints it as a \
              file.",
@@ -44,6 +48,9 @@ impl Arguments {
 impl PresetArguments {
     /// Writes the file.
     pub fn run(&self) -> Result<(), Failure> {
-        output::print(Preset::find(&self.name)?.text)
+        match ShippedSchema::ALL.iter().find(|schema| schema.name == self.name) {
+            Some(schema) => output::print(schema.text),
+            None => output::print(Preset::find(&self.name)?.text),
+        }
     }
 }

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use clap::Args;
-use unspent::allocation::Schema;
 use unspent::file::FileDigest;
 use unspent::question::Product;
+use unspent::schema::{Schema, ShippedSchema};
 use unspent::{Allocation, Error, Neighbours, Preset, Result, Scope};
 use unspent_data::Input;
 
@@ -142,9 +142,13 @@ pub fn table(name: &str) -> Input {
     if name == "-" { Input::Stdin } else { Input::File(name.into()) }
 }
 
-/// Reads a file that says how a table is read, if there is one.
+/// Reads a schema, if there is one: a file, or a shipped one.
 pub fn schema(path: Option<&str>) -> Result<Option<Schema>> {
-    path.map(|path| Schema::read(Path::new(path))).transpose()
+    let read = |name: &str| match ShippedSchema::ALL.iter().any(|shipped| shipped.name == name) {
+        true => Schema::shipped(name),
+        false => Schema::read(Path::new(name)),
+    };
+    path.map(read).transpose()
 }
 
 /// What to do where nothing says how a table is read.

@@ -34,6 +34,7 @@ mod run;
 pub mod synthesize;
 pub mod table;
 pub mod tabulation;
+pub mod units;
 pub mod utility;
 
 pub use interval::{Interval, Intervals};
@@ -46,4 +47,6 @@ pub use progress::{Progress, Quiet};
 pub use regression::{RegressionQuestion, RegressionReport};
 pub use run::all_cores;
 pub use table::{Columns, Input, Table, Values};
+pub use tabulation::RowOrder;
+pub use units::{BypassRule, UnitList};
 pub use utility::{UtilityQuestion, UtilityReport};

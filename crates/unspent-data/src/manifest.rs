@@ -4,16 +4,27 @@ use std::fs;
 use std::path::{Component, Path};
 
 use serde::{Deserialize, Serialize};
+use unspent::schema::Rows;
 use unspent::{Error, ErrorKind, Rational, Result};
 
-use crate::plan::{Plan, PlannedLevel};
+use crate::plan::{Plan, PlannedLevel, PlannedQuery, QueryNoise};
 
 /// The name of the file.
 pub const FILE: &str = "manifest.json";
 
 /// What the certificate rests on, and no program can check.
-pub const ASSUMES: &str = "It holds if every record is in exactly one cell of one row, and if the list of \
-                           rows does not depend on the records: units with nobody in them have a row too.";
+pub(crate) fn assumes(plan: &Plan, listed: bool) -> String {
+    let records = match plan.layout().rows() {
+        Rows::Units(_) => "every record is in exactly one cell of one row",
+        Rows::Counts(_) => "every record is counted in exactly one row",
+        Rows::Records(_) => "every record is exactly one row",
+    };
+    let (list, empty) = match listed {
+        true => ("units", "units with nobody in them are in it too"),
+        false => ("rows", "units with nobody in them have a row too"),
+    };
+    format!("It holds if {records}, and if the list of {list} does not depend on the records: {empty}.")
+}
 
 /// What was released.
 ///
@@ -43,6 +54,9 @@ pub struct Manifest<C = serde_json::Value> {
     pub finished: String,
     /// From the largest areas to the smallest.
     pub levels: Vec<LevelEntry>,
+    /// What was published exactly: the guarantees are for neighbours that agree on it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exact: Vec<ExactEntry>,
     /// What the certificate rests on.
     pub assumes: String,
     /// What the release guarantees.
@@ -62,16 +76,27 @@ pub struct LevelEntry {
     pub queries: Vec<QueryEntry>,
     /// Its files, in the order of the units.
     pub files: Vec<FileEntry>,
+    /// Where units below are bypassed: the units that have a larger budget, and their noise. All others have
+    /// that of `queries`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub larger_budgets: Vec<BudgetEntry>,
 }
 
-/// A query at a level.
+/// Units that have the budget of levels below too.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct QueryEntry {
-    /// Its name.
-    pub query_name: String,
-    /// How many values each of its attributes has; `[1]` for a total.
-    pub query_shape: Vec<u32>,
-    /// The σ² of its noise, exactly.
+pub struct BudgetEntry {
+    /// The levels whose budget they have; the first is their own.
+    pub levels: Vec<String>,
+    /// How many units.
+    pub units: u64,
+    /// The noise on each query of the level, in order.
+    pub noises: Vec<NoiseEntry>,
+}
+
+/// The noise on a query.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NoiseEntry {
+    /// Its σ², exactly.
     #[serde(with = "exactly")]
     pub sigma2: Rational,
     /// What the files have: the variance of the noise, rounded to a double.
@@ -81,6 +106,42 @@ pub struct QueryEntry {
     pub rho: Rational,
     /// What the files have: ρ, rounded to a double.
     pub plb: f64,
+}
+
+/// What was published exactly of a level.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExactEntry {
+    /// Its name.
+    pub level: String,
+    /// Where its files are.
+    pub folder: String,
+    /// How many units it has, also those that are bypassed.
+    pub units: u64,
+    /// What is exact for each unit, in the order of the rows.
+    pub queries: Vec<ExactQuery>,
+    /// Its files, in the order of the units.
+    pub files: Vec<FileEntry>,
+}
+
+/// A query whose answers are exact, or numbers of units.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExactQuery {
+    /// Its name.
+    pub query_name: String,
+    /// How many values each of its attributes has, in the order of the schema; `[1]` for a total.
+    pub query_shape: Vec<u32>,
+}
+
+/// A query at a level.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct QueryEntry {
+    /// Its name.
+    pub query_name: String,
+    /// How many values each of its attributes has, in the order of the schema; `[1]` for a total.
+    pub query_shape: Vec<u32>,
+    /// The noise of units that have the budget of their own level.
+    #[serde(flatten)]
+    pub noise: NoiseEntry,
     /// How many values it has in all units.
     pub measurements: u64,
 }
@@ -186,6 +247,7 @@ impl<C> Manifest<C> {
             started: self.started,
             finished: self.finished,
             levels: self.levels,
+            exact: self.exact,
             assumes: self.assumes,
             certificate: change(self.certificate),
         }
@@ -193,19 +255,60 @@ impl<C> Manifest<C> {
 }
 
 impl LevelEntry {
-    /// A level of a plan, of which these files were written.
-    pub(crate) fn new(level: &PlannedLevel, folder: String, units: u64, files: Vec<FileEntry>) -> LevelEntry {
-        let query = |query: &crate::plan::PlannedQuery| QueryEntry {
+    /// A level of a plan, of which these files were written; `units` has as many as each of its budgets.
+    pub(crate) fn new(
+        level: &PlannedLevel,
+        folder: String,
+        units: &[u64],
+        files: Vec<FileEntry>,
+    ) -> LevelEntry {
+        let all: u64 = units.iter().sum();
+        let query = |query: &PlannedQuery| QueryEntry {
             query_name: query.name.clone(),
             query_shape: query.shape.clone(),
-            sigma2: query.sigma2.clone(),
-            variance: query.variance,
-            rho: query.rho.clone(),
-            plb: query.plb,
-            measurements: units * query.length() as u64,
+            noise: NoiseEntry::from(&query.noises[0]),
+            measurements: all * query.length() as u64,
         };
-        let queries = level.queries.iter().map(query).collect();
-        LevelEntry { level: level.name.clone(), folder, units, queries, files }
+        let larger = |budget: usize| BudgetEntry {
+            levels: level.budgets[budget].levels.clone(),
+            units: units.get(budget).copied().unwrap_or(0),
+            noises: level.queries.iter().map(|query| NoiseEntry::from(&query.noises[budget])).collect(),
+        };
+        LevelEntry {
+            level: level.name.clone(),
+            folder,
+            units: all,
+            queries: level.queries.iter().map(query).collect(),
+            files,
+            larger_budgets: (1..level.budgets.len()).map(larger).collect(),
+        }
+    }
+
+    /// The noise on each query for each budget of the level, the smallest first.
+    #[must_use]
+    pub fn noises(&self) -> Vec<Vec<&NoiseEntry>> {
+        let own = self.queries.iter().map(|query| &query.noise).collect();
+        let larger = self.larger_budgets.iter().map(|budget| budget.noises.iter().collect());
+        std::iter::once(own).chain(larger).collect()
+    }
+}
+
+impl From<&QueryNoise> for NoiseEntry {
+    fn from(noise: &QueryNoise) -> NoiseEntry {
+        let QueryNoise { sigma2, rho, variance, plb } = noise.clone();
+        NoiseEntry { sigma2, variance, rho, plb }
+    }
+}
+
+impl ExactEntry {
+    /// A level of a plan, of which these files were written.
+    pub(crate) fn new(level: &PlannedLevel, folder: String, units: u64, files: Vec<FileEntry>) -> ExactEntry {
+        let query = |query: &PlannedQuery| ExactQuery {
+            query_name: query.name.clone(),
+            query_shape: query.shape.clone(),
+        };
+        let queries = level.exact.iter().map(query).collect();
+        ExactEntry { level: level.name.clone(), folder, units, queries, files }
     }
 }
 

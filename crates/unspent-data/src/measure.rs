@@ -8,22 +8,24 @@
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use unspent::allocation::Schema;
 use unspent::file::FileDigest;
 use unspent::question::{CertificateQuestion, Product};
 use unspent::report::certificate::Stamp;
 use unspent::report::document::{Document, Table as Lines};
+use unspent::schema::{Rows, Schema};
 use unspent::{Allocation, Ask, Certificate, Delta, Error, ErrorKind, Result};
 
 use crate::date;
 use crate::directory::{self, Leftover, Unfinished};
-use crate::manifest::{self, ASSUMES, LevelEntry, Manifest};
-use crate::measurements::{Files, Measurements, Memory};
+use crate::manifest::{self, ExactEntry, LevelEntry, Manifest, assumes};
+use crate::measurements::{Files, Kept, Measurements, Memory};
 use crate::noise::{NoiseSource, Streams};
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::run::{Sink, all_cores, run};
 use crate::table::{Input, Table};
+use crate::tabulation::{Feed, RowOrder};
+use crate::units::{BypassRule, UnitColumns, UnitList, Units};
 
 /// What is to be measured, and how.
 ///
@@ -60,6 +62,17 @@ pub struct Measure {
     pub allocation: Allocation,
     /// How the table is read; as the allocation or a file beside the table says, unless given.
     pub schema: Option<Schema>,
+    /// What a row is; as the schema says, unless given.
+    pub rows: Option<Rows>,
+    /// The order in which the rows come, where they are not units.
+    pub order: RowOrder,
+    /// The list of all units of the smallest level, which is public.
+    pub units: UnitList,
+    /// A column of the list of units that says how many records each has, to be checked.
+    pub check_total: Option<String>,
+    /// Which units are bypassed. Unless given: the only children of their parents, if the allocation is for a
+    /// system that bypasses units and there is a list of units; otherwise none.
+    pub bypass: Option<BypassRule>,
     /// The δ of the certificate; that of the allocation unless given.
     pub delta: Option<Delta>,
     /// Where the noise comes from.
@@ -99,7 +112,7 @@ impl Measured {
                     first(level.units.to_string()),
                     query.query_name.clone(),
                     query.query_shape.iter().map(u32::to_string).collect::<Vec<_>>().join(" × "),
-                    query.sigma2.to_decimal_or_fraction(),
+                    query.noise.sigma2.to_decimal_or_fraction(),
                     query.measurements.to_string(),
                 ]);
             }
@@ -124,6 +137,11 @@ struct Checked {
     /// The allocation as the file that is written beside the measurements.
     file: String,
     plan: Plan,
+    /// The list of units, if there is one.
+    units: Option<Units>,
+    /// Whether the units are those of the table.
+    of_table: bool,
+    order: RowOrder,
     certificate: Certificate,
     /// The table's name.
     name: String,
@@ -146,6 +164,11 @@ impl Measure {
             table,
             allocation,
             schema: None,
+            rows: None,
+            order: RowOrder::Any,
+            units: UnitList::Rows,
+            check_total: None,
+            bypass: None,
             delta: None,
             noise: NoiseSource::Private,
             threads: all_cores(),
@@ -158,7 +181,7 @@ impl Measure {
         // Without a dot at the end, which could not be renamed to.
         let path: PathBuf = out.components().collect();
         check_target(&path)?;
-        let (checked, table) = self.check()?;
+        let (checked, table) = self.check(progress)?;
         // Nothing is made on the disk before this, and nothing is checked after it but the rows.
         let unfinished = Unfinished::create(&path)?;
         #[cfg(debug_assertions)]
@@ -166,12 +189,14 @@ impl Measure {
         let (folder, warning) = (unfinished.folder(), checked.noise.warning());
         let files = || Files::new(&checked.plan, &path, folder, &checked.allocation, warning.as_deref());
         let (files, ran) = checked.run(table, files, progress)?;
-        let manifest = checked.manifest(ran, files.entries());
+        let (levels, exact) = files.entries();
+        let manifest = checked.manifest(ran, levels, exact);
         let write = |name: &str, text: &str| {
             folder.write(name, text).map_err(|error| directory::failed(&path, error))
         };
         write("allocation.toml", &checked.file)?;
-        let stamp = Stamp { date: date::today(), warning: warning.clone(), assumes: Some(ASSUMES.into()) };
+        let assumes = Some(manifest.assumes.clone());
+        let stamp = Stamp { date: date::today(), warning: warning.clone(), assumes };
         let signed = checked.certificate.signed(&stamp);
         write("certificate.md", &signed.markdown())?;
         write(
@@ -189,22 +214,53 @@ impl Measure {
 
     /// Measures without writing anything.
     pub fn in_memory(self, progress: &mut dyn Progress) -> Result<Measurements> {
-        let (checked, table) = self.check()?;
+        let (checked, table) = self.check(progress)?;
         let (memory, ran) = checked.run(table, || Ok(Memory::new(&checked.plan)), progress)?;
-        let (entries, levels) = memory.into_levels(&checked.plan);
-        let manifest = checked.manifest(ran, entries);
+        let Kept { entries, exact_entries, levels, exact } = memory.into_levels(&checked.plan);
+        let manifest = checked.manifest(ran, entries, exact_entries);
         let value = |certificate| serde_json::to_value(certificate).expect("strings, numbers and lists");
-        Ok(Measurements { manifest: manifest.with_certificate(value), levels })
+        Ok(Measurements { manifest: manifest.with_certificate(value), levels, exact })
     }
 
-    /// Checks all but the rows.
-    fn check(self) -> Result<(Checked, Table)> {
+    /// Checks all but the rows, and reads the list of units.
+    fn check(self, progress: &mut dyn Progress) -> Result<(Checked, Table)> {
+        let name = self.table.name();
         let allocation = match self.table.schema(self.schema, Some(&self.allocation))? {
-            Some(schema) => self.allocation.with_table(schema),
+            Some(schema) => self.allocation.with_schema(schema),
             None => self.allocation,
         };
-        // Every unit is measured here, with the noise of its own level.
-        let allocation = allocation.without_bypass();
+        let allocation = match self.rows {
+            Some(rows) => allocation.with_rows(rows),
+            None => allocation,
+        };
+        let rule = self.bypass.unwrap_or(match (&self.units, &allocation.production().bypass) {
+            (UnitList::List(_), Some(_)) => BypassRule::OnlyChildren,
+            _ => BypassRule::None,
+        });
+        let all_measured = Plan::of(&allocation.without_bypass())?;
+        let of_table = matches!(self.units, UnitList::Table);
+        let (units, allocation) = match self.units {
+            UnitList::List(input) => {
+                let bypassed = if let BypassRule::Column(column) = &rule { Some(column) } else { None };
+                let columns = UnitColumns { total: self.check_total.as_ref(), bypassed };
+                let units = Units::read(input, &all_measured, columns, progress)?;
+                let (units, allocation) = units.bypass(&rule, &all_measured, &allocation)?;
+                (Some(units), allocation)
+            }
+            _ => {
+                let needed = !matches!(rule, BypassRule::None) || self.check_total.is_some();
+                if needed || !all_measured.public().is_empty() {
+                    return Err(Error::of_kind(
+                        ErrorKind::NoUnits,
+                        format!(
+                            "{name}: bypassed units, check totals and exact columns need a list of units"
+                        ),
+                        "give a list of all units of the smallest level",
+                    ));
+                }
+                (None, allocation.without_bypass())
+            }
+        };
         let plan = Plan::of(&allocation)?;
         let file = allocation.to_file()?;
         let digest = FileDigest::of("allocation.toml", &file);
@@ -218,10 +274,12 @@ impl Measure {
         if !self.break_promise {
             check_promises(&certificate)?;
         }
-        let name = self.table.name();
         let table = Table::open(self.table, plan.columns())?;
-        let (noise, threads) = (self.noise, self.threads);
-        Ok((Checked { allocation, file, plan, certificate, name, noise, threads }, table))
+        let (noise, threads, order) = (self.noise, self.threads, self.order);
+        let checked =
+            Checked { allocation, file, plan, units, of_table, order, certificate, name, noise, threads };
+        checked.feed()?;
+        Ok((checked, table))
     }
 }
 
@@ -237,11 +295,16 @@ impl Checked {
         let started = date::now();
         let sink = sink()?;
         let streams = Streams::new(&self.plan, &key)?;
-        let rows = run(&self.plan, table, streams, self.threads, &sink, progress)?;
+        let levels = self.plan.levels().len();
+        let rows = run(self.feed()?, levels, table, streams, self.threads, &sink, progress)?;
         Ok((sink, Ran { rows, started, finished: date::now() }))
     }
 
-    fn manifest(&self, ran: Ran, levels: Vec<LevelEntry>) -> Manifest<Certificate> {
+    fn feed(&self) -> Result<Feed<'_>> {
+        Feed::new(&self.name, &self.plan, self.units.as_ref(), self.of_table, self.order)
+    }
+
+    fn manifest(&self, ran: Ran, levels: Vec<LevelEntry>, exact: Vec<ExactEntry>) -> Manifest<Certificate> {
         Manifest {
             program: "unspent".into(),
             version: env!("CARGO_PKG_VERSION").into(),
@@ -254,7 +317,8 @@ impl Checked {
             started: ran.started,
             finished: ran.finished,
             levels,
-            assumes: ASSUMES.into(),
+            exact,
+            assumes: assumes(&self.plan, self.units.is_some()),
             certificate: self.certificate.clone(),
         }
     }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use unspent::Result;
 use unspent::sampler::{Draws, Key, Noise, Sampler};
 
-use crate::plan::{Plan, PlannedLevel, PlannedQuery};
+use crate::plan::{Plan, PlannedLevel, PlannedQuery, QueryNoise};
 use crate::progress::Progress;
 use crate::tabulation::Batch;
 
@@ -50,29 +50,37 @@ fn no_core_dumps() {
     let _ = nix::sys::prctl::set_dumpable(false);
 }
 
-/// One stream of noise for every query at every level.
+/// One stream of noise for every query at every level, and for each budget that units of the level have.
 ///
-/// Draws are taken when a batch is cut, in the order of the rows; so they are the same whatever thread makes
+/// Draws are taken when a batch is cut, in the order of the units; so they are the same whatever thread makes
 /// them.
-pub struct Streams(Vec<Vec<Noise>>);
+pub struct Streams(Vec<Vec<Vec<Noise>>>);
 
 impl Streams {
     /// Streams of this key that it never makes again.
     pub fn new(plan: &Plan, key: &Key) -> Result<Streams> {
         let mut samplers = HashMap::new();
-        let mut noise = |query: &PlannedQuery| {
-            if !samplers.contains_key(&query.sigma2) {
-                samplers.insert(query.sigma2.clone(), Sampler::new(&query.sigma2)?);
+        let mut noise = |noise: &QueryNoise| {
+            if !samplers.contains_key(&noise.sigma2) {
+                samplers.insert(noise.sigma2.clone(), Sampler::new(&noise.sigma2)?);
             }
-            Ok(key.noise(&samplers[&query.sigma2]))
+            Ok(key.noise(&samplers[&noise.sigma2]))
         };
-        let level = |level: &PlannedLevel| level.queries.iter().map(&mut noise).collect();
+        let mut query = |query: &PlannedQuery| query.noises.iter().map(&mut noise).collect();
+        let level = |level: &PlannedLevel| level.queries.iter().map(&mut query).collect();
         Ok(Streams(plan.levels().iter().map(level).collect::<Result<_>>()?))
     }
 
     /// The draws for a batch; to be asked for in the order in which batches are cut.
-    pub fn take(&mut self, batch: &Batch) -> Vec<Draws> {
-        let streams = self.0[batch.level()].iter_mut();
-        streams.zip(batch.lengths()).map(|(noise, length)| noise.take(length as u64)).collect()
+    pub fn take(&mut self, batch: &Batch) -> Vec<Vec<Draws>> {
+        if batch.is_exact() {
+            return vec![];
+        }
+        let streams = &mut self.0[batch.level()];
+        let needed = batch.draws_needed(streams.first().map_or(0, Vec::len));
+        let query = |(streams, needed): (&mut Vec<Noise>, Vec<u64>)| {
+            streams.iter_mut().zip(needed).map(|(noise, count)| noise.take(count)).collect()
+        };
+        streams.iter_mut().zip(needed).map(query).collect()
     }
 }

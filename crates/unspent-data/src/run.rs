@@ -16,10 +16,9 @@ use unspent::sampler::Draws;
 use unspent::{Error, ErrorKind, Result};
 
 use crate::noise::Streams;
-use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::table::Table;
-use crate::tabulation::{Batch, NoisyBatch, Tabulation};
+use crate::tabulation::{Batch, Feed, NoisyBatch};
 
 /// As many threads as there are cores.
 #[must_use]
@@ -36,7 +35,7 @@ pub(crate) trait Sink: Sync {
 /// A batch that is to be noised.
 struct Job {
     batch: Batch,
-    draws: Vec<Draws>,
+    draws: Vec<Vec<Draws>>,
     /// Its number among those of its level.
     part: usize,
 }
@@ -54,11 +53,12 @@ struct Run<'r> {
     end: Mutex<Option<End>>,
 }
 
-/// Reads the table and gives every batch to `sink`, with noise; returns the number of rows.
+/// Reads the table into `feed`, of a plan of so many levels, and gives every batch to `sink`, with noise; returns the number of rows.
 ///
 /// A panic of any thread, and a [stop](unspent::stop) of this one, end all of them and go on from here.
 pub(crate) fn run(
-    plan: &Plan,
+    feed: Feed<'_>,
+    levels: usize,
     table: Table,
     mut streams: Streams,
     threads: NonZeroUsize,
@@ -74,10 +74,11 @@ pub(crate) fn run(
             let (run, receiver) = (&run, receiver.clone());
             scope.spawn(move || run.work(&receiver));
         }
-        let mut parts = vec![0; plan.levels().len()];
+        let mut parts = vec![[0; 2]; levels];
         let mut full = |batch: Batch| {
-            let part = parts[batch.level()];
-            parts[batch.level()] += 1;
+            let number = &mut parts[batch.level()][usize::from(batch.is_exact())];
+            let part = *number;
+            *number += 1;
             let job = Job { draws: streams.take(&batch), batch, part };
             if workers == 0 {
                 return run.write(job);
@@ -91,9 +92,9 @@ pub(crate) fn run(
                 Some(_) => Err(Error::of_kind(ErrorKind::Io, "writing failed", "")),
             }
         };
-        let mut tabulation = Tabulation::new(plan);
-        table.rows(progress, &mut |codes, counts| tabulation.row(codes, counts, &mut full))?;
-        tabulation.finish(&mut full)
+        let mut feed = feed;
+        table.rows(progress, &mut |row| feed.row(row, &mut full))?;
+        feed.finish(&mut full)
     });
     // What went wrong first is why nothing was read any more.
     match run.end.into_inner().unwrap_or_else(PoisonError::into_inner) {
@@ -139,8 +140,10 @@ mod tests {
     use unspent::sampler::Key;
 
     use super::*;
+    use crate::plan::Plan;
     use crate::progress::Quiet;
     use crate::table::{Columns, Input, Values};
+    use crate::tabulation::RowOrder;
 
     /// Does something of its own with every batch.
     struct Does(fn(usize) -> Result<()>);
@@ -168,7 +171,8 @@ mod tests {
         let table = Table::open(Input::Columns(columns), plan.columns())?;
         let streams = Streams::new(&plan, &Key::not_private(1))?;
         let threads = NonZeroUsize::new(threads).unwrap();
-        run(&plan, table, streams, threads, &Does(does), &mut Quiet)
+        let feed = Feed::new("table", &plan, None, false, RowOrder::Any)?;
+        run(feed, plan.levels().len(), table, streams, threads, &Does(does), &mut Quiet)
     }
 
     /// More batches than can wait: nobody waits for a worker that is gone.

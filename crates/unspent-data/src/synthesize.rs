@@ -20,6 +20,7 @@ use parquet::schema::types::{ColumnPath, Type};
 use serde::Serialize;
 use unspent::Result;
 use unspent::report::document::{Document, Table};
+use unspent::schema::{Layout, Rows, Schema};
 
 use crate::population::{Block, CODE, Population, RACES, schema};
 use crate::progress::Progress;
@@ -102,7 +103,7 @@ impl Synthetic {
     #[must_use]
     pub fn made(&self) -> Synthesized {
         let schema = schema();
-        let levels = schema.levels().iter().zip(self.population.units());
+        let levels = layout(&schema).levels().iter().zip(self.population.units());
         let levels = levels.map(|(level, units)| SyntheticLevel { level: level.name.clone(), units });
         Synthesized { levels: levels.collect(), ..self.made.clone() }
     }
@@ -218,8 +219,14 @@ impl Iterator for Synthetic {
 /// The column of the code, and those of the counts.
 fn columns() -> (String, Vec<String>) {
     let schema = schema();
-    let code = schema.code().expect("levels are characters of it").into();
-    (code, schema.cells().iter().map(|cell| cell.column.clone()).collect())
+    let layout = layout(&schema);
+    let code = layout.code().expect("levels are characters of it").into();
+    let Rows::Units(cells) = layout.rows() else { unreachable!("a row a block") };
+    (code, cells.iter().map(|cell| cell.column.clone()).collect())
+}
+
+fn layout(schema: &Schema) -> &Layout {
+    schema.layout().expect("it has a table")
 }
 
 /// Adds a line: a hundred million numbers take their time if each is formatted.

@@ -6,7 +6,7 @@ use numpy::{PyArray1, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString};
 use unspent::Error;
-use unspent::allocation::Schema;
+use unspent::schema::Schema;
 use unspent_data::{Columns, Input, Plan, Values};
 
 use crate::error::{OrRaise, exception};

@@ -8,7 +8,7 @@ use numpy::{PyArray1, PyArrayMethods};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList, PyTuple};
-use unspent::allocation::Schema;
+use unspent::schema::Schema;
 use unspent::{Delta, Error, ErrorKind, Rational};
 use unspent_data::{LevelMeasurements, Manifest, Measure, QueryMeasurements, Quiet};
 

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
-use unspent::allocation::Schema;
 use unspent::mechanism::Stated;
+use unspent::schema::Schema;
 use unspent::{Delta, ErrorKind, Scaling};
 use unspent_data::utility::{After, BANDS, GivenNoise};
 use unspent_data::{Quiet, UtilityQuestion};

@@ -23,6 +23,8 @@ pub enum ErrorKind {
     NoPromise,
     /// Nothing says how a table of counts is read.
     NoTable,
+    /// Nothing says which units there are.
+    NoUnits,
     /// The queries of a level have different noise, and none of them was named.
     NoQuery,
     /// No level was named, and none is known whose noise the areas get.

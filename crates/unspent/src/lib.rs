@@ -34,6 +34,7 @@ pub mod release;
 pub mod report;
 pub mod residual;
 pub mod sampler;
+pub mod schema;
 mod scope;
 mod spelling;
 pub mod stop;

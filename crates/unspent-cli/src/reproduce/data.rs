@@ -7,6 +7,7 @@ use unspent::sampler::Key;
 use unspent::{Rational, Release};
 use unspent_data::population::{self, Population};
 use unspent_data::regression::{Area, Distorted, Distortion, Geography, Regression, Sample, SurveyFile};
+use unspent_data::table::Row;
 use unspent_data::utility::{BANDS, Estimate, Evaluation, LevelErrors, LevelNoise, Question, Utility};
 use unspent_data::{Table, all_cores};
 
@@ -129,7 +130,8 @@ fn errors(
         }
     };
     let mut noises = vec![];
-    for level in schema.levels() {
+    let levels = schema.layout().map(|layout| layout.levels().to_vec()).unwrap_or_default();
+    for level in &levels {
         if let Some([before, after]) = noise_of(&level.name)? {
             noises.push(LevelNoise { level: level.name.clone(), before, after });
         }
@@ -151,7 +153,7 @@ fn errors(
         let population = Population::new(BLOCKS.0, BLOCKS.1)?;
         let found = evaluation.evaluate(|row| {
             for block in population {
-                row(&[block.code()], &block.counts.map(i64::from))?;
+                row(Row { codes: &[block.code()], values: &[], counts: &block.counts.map(i64::from) })?;
             }
             Ok(())
         })?;

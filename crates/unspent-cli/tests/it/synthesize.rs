@@ -7,7 +7,7 @@ use std::process::{Output, Stdio};
 
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, RowAccessor};
-use unspent::allocation::Schema;
+use unspent::schema::Schema;
 use unspent_data::population::{Population, schema};
 
 use crate::support::{Place, program, stderr, succeeds};

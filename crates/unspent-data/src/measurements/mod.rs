@@ -10,10 +10,10 @@ mod write;
 
 use unspent::Rational;
 
-pub(crate) use self::memory::Memory;
+pub(crate) use self::memory::{Kept, Memory};
 pub use self::read::{Reader, Row, Rows};
 pub(crate) use self::write::Files;
-use crate::manifest::{Manifest, QueryEntry};
+use crate::manifest::{ExactEntry, ExactQuery, LevelEntry, Manifest, NoiseEntry, QueryEntry};
 
 /// All measurements of a release, in memory.
 #[derive(Clone, Debug)]
@@ -22,6 +22,42 @@ pub struct Measurements {
     pub manifest: Manifest,
     /// From the largest areas to the smallest.
     pub levels: Vec<LevelMeasurements>,
+    /// What was published exactly.
+    pub exact: Vec<ExactMeasurements>,
+}
+
+/// What was published exactly of a level.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExactMeasurements {
+    /// The level.
+    pub level: String,
+    /// The codes of its units, also of those that are bypassed.
+    pub codes: Vec<String>,
+    /// What is exact.
+    pub queries: Vec<ExactValues>,
+}
+
+/// Exact answers to a query, or public numbers of units.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExactValues {
+    /// Its name.
+    pub name: String,
+    /// How many values each of its attributes has, in the order of the schema; `[1]` for a total.
+    pub shape: Vec<u32>,
+    /// The values of all units, one unit after the other.
+    pub values: Vec<i64>,
+}
+
+impl ExactMeasurements {
+    fn new(entry: &ExactEntry, codes: Vec<String>, values: Vec<Vec<i64>>) -> ExactMeasurements {
+        let exact = |(query, values): (&ExactQuery, Vec<i64>)| ExactValues {
+            name: query.query_name.clone(),
+            shape: query.query_shape.clone(),
+            values,
+        };
+        let queries = entry.queries.iter().zip(values).map(exact).collect();
+        ExactMeasurements { level: entry.level.clone(), codes, queries }
+    }
 }
 
 /// The measurements of a level.
@@ -40,27 +76,57 @@ pub struct LevelMeasurements {
 pub struct QueryMeasurements {
     /// Its name.
     pub name: String,
-    /// How many values each of its attributes has; `[1]` for a total.
+    /// How many values each of its attributes has, in the order of the schema; `[1]` for a total.
     pub shape: Vec<u32>,
-    /// The σ² of its noise.
-    pub sigma2: Rational,
-    /// The variance of its noise, to the nearest double or so.
-    pub variance: f64,
-    /// What it spends.
-    pub rho: Rational,
+    /// The noises that units have.
+    pub noises: Vec<RowNoise>,
+    /// Which of them each unit has.
+    pub noise_of: Vec<u16>,
     /// The noisy counts of all units, one unit after the other.
     pub values: Vec<i64>,
 }
 
+/// The noise on the values of a query in a unit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RowNoise {
+    /// Its σ², if it is known exactly.
+    pub sigma2: Option<Rational>,
+    /// Its variance, to the nearest double or so.
+    pub variance: f64,
+    /// What it spends, if that is known exactly.
+    pub rho: Option<Rational>,
+}
+
+impl From<&NoiseEntry> for RowNoise {
+    fn from(entry: &NoiseEntry) -> RowNoise {
+        let NoiseEntry { sigma2, variance, rho, .. } = entry.clone();
+        RowNoise { sigma2: Some(sigma2), variance, rho: Some(rho) }
+    }
+}
+
 impl QueryMeasurements {
-    fn new(entry: &QueryEntry) -> QueryMeasurements {
-        QueryMeasurements {
+    /// How many values it has in a unit.
+    #[must_use]
+    pub fn length(&self) -> usize {
+        self.shape.iter().map(|n| *n as usize).product()
+    }
+
+    /// The noise of a unit.
+    #[must_use]
+    pub fn noise(&self, unit: usize) -> &RowNoise {
+        &self.noises[usize::from(self.noise_of[unit])]
+    }
+
+    /// Nothing yet, of every query of a level.
+    fn of_level(level: &LevelEntry) -> Vec<QueryMeasurements> {
+        let budgets = level.noises();
+        let query = |(i, entry): (usize, &QueryEntry)| QueryMeasurements {
             name: entry.query_name.clone(),
             shape: entry.query_shape.clone(),
-            sigma2: entry.sigma2.clone(),
-            variance: entry.variance,
-            rho: entry.rho.clone(),
+            noises: budgets.iter().map(|noises| RowNoise::from(noises[i])).collect(),
+            noise_of: vec![],
             values: vec![],
-        }
+        };
+        level.queries.iter().enumerate().map(query).collect()
     }
 }

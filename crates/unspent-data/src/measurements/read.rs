@@ -10,8 +10,8 @@ use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Ty
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use unspent::{Error, ErrorKind, Result, stop};
 
-use super::{LevelMeasurements, Measurements, QueryMeasurements};
-use crate::manifest::{FileEntry, LevelEntry, Manifest};
+use super::{ExactMeasurements, LevelMeasurements, Measurements, QueryMeasurements};
+use crate::manifest::{ExactEntry, FileEntry, LevelEntry, Manifest, NoiseEntry};
 use crate::parquet_file::{damaged, whole};
 
 /// The columns of a file, with the type of their values and how deep these lie in lists.
@@ -87,10 +87,12 @@ impl Reader {
     pub fn open(directory: &Path) -> Result<Reader> {
         let manifest = Manifest::read(directory)?;
         let reader = Reader { directory: directory.into(), manifest };
-        for level in &reader.manifest.levels {
+        let noisy = reader.manifest.levels.iter().map(|level| (&level.folder, &level.files));
+        let exact = reader.manifest.exact.iter().map(|level| (&level.folder, &level.files));
+        for (folder, files) in noisy.chain(exact) {
             let named: BTreeSet<PathBuf> =
-                level.files.iter().map(|entry| reader.directory.join(&entry.file)).collect();
-            let folder = reader.directory.join(&level.folder);
+                files.iter().map(|entry| reader.directory.join(&entry.file)).collect();
+            let folder = reader.directory.join(folder);
             let entries = fs::read_dir(&folder).map_err(|error| {
                 let cause = format!("{}: cannot be read: {error}", folder.display());
                 Error::io(cause, error, "the manifest names it").with_kind(ErrorKind::Unreadable)
@@ -122,6 +124,20 @@ impl Reader {
     /// The rows of a file, which must be what the manifest says: every query of every unit, in order, with
     /// its shape and its noise.
     pub fn rows(&self, level: &LevelEntry, file: &FileEntry) -> Result<Rows> {
+        let (name, rows) = self.read(file)?;
+        rows.check(&name, level, file)?;
+        Ok(rows)
+    }
+
+    /// The rows of a file of exact values, which must be what the manifest says.
+    pub fn exact_rows(&self, level: &ExactEntry, file: &FileEntry) -> Result<Rows> {
+        let (name, rows) = self.read(file)?;
+        rows.check_exact(&name, level, file)?;
+        Ok(rows)
+    }
+
+    /// What is called by its path, and its rows.
+    fn read(&self, file: &FileEntry) -> Result<(String, Rows)> {
         stop::check();
         let path = self.directory.join(&file.file);
         let shown = path.display().to_string();
@@ -137,8 +153,7 @@ impl Reader {
             return Err(differs(&shown, "says something else of whether its noise is private"));
         }
         let rows = Rows::read(&shown, &reader)?;
-        rows.check(&shown, level, file)?;
-        Ok(rows)
+        Ok((shown, rows))
     }
 }
 
@@ -214,7 +229,9 @@ impl Rows {
             return Err(differs(name, &format!("has {} rows; the manifest says {}", self.len(), file.rows)));
         }
         let rows: Vec<Row<'_>> = self.iter(&level.level).collect();
+        let budgets = level.noises();
         for unit in rows.chunks_exact(level.queries.len().max(1)) {
+            let budget = budget_of(&budgets, unit);
             for (row, query) in unit.iter().zip(&level.queries) {
                 let wrong = |what: &str| Err(differs(name, &format!("query `{}`: {what}", query.query_name)));
                 if row.geocode != unit[0].geocode || row.query != query.query_name {
@@ -225,13 +242,45 @@ impl Rows {
                 if !same.eq(said) || row.values.len() != query.length() {
                     return wrong("has another shape than the manifest says");
                 }
-                if row.variance != query.variance || row.plb != query.plb {
+                if budget.is_none() {
                     return wrong("has other noise than the manifest says");
                 }
             }
         }
         Ok(())
     }
+}
+
+impl Rows {
+    fn check_exact(&self, name: &str, level: &ExactEntry, file: &FileEntry) -> Result<()> {
+        if self.len() as u64 != file.rows {
+            return Err(differs(name, &format!("has {} rows; the manifest says {}", self.len(), file.rows)));
+        }
+        let rows: Vec<Row<'_>> = self.iter(&level.level).collect();
+        for unit in rows.chunks_exact(level.queries.len().max(1)) {
+            for (row, query) in unit.iter().zip(&level.queries) {
+                let same = row.shape.iter().map(|n| i64::from(*n));
+                let shape = same.eq(query.query_shape.iter().map(|n| i64::from(*n)));
+                let length: usize = query.query_shape.iter().map(|n| *n as usize).product();
+                let named = row.geocode == unit[0].geocode && row.query == query.query_name;
+                if !named || !shape || row.values.len() != length || row.variance != 0.0 {
+                    let what =
+                        format!("query `{}`: is not what the manifest says is exact", query.query_name);
+                    return Err(differs(name, &what));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Which of a level's budgets the rows of a unit have, by their noise.
+fn budget_of(budgets: &[Vec<&NoiseEntry>], unit: &[Row<'_>]) -> Option<usize> {
+    let fits = |noises: &Vec<&NoiseEntry>| {
+        let mut rows = unit.iter().zip(noises);
+        rows.all(|(row, noise)| (row.variance, row.plb) == (noise.variance, noise.plb))
+    };
+    budgets.iter().position(fits)
 }
 
 impl Measurements {
@@ -241,20 +290,38 @@ impl Measurements {
         let mut levels: Vec<LevelMeasurements> = vec![];
         for level in &reader.manifest.levels {
             let mut codes = vec![];
-            let mut queries: Vec<_> = level.queries.iter().map(QueryMeasurements::new).collect();
+            let mut queries = QueryMeasurements::of_level(level);
+            let budgets = level.noises();
             for file in &level.files {
                 let rows = reader.rows(level, file)?;
-                for (i, row) in rows.iter(&level.level).enumerate() {
-                    let query = i % queries.len();
-                    queries[query].values.extend_from_slice(row.values);
-                    if query == 0 {
-                        codes.push(row.geocode.into());
+                let rows: Vec<Row<'_>> = rows.iter(&level.level).collect();
+                for unit in rows.chunks_exact(queries.len().max(1)) {
+                    let budget = budget_of(&budgets, unit).expect("was checked") as u16;
+                    codes.push(unit[0].geocode.into());
+                    for (query, row) in queries.iter_mut().zip(unit) {
+                        query.values.extend_from_slice(row.values);
+                        query.noise_of.push(budget);
                     }
                 }
             }
             levels.push(LevelMeasurements { level: level.level.clone(), codes, queries });
         }
-        Ok(Measurements { manifest: reader.manifest, levels })
+        let mut exact = vec![];
+        for level in &reader.manifest.exact {
+            let (mut codes, mut values) = (vec![], vec![vec![]; level.queries.len()]);
+            for file in &level.files {
+                let rows = reader.exact_rows(level, file)?;
+                for (i, row) in rows.iter(&level.level).enumerate() {
+                    let query = i % values.len();
+                    values[query].extend_from_slice(row.values);
+                    if query == 0 {
+                        codes.push(row.geocode.into());
+                    }
+                }
+            }
+            exact.push(ExactMeasurements::new(level, codes, values));
+        }
+        Ok(Measurements { manifest: reader.manifest, levels, exact })
     }
 }
 

@@ -14,9 +14,9 @@ use parquet::schema::types::{ColumnPath, Type, TypePtr};
 use unspent::Allocation;
 
 use crate::directory::{self, Folder};
-use crate::manifest::{self, FileEntry, LevelEntry};
+use crate::manifest::{self, ExactEntry, FileEntry, LevelEntry};
 use crate::parquet_file::system_error;
-use crate::plan::Plan;
+use crate::plan::{Plan, PlannedLevel, PlannedQuery};
 use crate::run::Sink;
 use crate::tabulation::NoisyBatch;
 
@@ -25,11 +25,33 @@ pub(crate) struct Files<'f> {
     plan: &'f Plan,
     /// What they are called in the end.
     target: &'f Path,
-    /// One for each level, with its name.
-    folders: Vec<(String, Folder)>,
+    /// One for each level.
+    noisy: Vec<LevelFiles>,
+    /// One for each level of which something is published exactly.
+    exact: Vec<Option<LevelFiles>>,
     writer: Writer,
-    /// The files of each level that are written, by their numbers.
-    written: Vec<Mutex<Vec<Option<FileEntry>>>>,
+}
+
+/// The files of a level.
+struct LevelFiles {
+    /// The name of the folder.
+    name: String,
+    folder: Folder,
+    written: Mutex<Written>,
+}
+
+/// What was written of a level.
+struct Written {
+    /// By their numbers.
+    files: Vec<Option<FileEntry>>,
+    /// The units of each budget.
+    units: Vec<u64>,
+}
+
+impl LevelFiles {
+    fn files(&self) -> Vec<FileEntry> {
+        self.written.lock().expect("not poisoned").files.iter().flatten().cloned().collect()
+    }
 }
 
 impl<'f> Files<'f> {
@@ -41,10 +63,16 @@ impl<'f> Files<'f> {
         allocation: &Allocation,
         warning: Option<&str>,
     ) -> unspent::Result<Files<'f>> {
-        let mut folders = vec![];
-        for name in manifest::folders(plan) {
-            let made = unfinished.create_folder(&name).map_err(|e| directory::failed(target, e))?;
-            folders.push((name, made));
+        let files = |name: String, level: &PlannedLevel| {
+            let folder = unfinished.create_folder(&name).map_err(|e| directory::failed(target, e))?;
+            let written = Written { files: vec![], units: vec![0; level.budgets.len()] };
+            Ok(LevelFiles { name, folder, written: Mutex::new(written) })
+        };
+        let (mut noisy, mut exact) = (vec![], vec![]);
+        for (level, name) in plan.levels().iter().zip(manifest::folders(plan)) {
+            let is_exact = !level.exact.is_empty();
+            exact.push(is_exact.then(|| files(format!("exact-{name}"), level)).transpose()?);
+            noisy.push(files(name, level)?);
         }
         let mut notes = vec![
             ("unspent.version", env!("CARGO_PKG_VERSION").into()),
@@ -52,40 +80,46 @@ impl<'f> Files<'f> {
             ("unspent.private", warning.is_none().to_string()),
         ];
         notes.extend(warning.map(|warning| ("unspent.warning", warning.into())));
-        let written = folders.iter().map(|_| Mutex::default()).collect();
-        Ok(Files { plan, target, folders, writer: Writer::new(&notes), written })
+        Ok(Files { plan, target, noisy, exact, writer: Writer::new(&notes) })
     }
 
     /// What the manifest says of them.
-    pub(crate) fn entries(&self) -> Vec<LevelEntry> {
-        let mut entries = vec![];
-        for ((level, written), (folder, _)) in self.plan.levels().iter().zip(&self.written).zip(&self.folders)
-        {
-            let files: Vec<FileEntry> =
-                written.lock().expect("not poisoned").iter().flatten().cloned().collect();
-            let units = files.iter().map(|f| f.units).sum();
-            entries.push(LevelEntry::new(level, folder.clone(), units, files));
+    pub(crate) fn entries(&self) -> (Vec<LevelEntry>, Vec<ExactEntry>) {
+        let (mut noisy, mut exact) = (vec![], vec![]);
+        for (i, level) in self.plan.levels().iter().enumerate() {
+            let files = &self.noisy[i];
+            let units = files.written.lock().expect("not poisoned").units.clone();
+            noisy.push(LevelEntry::new(level, files.name.clone(), &units, files.files()));
+            if let Some(files) = &self.exact[i] {
+                let units = files.files().iter().map(|file| file.units).sum();
+                exact.push(ExactEntry::new(level, files.name.clone(), units, files.files()));
+            }
         }
-        entries
+        (noisy, exact)
     }
 }
 
 impl Sink for Files<'_> {
     /// Writes the batch as a file of its own.
     fn put(&self, batch: NoisyBatch, part: usize) -> unspent::Result<()> {
-        let (folder, directory) = &self.folders[batch.level];
+        let files = match batch.exact {
+            false => &self.noisy[batch.level],
+            true => self.exact[batch.level].as_ref().expect("something is exact"),
+        };
         #[cfg(debug_assertions)]
-        crate::panics::injected(folder);
+        crate::panics::injected(&files.name);
         let name = format!("part-{part:05}.parquet");
-        let file = directory.create(&name).map_err(|e| directory::failed(self.target, e))?;
+        let file = files.folder.create(&name).map_err(|e| directory::failed(self.target, e))?;
         let rows = self.writer.write(file, self.plan, &batch);
         let rows = rows.map_err(|error| directory::failed(self.target, system_error(error)))?;
-        let entry = FileEntry { file: format!("{folder}/{name}"), rows, units: batch.codes.len() as u64 };
-        let mut files = self.written[batch.level].lock().expect("not poisoned");
-        if files.len() <= part {
-            files.resize(part + 1, None);
+        let entry =
+            FileEntry { file: format!("{}/{name}", files.name), rows, units: batch.codes.len() as u64 };
+        let mut written = files.written.lock().expect("not poisoned");
+        if written.files.len() <= part {
+            written.files.resize(part + 1, None);
         }
-        files[part] = Some(entry);
+        written.files[part] = Some(entry);
+        batch.budgets.iter().for_each(|budget| written.units[usize::from(*budget)] += 1);
         Ok(())
     }
 }
@@ -119,7 +153,8 @@ impl Writer {
 
     /// Writes a batch as all of a new file; returns its number of rows.
     fn write(&self, file: File, plan: &Plan, batch: &NoisyBatch) -> Result<u64> {
-        let queries = &plan.levels()[batch.level].queries;
+        let level = &plan.levels()[batch.level];
+        let queries = if batch.exact { &level.exact } else { &level.queries };
         let rows = || {
             batch
                 .codes
@@ -147,8 +182,14 @@ impl Writer {
             values.push(values_of[unit * length..][..length].iter().copied());
         });
         values.write::<Int64Type>(&mut group)?;
-        column::<DoubleType>(&mut group, &rows().map(|(_, (query, _))| query.variance).collect::<Vec<_>>())?;
-        column::<DoubleType>(&mut group, &rows().map(|(_, (query, _))| query.plb).collect::<Vec<_>>())?;
+        // What is exact has no noise.
+        let noise = |unit: usize, query: &PlannedQuery| {
+            query.noises.get(usize::from(batch.budgets[unit])).map_or((0.0, 0.0), |n| (n.variance, n.plb))
+        };
+        let variances = rows().map(|(unit, (query, _))| noise(unit, query).0);
+        column::<DoubleType>(&mut group, &variances.collect::<Vec<_>>())?;
+        let plbs = rows().map(|(unit, (query, _))| noise(unit, query).1);
+        column::<DoubleType>(&mut group, &plbs.collect::<Vec<_>>())?;
         group.close()?;
         writer.close()?;
         Ok((batch.codes.len() * queries.len()) as u64)

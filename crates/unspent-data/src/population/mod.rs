@@ -13,7 +13,7 @@
 //! All arithmetic is on integers, so that a size and a seed give the same population on every machine. A
 //! larger population is another one, not the smaller one with blocks added: it has more states.
 
-use unspent::allocation::Schema;
+use unspent::schema::Schema;
 use unspent::{Error, Result};
 
 /// Most blocks of a population.

@@ -7,7 +7,8 @@ use unspent::sampler::Key;
 use super::*;
 use crate::noise::Streams;
 use crate::plan::Plan;
-use crate::tabulation::{Batch, Tabulation};
+use crate::table::Row;
+use crate::tabulation::{Batch, Feed};
 
 fn population(blocks: u64, seed: u64) -> Population {
     Population::new(blocks, seed).unwrap()
@@ -225,7 +226,10 @@ fn factors_have_mean_one_and_a_heavy_tail() {
 #[test]
 fn totals_are_the_same_at_every_level() {
     // Noise of this variance is 0, but for a chance of 2·exp(−500).
-    let levels: String = schema()
+    let schema_ = schema();
+    let levels: String = schema_
+        .layout()
+        .unwrap()
         .levels()
         .iter()
         .map(|level| format!("[[levels]]\nname = \"{}\"\n[levels.sigma2]\nrace = \"0.001\"\n", level.name))
@@ -233,7 +237,7 @@ fn totals_are_the_same_at_every_level() {
     let head =
         "name = \"test\"\nneighbours = \"bounded\"\nattributes = [\"race\"]\n[queries]\nrace = [\"race\"]\n";
     let allocation = Allocation::parse("test.toml", &[head, &levels].concat()).unwrap();
-    let plan = Plan::of(&allocation.with_table(schema())).unwrap();
+    let plan = Plan::of(&allocation.with_schema(schema())).unwrap();
     assert_eq!(plan.columns().codes, ["geocode"]);
     let mut noises = Streams::new(&plan, &Key::not_private(1)).unwrap();
     let (mut units, mut sums) = ([0; LEVELS], [[0; RACES]; LEVELS]);
@@ -247,14 +251,14 @@ fn totals_are_the_same_at_every_level() {
         Ok(())
     };
     let mut population = population(30_000, 5);
-    let mut tabulation = Tabulation::new(&plan);
+    let mut feed = Feed::of_table(&plan).unwrap();
     let mut expected = [0; RACES];
     for block in &mut population {
         let counts = block.counts.map(i64::from);
         expected.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
-        tabulation.row(&[block.code()], &counts, &mut full).unwrap();
+        feed.row(Row { codes: &[block.code()], values: &[], counts: &counts }, &mut full).unwrap();
     }
-    assert_eq!(tabulation.finish(&mut full).unwrap(), 30_000);
+    assert_eq!(feed.finish(&mut full).unwrap(), 30_000);
     assert_eq!(units, population.units());
     assert_eq!(sums, [expected; LEVELS]);
     assert!(units.is_sorted_by(|above, below| above < below), "{units:?}");

@@ -2,7 +2,7 @@
 
 use unspent::{Error, Result, stop};
 
-use super::{TakeRow, Wanted, count};
+use super::{TakeOld, Wanted, count};
 use crate::progress::Progress;
 
 /// Rows between looks at whether to stop.
@@ -84,7 +84,7 @@ impl Columns {
         name: &str,
         places: &Places,
         progress: &mut dyn Progress,
-        row: &mut TakeRow<'_>,
+        row: &mut TakeOld<'_>,
     ) -> Result<()> {
         let mut counts = vec![0; places.counts.len()];
         let mut written = vec![String::new(); places.codes.len()];

@@ -8,7 +8,7 @@ use csv::{ByteRecord, ReaderBuilder};
 use unspent::{Error, Result, stop};
 
 use super::columns::Places;
-use super::{TakeRow, Wanted, count};
+use super::{TakeOld, Wanted, count};
 use crate::progress::Progress;
 
 /// Most bytes of a line: a quote that is not closed makes a line of all that follows.
@@ -78,7 +78,7 @@ impl Csv {
         Ok(Csv { reader, places: Places::find(name, names, wanted)?, bytes, begun })
     }
 
-    pub(super) fn rows(self, name: &str, progress: &mut dyn Progress, row: &mut TakeRow<'_>) -> Result<()> {
+    pub(super) fn rows(self, name: &str, progress: &mut dyn Progress, row: &mut TakeOld<'_>) -> Result<()> {
         let Csv { mut reader, places, bytes, begun } = self;
         let mut record = ByteRecord::new();
         let mut counts = vec![0; places.counts.len()];

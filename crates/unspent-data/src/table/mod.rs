@@ -14,15 +14,27 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use unspent::allocation::Schema;
+use unspent::schema::Schema;
 use unspent::{Allocation, Error, ErrorKind, Result};
 
 use self::columns::Places;
 pub use self::columns::{Columns, Values};
 use crate::progress::Progress;
 
-/// Takes the codes and the counts of a row.
-pub type TakeRow<'r> = dyn FnMut(&[&str], &[i64]) -> Result<()> + 'r;
+/// A row, in the order in which its columns are [wanted](Wanted).
+#[derive(Clone, Copy)]
+pub struct Row<'r> {
+    /// What unit it is.
+    pub codes: &'r [&'r str],
+    /// Values of attributes. One that is missing is an empty text.
+    pub values: &'r [&'r str],
+    /// Counts, none of them negative.
+    pub counts: &'r [i64],
+}
+
+/// Takes a row.
+pub type TakeRow<'r> = dyn FnMut(Row<'_>) -> Result<()> + 'r;
+type TakeOld<'r> = dyn FnMut(&[&str], &[i64]) -> Result<()> + 'r;
 
 /// Where the rows of a table come from.
 #[derive(Clone)]
@@ -57,23 +69,35 @@ impl Input {
     /// How it is read: as was said, as the allocation says, or as a file beside the table says that is called
     /// like it. Nothing if none of them says so.
     pub fn schema(&self, given: Option<Schema>, allocation: Option<&Allocation>) -> Result<Option<Schema>> {
-        if let Some(schema) = given.or_else(|| allocation.and_then(Allocation::table).cloned()) {
-            return Ok(Some(schema));
+        if given.is_some() {
+            return Ok(given);
         }
-        let Input::File(path) = self else { return Ok(None) };
+        let ours = allocation.and_then(Allocation::schema).cloned();
+        // A shipped schema has no more than a usual layout.
+        if ours.as_ref().is_some_and(|schema| schema.layout().is_some() && !schema.is_shipped()) {
+            return Ok(ours);
+        }
+        let Input::File(path) = self else { return Ok(ours) };
         let beside = path.with_extension("toml");
-        if beside.is_file() { Schema::read(&beside).map(Some) } else { Ok(None) }
+        if !beside.is_file() {
+            return Ok(ours);
+        }
+        let beside = Schema::read(&beside)?;
+        Ok(Some(ours.unwrap_or_default().overlaid(beside)))
     }
 
     /// The same, where nothing can be done without. Fails with [`ErrorKind::NoTable`].
     pub fn needed_schema(&self, given: Option<Schema>, allocation: Option<&Allocation>) -> Result<Schema> {
-        self.schema(given, allocation)?.ok_or_else(|| {
-            Error::of_kind(
-                ErrorKind::NoTable,
-                format!("{}: nothing says how the table is read", self.shown()),
-                "give a schema, or put a file with a [table] beside it; examples/blocks.toml is an example",
-            )
-        })
+        self.schema(given, allocation)?.ok_or_else(|| self.no_layout())
+    }
+
+    /// Nothing says how it is read.
+    pub(crate) fn no_layout(&self) -> Error {
+        Error::of_kind(
+            ErrorKind::NoTable,
+            format!("{}: nothing says how the table is read", self.shown()),
+            "give a schema, or put a file with a [table] beside it; examples/blocks.toml is an example",
+        )
     }
 }
 
@@ -82,6 +106,8 @@ impl Input {
 pub struct Wanted<'w> {
     /// Those with codes.
     pub codes: &'w [String],
+    /// Those with values of attributes.
+    pub values: &'w [String],
     /// Those with counts.
     pub counts: &'w [String],
 }
@@ -90,6 +116,7 @@ pub struct Wanted<'w> {
 pub struct Table {
     name: String,
     kind: Kind,
+    split: usize,
 }
 
 enum Kind {
@@ -102,6 +129,9 @@ impl Table {
     /// Opens a table.
     pub fn open(input: Input, wanted: Wanted<'_>) -> Result<Table> {
         let name = input.shown();
+        let split = wanted.codes.len();
+        let both: Vec<String> = wanted.codes.iter().chain(wanted.values).cloned().collect();
+        let wanted = Wanted { codes: &both, values: &[], counts: wanted.counts };
         let kind = match input {
             Input::Stdin => Kind::Csv(csv::Csv::new(&name, Box::new(io::stdin()), None, wanted)?),
             Input::File(path) => Kind::of_file(&name, &path, wanted)?,
@@ -111,11 +141,14 @@ impl Table {
                 Kind::Columns(columns, places)
             }
         };
-        Ok(Table { name, kind })
+        Ok(Table { name, kind, split })
     }
 
     /// Gives every row's codes and counts to `row`, whose objections get the row's place.
-    pub fn rows(self, progress: &mut dyn Progress, row: &mut TakeRow<'_>) -> Result<()> {
+    pub fn rows(self, progress: &mut dyn Progress, take: &mut TakeRow<'_>) -> Result<()> {
+        let split = self.split;
+        let row: &mut TakeOld<'_> =
+            &mut |codes, counts| take(Row { codes: &codes[..split], values: &codes[split..], counts });
         match self.kind {
             Kind::Csv(csv) => csv.rows(&self.name, progress, row),
             Kind::Parquet(parquet) => parquet.rows(&self.name, progress, row),

@@ -9,7 +9,7 @@ use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use unspent::{Error, Result, stop};
 
 use super::columns::Places;
-use super::{TakeRow, Wanted, count};
+use super::{TakeOld, Wanted, count};
 use crate::parquet_file::{damaged, whole};
 use crate::progress::Progress;
 
@@ -58,7 +58,7 @@ impl Parquet {
         Ok(Parquet { reader, places })
     }
 
-    pub(super) fn rows(self, name: &str, progress: &mut dyn Progress, row: &mut TakeRow<'_>) -> Result<()> {
+    pub(super) fn rows(self, name: &str, progress: &mut dyn Progress, row: &mut TakeOld<'_>) -> Result<()> {
         let Parquet { reader, places } = self;
         let all = reader.metadata().file_metadata().num_rows().max(1);
         let mut rows = 0u64;

@@ -4,50 +4,85 @@ use unspent::Result;
 use unspent::sampler::Draws;
 use zeroize::Zeroizing;
 
-use crate::plan::Plan;
+use crate::plan::{Plan, PlannedQuery};
 
 /// Complete units of a level, with exact counts: not to be published, and not to be read outside.
 pub struct Batch {
     level: usize,
+    /// Whether the allocation says that its values are published exactly.
+    exact: bool,
     codes: Vec<String>,
-    /// For each query, the values of all units one after the other.
-    values: Vec<Vec<i64>>,
-    /// All values of all queries.
-    size: usize,
+    /// Which of the level's budgets each unit has.
+    budgets: Vec<u8>,
+    /// For each query, where the counts are among the values of all units one after the other that are not 0.
+    /// A place may come several times.
+    counts: Vec<Vec<(usize, i64)>>,
+    /// How many values each query has in a unit.
+    lengths: Vec<usize>,
 }
 
-/// Complete units of a level, with noise on every value.
+/// Complete units of a level, with noise on every value, or with values that the allocation says are published
+/// exactly.
 pub struct NoisyBatch {
     /// Index into [`Plan::levels`].
     pub level: usize,
+    /// Whether the values are exact.
+    pub exact: bool,
     /// The codes of the units.
     pub codes: Vec<String>,
+    /// Which of the level's budgets each unit has.
+    pub budgets: Vec<u8>,
     /// For each query, the values of all units one after the other.
     pub values: Vec<Vec<i64>>,
 }
 
+fn queries(plan: &Plan, level: usize, exact: bool) -> &[PlannedQuery] {
+    let level = &plan.levels()[level];
+    if exact { &level.exact } else { &level.queries }
+}
+
 impl Batch {
-    pub(super) fn new(plan: &Plan, level: usize) -> Batch {
-        let values = plan.levels()[level].queries.iter().map(|_| vec![]).collect();
-        Batch { level, codes: vec![], values, size: 0 }
+    pub(super) fn new(plan: &Plan, level: usize, exact: bool) -> Batch {
+        let queries = queries(plan, level, exact);
+        Batch {
+            level,
+            exact,
+            codes: vec![],
+            budgets: vec![],
+            counts: queries.iter().map(|_| vec![]).collect(),
+            lengths: queries.iter().map(|query| query.length()).collect(),
+        }
     }
 
-    /// Adds a unit: the sums that its queries ask for. Nothing if one is too large.
-    pub(super) fn push(&mut self, plan: &Plan, code: &str, cells: &[i64]) -> Option<()> {
+    /// Adds a unit: the sums that its queries ask for, and its public numbers. Nothing if a sum is too large.
+    pub(super) fn push(
+        &mut self,
+        plan: &Plan,
+        code: &str,
+        budget: u8,
+        cells: &[(u64, i64)],
+        public: &[i64],
+    ) -> Option<()> {
+        // No sum of cells is larger than that of all.
+        cells.iter().try_fold(0i64, |sum, (_, count)| sum.checked_add(*count))?;
+        let unit = self.codes.len();
         self.codes.push(code.into());
-        for (values, query) in self.values.iter_mut().zip(&plan.levels()[self.level].queries) {
-            let start = values.len();
-            values.resize(start + query.length(), 0);
-            self.size += query.length();
-            let unit = &mut values[start..];
-            let mut all = 0;
-            for (cell, value) in cells.iter().zip(&query.value_of) {
-                let sum = &mut unit[*value as usize];
-                *sum = sum.wrapping_add(*cell);
-                all |= *sum;
-            }
-            if all < 0 {
-                return None;
+        self.budgets.push(budget);
+        let queries = queries(plan, self.level, self.exact);
+        for ((query, counts), length) in queries.iter().zip(&mut self.counts).zip(&self.lengths) {
+            let numbers = query.public.clone().map_or(&[][..], |at| &public[at]);
+            counts.extend(numbers.iter().enumerate().map(|(place, n)| (unit * length + place, *n)));
+        }
+        let mut values = vec![];
+        for (cell, count) in cells {
+            plan.cells().values(*cell, &mut values);
+            for ((query, counts), length) in queries.iter().zip(&mut self.counts).zip(&self.lengths) {
+                let Some(place) = query.place(&values) else { continue };
+                let place = unit * length + place;
+                match counts.last_mut() {
+                    Some((last, sum)) if *last == place => *sum += count,
+                    _ => counts.push((place, *count)),
+                }
             }
         }
         Some(())
@@ -59,18 +94,32 @@ impl Batch {
         self.level
     }
 
+    /// Whether its values are published exactly, so that it needs no draws.
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        self.exact
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.codes.is_empty()
     }
 
     /// How many values there are, of all queries.
     pub(super) fn size(&self) -> usize {
-        self.size
+        self.codes.len() * self.lengths.iter().sum::<usize>()
     }
 
-    /// How many values each query has.
-    pub(crate) fn lengths(&self) -> impl Iterator<Item = usize> {
-        self.values.iter().map(Vec::len)
+    /// For each query, how many values have the noise of each of so many budgets.
+    pub(crate) fn draws_needed(&self, budgets: usize) -> Vec<Vec<u64>> {
+        let units = self.units_by_budget(budgets);
+        let values = |length: &usize| units.iter().map(|units| units * *length as u64).collect();
+        self.lengths.iter().map(values).collect()
+    }
+
+    fn units_by_budget(&self, budgets: usize) -> Vec<u64> {
+        let mut units = vec![0; budgets];
+        self.budgets.iter().for_each(|budget| units[usize::from(*budget)] += 1);
+        units
     }
 
     #[cfg(test)]
@@ -78,26 +127,53 @@ impl Batch {
         &self.codes
     }
 
-    /// The exact values of a query, for what is computed of them here and is not private.
-    pub(crate) fn exact(&self, query: usize) -> &[i64] {
-        &self.values[query]
+    /// The exact values of a query, for what is computed of them here and is not private, or is declared to be
+    /// published exactly.
+    pub(crate) fn exact(&self, query: usize) -> Vec<i64> {
+        let mut values = vec![0; self.codes.len() * self.lengths[query]];
+        self.counts[query].iter().for_each(|(place, count)| values[*place] += count);
+        values
     }
 
-    /// Adds the draws that were taken for it.
-    pub fn with_noise(self, draws: Vec<Draws>) -> Result<NoisyBatch> {
-        assert_eq!(draws.len(), self.values.len(), "draws for each query");
-        let mut values = self.values;
-        // As much as is needed at once, so that no copy is left where it has grown from.
-        let longest = values.iter().map(Vec::len).max().unwrap_or(0);
-        let mut noise = Zeroizing::new(Vec::with_capacity(longest));
-        for (values, draws) in values.iter_mut().zip(draws) {
-            noise.resize(values.len(), 0);
-            draws.fill(&mut noise)?;
-            for (value, noise) in values.iter_mut().zip(noise.iter()) {
+    /// Adds the draws that were taken for it: for each query, those of each budget.
+    pub fn with_noise(self, draws: Vec<Vec<Draws>>) -> Result<NoisyBatch> {
+        if self.exact {
+            let values = (0..self.counts.len()).map(|query| self.exact(query)).collect();
+            let (level, exact) = (self.level, true);
+            return Ok(NoisyBatch { level, exact, codes: self.codes, budgets: self.budgets, values });
+        }
+        assert_eq!(draws.len(), self.counts.len(), "draws for each query");
+        let mut all = vec![];
+        for ((counts, draws), length) in self.counts.iter().zip(draws).zip(&self.lengths) {
+            let mut values = Zeroizing::new(vec![0; self.codes.len() * length]);
+            self.fill(draws, *length, &mut values)?;
+            for (place, count) in counts {
+                let value = &mut values[*place];
                 *value =
-                    value.checked_add(*noise).ok_or_else(|| super::overflow("a count with its noise"))?;
+                    value.checked_add(*count).ok_or_else(|| super::overflow("a count with its noise"))?;
+            }
+            all.push(std::mem::take(&mut *values));
+        }
+        let (level, exact) = (self.level, false);
+        Ok(NoisyBatch { level, exact, codes: self.codes, budgets: self.budgets, values: all })
+    }
+
+    /// Puts the draws of each budget into the values of its units.
+    fn fill(&self, draws: Vec<Draws>, length: usize, values: &mut [i64]) -> Result<()> {
+        let units = self.units_by_budget(draws.len());
+        for (budget, draws) in draws.into_iter().enumerate() {
+            if units[budget] as usize == self.codes.len() {
+                draws.fill(values)?;
+                continue;
+            }
+            // As much as is needed at once, so that no copy is left where it has grown from.
+            let mut noise = Zeroizing::new(vec![0; units[budget] as usize * length]);
+            draws.fill(&mut noise)?;
+            let ours = self.budgets.iter().enumerate().filter(|(_, of)| usize::from(**of) == budget);
+            for ((unit, _), noise) in ours.zip(noise.chunks_exact(length)) {
+                values[unit * length..][..length].copy_from_slice(noise);
             }
         }
-        Ok(NoisyBatch { level: self.level, codes: self.codes, values })
+        Ok(())
     }
 }

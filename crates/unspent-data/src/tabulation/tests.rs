@@ -75,17 +75,17 @@ fn plan() -> Plan {
 
 /// All batches of a table, in the order in which they were cut.
 fn tabulate(plan: &Plan, limit: usize, rows: &[(Vec<&str>, Vec<i64>)]) -> Result<Vec<Batch>> {
-    let mut tabulation = Tabulation::new(plan);
-    tabulation.limit = limit;
+    let mut feed = Feed::of_table(plan)?;
+    feed.cut_at(limit);
     let mut batches = vec![];
     let mut full = |batch: Batch| -> Result<()> {
         batches.push(batch);
         Ok(())
     };
     for (codes, counts) in rows {
-        tabulation.row(codes, counts, &mut full)?;
+        feed.row(Row { codes, values: &[], counts }, &mut full)?;
     }
-    tabulation.finish(&mut full)?;
+    feed.finish(&mut full)?;
     Ok(batches)
 }
 
@@ -211,7 +211,7 @@ fn noise_has_the_variance_of_its_query() {
     let made = with_noise(&plan, 10_000, &rows, false);
     for (query, mean) in [(0, 36), (1, 18), (2, 3)] {
         let values = joined(&made, 2, query);
-        let variance = plan.levels()[2].queries[query].variance;
+        let variance = plan.levels()[2].queries[query].noises[0].variance;
         let n = values.len() as f64;
         let squares: f64 = values.iter().map(|x| ((x - mean) * (x - mean)) as f64).sum();
         assert!(
@@ -388,6 +388,6 @@ fn what_the_table_lacks_is_refused_by_name() {
 #[test]
 fn an_allocation_with_a_table_reads_back_the_same() {
     let allocation = Allocation::parse("test.toml", &[ALLOCATION, TABLE].concat()).unwrap();
-    assert!(allocation.table().is_some());
+    assert!(allocation.schema().is_some());
     assert_eq!(Allocation::parse("again.toml", &allocation.to_toml()).unwrap(), allocation);
 }

@@ -11,15 +11,15 @@
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroUsize;
 
-use unspent::allocation::Schema;
 use unspent::expected::{Expected, Law, Sum};
 use unspent::sampler::{Key, Noise, Sampler};
+use unspent::schema::Schema;
 use unspent::{DiscreteGaussian, Error, ErrorKind, Mechanism, Rational, Result, stop};
 
 use super::errors::{Errors, Estimate, Group, LevelErrors, NOT_PRIVATE, Pair, Simulated, Utility};
-use crate::plan::{LevelQueries, Plan, PlannedLevel, Query};
+use crate::plan::{LevelQueries, Plan, PlannedLevel, Query, UnitBudget};
 use crate::table::TakeRow;
-use crate::tabulation::{Batch, Tabulation};
+use crate::tabulation::{Batch, Feed};
 
 /// The noise of a level, before and after.
 #[derive(Clone, Debug)]
@@ -152,9 +152,9 @@ impl Evaluation {
     pub fn evaluate(mut self, rows: impl FnOnce(&mut TakeRow<'_>) -> Result<()>) -> Result<Utility> {
         let Evaluation { question, plan, levels } = &mut self;
         let mut full = |batch: Batch| tally(question, plan, levels, &batch);
-        let mut tabulation = Tabulation::new(plan);
-        rows(&mut |codes, counts| tabulation.row(codes, counts, &mut full))?;
-        let rows = tabulation.finish(&mut full)?;
+        let mut feed = Feed::of_table(plan)?;
+        rows(&mut |row| feed.row(row, &mut full))?;
+        let rows = feed.finish(&mut full)?;
         self.report(rows)
     }
 
@@ -225,8 +225,9 @@ fn plan(question: &Question) -> Result<Plan> {
     let rho = |noise: &DiscreteGaussian| Mechanism::from(noise.clone()).mu_squared() / Rational::from(2);
     let rhos: Vec<Rational> = noises.iter().map(rho).collect();
     let levels = question.noises.iter().zip(noises.iter().zip(&rhos)).map(|(level, (noise, rho))| {
-        let query = Query { name: "cells", attributes: &question.by, noise, rho };
-        LevelQueries { level: &level.level, queries: vec![query] }
+        let query = Query { name: "cells", by: &question.by, noises: vec![(noise.clone(), rho.clone())] };
+        let budgets = vec![UnitBudget { levels: vec![level.level.clone()] }];
+        LevelQueries { level: &level.level, budgets, queries: vec![query], exact: vec![] }
     });
     Plan::new(&question.schema, levels)
 }

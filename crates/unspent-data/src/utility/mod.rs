@@ -13,9 +13,9 @@ mod noises;
 use std::num::NonZeroUsize;
 
 use serde::Serialize;
-use unspent::allocation::Schema;
 use unspent::mechanism::Stated;
 use unspent::report::recalibration::Change;
+use unspent::schema::Schema;
 use unspent::{Allocation, Delta, Error, Promise, Rational, Result, Scaling};
 
 pub(crate) use self::errors::NORMAL_95;
@@ -124,7 +124,8 @@ impl UtilityQuestion {
         }
         let schema = self.table.needed_schema(self.schema.clone(), self.before.as_ref())?;
         let (after, change) = self.after()?;
-        let (noises, left_out) = self.noises(&schema, after.as_ref())?;
+        let layout = schema.layout().ok_or_else(|| self.table.no_layout())?;
+        let (noises, left_out) = self.noises(layout, after.as_ref())?;
         let by = self.by.unwrap_or_else(|| schema.attributes().iter().map(|a| a.name.clone()).collect());
         let question = Question { schema, by, noises, bands: self.bands, trials: self.trials };
         let key = if self.trials > 0 { Some(self.noise.key(progress)?) } else { None };

@@ -1,6 +1,7 @@
 //! The noise of each level of a table: that of an allocation, or as it was given.
 
-use unspent::allocation::{Allocation, Level, Measurement, Schema};
+use unspent::allocation::{Allocation, Level, Measurement};
+use unspent::schema::Layout;
 use unspent::{Error, ErrorKind, Rational, Result};
 
 use super::evaluation::LevelNoise;
@@ -16,12 +17,12 @@ impl UtilityQuestion {
     /// The noise of every level of the table that has one, and the allocation's levels that the table lacks.
     pub(super) fn noises(
         &self,
-        schema: &Schema,
+        layout: &Layout,
         after: Option<&Allocation>,
     ) -> Result<(Vec<LevelNoise>, Vec<String>)> {
-        self.check_given(schema)?;
+        self.check_given(layout)?;
         let mut noises = vec![];
-        for level in schema.levels() {
+        for level in layout.levels() {
             let of = |allocation: Option<&Allocation>| {
                 let found =
                     allocation.and_then(|a| Some((a, a.levels().iter().find(|l| l.name == level.name)?)));
@@ -60,21 +61,21 @@ impl UtilityQuestion {
                 "give an allocation that has a level of the table, or the noise of a level, before and after",
             ));
         }
-        let unknown = |level: &&Level| !schema.levels().iter().any(|l| l.name == level.name);
+        let unknown = |level: &&Level| !layout.levels().iter().any(|l| l.name == level.name);
         let left_out = before.map_or(&[][..], |b| b.levels()).iter().filter(unknown);
         Ok((noises, left_out.map(|level| level.name.clone()).collect()))
     }
 
     /// Fails if noise is given for a level that the table lacks, or twice for one.
-    fn check_given(&self, schema: &Schema) -> Result<()> {
+    fn check_given(&self, layout: &Layout) -> Result<()> {
         for (i, given) in self.given.iter().enumerate() {
             let flag = given.stated.name();
             if self.given[..i].iter().any(|other| other.is_for(&given.level)) {
                 let cause = format!("{flag}: the noise of level `{}` is given twice", given.level);
                 return Err(Error::stated(cause, "give before and after together"));
             }
-            if !schema.levels().iter().any(|level| given.is_for(&level.name)) {
-                let known: Vec<&str> = schema.levels().iter().map(|l| l.name.as_str()).collect();
+            if !layout.levels().iter().any(|level| given.is_for(&level.name)) {
+                let known: Vec<&str> = layout.levels().iter().map(|l| l.name.as_str()).collect();
                 let allowed = format!("one of the levels of the table, {}", known.join(", "));
                 let field = format!("{flag}: level");
                 return Err(Error::input(field, &given.level, allowed, "check [table.levels]"));

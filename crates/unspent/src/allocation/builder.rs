@@ -5,14 +5,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{
-    Allocation, Form, Level, Measurement, Neighbours, Production, Query, Schema, check_noise, check_text,
-};
+use super::{Allocation, Form, Level, Measurement, Neighbours, Production, Query, check_noise, check_text};
 use crate::error::{Error, Result};
 use crate::mechanism::{DiscreteGaussian, parse_shift};
 use crate::number::Rational;
 use crate::quantity::Rho;
 use crate::quantity::{Delta, Epsilon};
+use crate::schema::Schema;
 use crate::spelling::did_you_mean;
 use crate::zcdp::Conversion;
 
@@ -31,7 +30,7 @@ pub enum Budget {
 /// use unspent::allocation::{Allocation, Budget, Neighbours};
 /// let mut builder = Allocation::builder("My release", Neighbours::AddRemove)?;
 /// builder.attribute("age")?;
-/// let (total, by_age) = (builder.query("total", &[], 1)?, builder.query("by age", &["age"], 1)?);
+/// let (total, by_age) = (builder.query::<&str>("total", &[], 1)?, builder.query("by age", &["age"], 1)?);
 /// let county = builder.level("County")?;
 /// builder.measure(county, total, Budget::Rho("0.1".parse()?))?;
 /// builder.measure(county, by_age, Budget::Sigma2("50".parse()?))?;
@@ -68,7 +67,7 @@ impl Allocation {
                 queries: vec![],
                 levels: vec![],
                 form: Form::Sigma2,
-                table: None,
+                schema: None,
                 production: Production::default(),
             },
             attributes: HashMap::new(),
@@ -122,9 +121,10 @@ impl AllocationBuilder {
         self.made.nested = false;
     }
 
-    /// How a table of counts is read.
-    pub fn table(&mut self, table: Schema) {
-        self.made.table = Some(table);
+    /// What the values of attributes are, and how a table is read. Queries that are added from now on may be
+    /// by recodes of the schema.
+    pub fn schema(&mut self, schema: Schema) {
+        self.made.schema = Some(schema);
     }
 
     /// How budgets are written in a file that is made of it.
@@ -151,20 +151,32 @@ impl AllocationBuilder {
         Ok(())
     }
 
-    /// Whether that attribute is known, spelled so.
+    /// Whether that is an attribute, spelled so, or a recode of one.
+    pub(crate) fn has_part(&self, name: &str) -> bool {
+        self.has_attribute(self.touched(name))
+    }
+
     pub(crate) fn has_attribute(&self, name: &str) -> bool {
         self.attributes.get(&name.to_lowercase()).is_some_and(|known| known == name)
     }
 
-    /// A query that touches these attributes; one record moves a cell of it by at most `shift`.
-    pub fn query<A: AsRef<str>>(&mut self, name: &str, attributes: &[A], shift: u64) -> Result<usize> {
+    /// A query by these attributes, or recodes of the schema; one record moves a cell of it by at most `shift`.
+    pub fn query<A: AsRef<str>>(&mut self, name: &str, by: &[A], shift: u64) -> Result<usize> {
         check_text("query", name)?;
-        for (i, attribute) in attributes.iter().map(AsRef::as_ref).enumerate() {
-            if attributes[..i].iter().any(|before| before.as_ref() == attribute) {
-                let cause = format!("attributes: `{attribute}` is in the list twice");
+        let mut attributes: Vec<String> = vec![];
+        for (i, part) in by.iter().map(AsRef::as_ref).enumerate() {
+            if by[..i].iter().any(|before| before.as_ref() == part) {
+                let cause = format!("attributes: `{part}` is in the list twice");
                 return Err(Error::stated(cause, "once is enough"));
             }
-            self.knows_attribute(attribute)?;
+            let attribute = self.touched(part).to_string();
+            self.knows_attribute(&attribute)?;
+            if attributes.contains(&attribute) {
+                let cause =
+                    format!("attributes: `{part}` is about `{attribute}`, which is in the list already");
+                return Err(Error::stated(cause, "a query tells each attribute apart once"));
+            }
+            attributes.push(attribute);
         }
         let shift = parse_shift(&shift.to_string())?;
         let at = self.made.queries.len();
@@ -172,9 +184,16 @@ impl AllocationBuilder {
             let cause = format!("name: `{name}` is already the name of a query");
             return Err(Error::stated(cause, "queries are told apart by their names"));
         }
-        let attributes = attributes.iter().map(|a| a.as_ref().into()).collect();
-        self.made.queries.push(Query { name: name.into(), attributes, shift });
+        let by = by.iter().map(|part| part.as_ref().into()).collect();
+        self.made.queries.push(Query { name: name.into(), by, attributes, shift });
         Ok(at)
+    }
+
+    /// The attribute that a part of a query is about: itself, unless it is a recode.
+    fn touched<'b>(&'b self, part: &'b str) -> &'b str {
+        let schema = self.made.schema.as_ref();
+        let recode = schema.and_then(|s| Some((s, s.recodes().iter().find(|r| r.name == part)?)));
+        recode.map_or(part, |(schema, recode)| &schema.attributes()[recode.attribute].name)
     }
 
     fn knows_attribute(&self, name: &str) -> Result<()> {

@@ -15,7 +15,6 @@
 
 mod builder;
 mod production;
-mod schema;
 
 use std::fmt;
 use std::str::FromStr;
@@ -24,14 +23,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use builder::{AllocationBuilder, Budget};
 pub(crate) use production::Segment;
-pub use production::{Bypass, Path, Production, parse_touches};
-pub use schema::{Attribute, Cell, Code, Schema, UnitLevel};
+pub use production::{Bypass, ExactValues, Invariant, Path, Production, parse_touches};
 
 use crate::error::{Error, Result};
 use crate::mechanism::DiscreteGaussian;
 use crate::number::Rational;
 use crate::number::Round;
 use crate::quantity::{Delta, Epsilon};
+use crate::schema::{Rows, Schema};
 use crate::zcdp::Conversion;
 
 /// What two neighbouring data sets differ in. There is no default: figures for one are not figures
@@ -124,6 +123,8 @@ impl<'de> Deserialize<'de> for Neighbours {
 pub struct Query {
     /// Its name, unique in the allocation.
     pub name: String,
+    /// The attributes and recodes whose values it tells apart, as its author lists them; none for a total.
+    pub by: Vec<String>,
     /// The attributes it touches: those whose change can move a record to another of its cells.
     pub attributes: Vec<String>,
     /// How far one record moves a cell; 1 for counts.
@@ -202,7 +203,7 @@ pub struct Allocation {
     levels: Vec<Level>,
     /// How its author writes budgets.
     form: Form,
-    table: Option<Schema>,
+    schema: Option<Schema>,
     production: Production,
 }
 
@@ -274,10 +275,10 @@ impl Allocation {
         &self.levels
     }
 
-    /// How a table of counts is to be read, if the file says so.
+    /// What the values of attributes are and how a table is read, if the file says so.
     #[must_use]
-    pub fn table(&self) -> Option<&Schema> {
-        self.table.as_ref()
+    pub fn schema(&self) -> Option<&Schema> {
+        self.schema.as_ref()
     }
 
     /// How its author writes budgets.
@@ -285,10 +286,20 @@ impl Allocation {
         self.form
     }
 
-    /// The same allocation, for a table that is read so.
+    /// The same allocation for a table that is read so: with the attributes of `schema`, if it has any, or with
+    /// its layout only.
     #[must_use]
-    pub fn with_table(mut self, table: Schema) -> Allocation {
-        self.table = Some(table);
+    pub fn with_schema(mut self, schema: Schema) -> Allocation {
+        self.schema = Some(self.schema.take().unwrap_or_default().overlaid(schema));
+        self
+    }
+
+    /// The same allocation for a table whose rows are these, if its schema says how a table is read.
+    #[must_use]
+    pub fn with_rows(mut self, rows: Rows) -> Allocation {
+        if let Some(schema) = &mut self.schema {
+            schema.layout = schema.layout.take().map(|layout| layout.with_rows(rows));
+        }
         self
     }
 

@@ -22,6 +22,8 @@ pub struct Production {
     pub bypass: Option<Bypass>,
     /// Levels for whose units the number of records is published exactly.
     pub exact_totals: Vec<String>,
+    /// What else is published exactly.
+    pub invariants: Vec<Invariant>,
     /// How many records of this product one record of the release can change, if it is not the same record.
     pub touches: Option<u64>,
     /// What the product belongs to, like the 2020 Census: other products about the same people.
@@ -29,6 +31,35 @@ pub struct Production {
     /// What has to be assumed of the system for a certificate to hold, besides what every certificate
     /// assumes.
     pub assumptions: Vec<String>,
+}
+
+/// Something besides totals that is published exactly for every unit of a level. All guarantees are for
+/// neighbours that agree on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Invariant {
+    /// The level.
+    pub level: String,
+    /// What is published.
+    pub values: ExactValues,
+}
+
+/// What is published exactly.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ExactValues {
+    /// The answers to a query of that name.
+    Query(String),
+    /// Numbers of the units themselves, like facilities: these columns of the list of units, under a name.
+    Columns(String, Vec<String>),
+}
+
+impl Invariant {
+    /// The name of the query or of the columns.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match &self.values {
+            ExactValues::Query(name) | ExactValues::Columns(name, _) => name,
+        }
+    }
 }
 
 /// Which units may have been bypassed.
@@ -55,6 +86,12 @@ impl Path {
     #[must_use]
     pub fn is_main(&self) -> bool {
         self.0.iter().all(|kept| *kept)
+    }
+
+    /// The last of the levels whose budget a kept level has; none if the level is not kept.
+    #[must_use]
+    pub fn budget_end(&self, level: usize) -> Option<usize> {
+        self.segments().find(|segment| segment.level == level).map(|segment| segment.last)
     }
 
     /// Whether the two keep the same levels up to and including that one.
@@ -147,6 +184,16 @@ impl Allocation {
         level.measurements.iter().map(noise).collect()
     }
 
+    /// The noise of each measurement of a level whose units have the budgets of the levels from it to `last`
+    /// (N6).
+    ///
+    /// # Panics
+    /// If there are no such levels.
+    pub fn noise_with_budget_of(&self, level: usize, last: usize) -> Result<Vec<DiscreteGaussian>> {
+        assert!(level <= last && last < self.levels.len(), "levels from the first to the last");
+        Ok(self.noise_on(Segment { level, last })?.into_iter().map(|(_, noise)| noise).collect())
+    }
+
     /// The index of the smallest level whose units' totals are published exactly.
     #[must_use]
     pub fn exact_level(&self) -> Option<usize> {
@@ -176,6 +223,24 @@ impl Production {
                 "adding a record changes the total of every unit it is in; exact totals need bounded \
                  neighbours",
             ));
+        }
+        for invariant in &self.invariants {
+            known("invariants", &invariant.level)?;
+            let ExactValues::Query(name) = &invariant.values else { continue };
+            match allocation.queries.iter().find(|query| query.name == *name) {
+                None => {
+                    let known = allocation.queries.iter().map(|query| query.name.as_str());
+                    let hint = did_you_mean(name, known, "an invariant is a query that is asked somewhere");
+                    return Err(Error::input("invariants", name, "the name of one of the queries", hint));
+                }
+                Some(query) if query.attributes.is_empty() => {
+                    return Err(Error::stated(
+                        format!("invariants: `{name}` is a total"),
+                        "write exact_totals = [\"State\"], the levels whose totals are exact",
+                    ));
+                }
+                Some(_) => {}
+            }
         }
         if let Some(touches) = self.touches {
             parse_touches(&touches.to_string())?;

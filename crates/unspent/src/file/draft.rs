@@ -6,12 +6,13 @@
 use serde::{Deserialize, Serialize};
 
 use crate::allocation::{
-    Allocation, AllocationBuilder, Budget, Bypass, Form, Level, Measurement, Neighbours, Production, Query,
-    Schema, check_length, check_text,
+    Allocation, AllocationBuilder, Budget, Bypass, ExactValues, Form, Invariant, Level, Measurement,
+    Neighbours, Production, Query, check_length, check_text,
 };
 use crate::error::{Error, Result};
 use crate::number::Rational;
 use crate::quantity::{Delta, Epsilon, Rho};
+use crate::schema::Schema;
 use crate::zcdp::Conversion;
 
 /// An allocation as text, to be edited.
@@ -42,7 +43,7 @@ pub struct Draft {
     pub rho: String,
     /// Its levels, from the largest areas to the smallest.
     pub levels: Vec<DraftLevel>,
-    /// How a table of counts is read, as the `[table]` of a file.
+    /// What values attributes have and how a table is read, as a schema file.
     pub table: Option<String>,
     /// What is known of the system that used it.
     #[serde(default)]
@@ -62,6 +63,9 @@ pub struct DraftProduction {
     /// Levels whose units' totals are published exactly.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exact_totals: Vec<String>,
+    /// What else is published exactly.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub invariants: Vec<DraftInvariant>,
     /// How many records of this product one record of the release can change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub touches: Option<u64>,
@@ -73,13 +77,47 @@ pub struct DraftProduction {
     pub assumptions: Vec<String>,
 }
 
+/// Something that is published exactly: a query, or columns of the list of units.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DraftInvariant {
+    /// The level.
+    pub level: String,
+    /// The name of the query, or of the columns.
+    pub name: String,
+    /// The columns; none for a query.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub columns: Vec<String>,
+}
+
+impl From<&Invariant> for DraftInvariant {
+    fn from(invariant: &Invariant) -> DraftInvariant {
+        let columns = match &invariant.values {
+            ExactValues::Query(_) => vec![],
+            ExactValues::Columns(_, columns) => columns.clone(),
+        };
+        DraftInvariant { level: invariant.level.clone(), name: invariant.name().into(), columns }
+    }
+}
+
+impl From<&DraftInvariant> for Invariant {
+    fn from(draft: &DraftInvariant) -> Invariant {
+        let DraftInvariant { level, name, columns } = draft.clone();
+        let values = match &columns[..] {
+            [] => ExactValues::Query(name),
+            _ => ExactValues::Columns(name, columns),
+        };
+        Invariant { level, values }
+    }
+}
+
 /// A query.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DraftQuery {
     /// Its name.
     pub name: String,
-    /// What it touches.
+    /// The attributes and recodes that it is by.
     pub attributes: Vec<String>,
     /// How far one record moves a cell.
     pub shift: u64,
@@ -122,8 +160,7 @@ impl From<&Allocation> for Draft {
                 shares: level.measurements.iter().map(share).collect(),
             }
         };
-        let query =
-            |q: &Query| DraftQuery { name: q.name.clone(), attributes: q.attributes.clone(), shift: q.shift };
+        let query = |q: &Query| DraftQuery { name: q.name.clone(), attributes: q.by.clone(), shift: q.shift };
         Draft {
             name: allocation.name().into(),
             source: allocation.source().map(Into::into),
@@ -137,11 +174,7 @@ impl From<&Allocation> for Draft {
             queries: allocation.queries().iter().map(query).collect(),
             rho: rho.to_decimal_or_fraction(),
             levels: allocation.levels().iter().map(level).collect(),
-            table: allocation.table().map(|table| {
-                let mut text = String::new();
-                table.write(&mut text);
-                text
-            }),
+            table: allocation.schema().map(Schema::to_toml),
             production: DraftProduction::from(allocation.production()),
         }
     }
@@ -158,6 +191,7 @@ impl From<&Production> for DraftProduction {
             keep,
             paths,
             exact_totals: production.exact_totals.clone(),
+            invariants: production.invariants.iter().map(DraftInvariant::from).collect(),
             touches: production.touches,
             series: production.series.clone(),
             assumptions: production.assumptions.clone(),
@@ -192,8 +226,11 @@ impl DraftProduction {
             }
         };
         let exact_totals = there(&self.exact_totals);
+        let kept = |invariant: &&DraftInvariant| levels.iter().any(|level| level.name == invariant.level);
+        let invariants = self.invariants.iter().filter(kept).map(Invariant::from).collect();
         let (touches, series) = (self.touches, self.series.clone());
-        Ok(Production { bypass, exact_totals, touches, series, assumptions: self.assumptions.clone() })
+        let assumptions = self.assumptions.clone();
+        Ok(Production { bypass, exact_totals, invariants, touches, series, assumptions })
     }
 }
 
@@ -221,7 +258,7 @@ impl Draft {
             builder.not_nested();
         }
         if let Some(text) = &self.table {
-            builder.table(Schema::parse("table", text)?);
+            builder.schema(Schema::parse("table", text)?);
         }
         for (i, name) in self.attributes.iter().enumerate() {
             builder.attribute(name).map_err(|e| e.at(format!("attributes[{i}]")))?;

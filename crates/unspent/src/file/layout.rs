@@ -1,72 +1,39 @@
-//! The table `[table]` of an allocation file, or of a file of its own; `examples/blocks.toml` has one.
+//! The table `[table]` of a schema: which columns a table has, and how codes nest into units;
+//! `examples/blocks.toml` has one.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::ops::Range;
-use std::path::Path;
 
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::read_text;
 use super::reader::{Reader, Table, Value, in_order};
 use super::write::{key, list, quoted};
-use crate::allocation::{Attribute, Cell, Code, Schema, UnitLevel};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
+use crate::schema::{Attribute, Cell, Code, Layout, Rows, Schema, UnitLevel};
 use crate::spelling::did_you_mean;
 
-const KEYS: &[&str] = &["code", "levels", "attributes", "cells"];
-const HINT: &str = "examples/blocks.toml has a commented [table]";
-/// Most cells of a unit: the largest histogram of the 2020 Census has about 1.2 million.
+const KEYS: &[&str] = &["code", "levels", "attributes", "cells", "count", "id", "columns"];
+/// Most cells of a unit that are columns of a table.
 const MAX_CELLS: usize = 1 << 21;
 
-impl Schema {
-    /// Reads the table `[table]` of a file: of its own, or of an allocation whose other parts are left alone.
-    pub fn parse(origin: &str, text: &str) -> Result<Schema> {
-        let reader = Reader { origin, text, hint: HINT };
-        reader.read(|root| {
-            let root = reader.root(root, super::toml::KEYS)?;
-            reader.schema(root.needs("table", HINT)?)
-        })
-    }
-
-    /// Reads a schema file.
-    pub fn read(path: &Path) -> Result<Schema> {
-        let origin = path.display().to_string();
-        Schema::parse(
-            &origin,
-            &read_text(path, HINT, "check the path")
-                .map_err(|e| e.at(&origin).with_kind(ErrorKind::Input))?,
-        )
-    }
-
-    pub(super) fn write(&self, text: &mut String) {
+impl Layout {
+    pub(super) fn write(&self, attributes: &[Attribute], text: &mut String) {
         *text += "\n[table]\n";
         if let Some(code) = &self.code {
             let _ = writeln!(text, "code = {}", quoted(code));
         }
-        *text += "cells = [\n";
-        for (i, cell) in self.cells.iter().enumerate() {
-            *text += "  { ";
-            let mut place = self.cells.len();
-            for attribute in &self.attributes {
-                place /= attribute.values.len();
-                let value = &attribute.values[i / place % attribute.values.len()];
-                let _ = write!(text, "{} = {}, ", key(&attribute.name), quoted(value));
+        match &self.rows {
+            Rows::Units(cells) => write_cells(cells, attributes, text),
+            Rows::Counts(column) => {
+                let _ = writeln!(text, "count = {}", quoted(column));
             }
-            let _ = write!(text, "column = {}", quoted(&cell.column));
-            match &cell.minus[..] {
-                [] => {}
-                [one] => {
-                    let _ = write!(text, ", minus = {}", quoted(one));
-                }
-                several => {
-                    let _ = write!(text, ", minus = {}", list(several));
-                }
+            Rows::Records(id) => {
+                let _ = id.iter().try_for_each(|id| writeln!(text, "id = {}", quoted(id)));
             }
-            *text += " },\n";
         }
-        *text += "]\n\n[table.levels]\n";
+        *text += "\n[table.levels]\n";
         for level in &self.levels {
             let code = match &level.code {
                 Code::Prefix(length) => length.to_string(),
@@ -77,42 +44,63 @@ impl Schema {
             };
             let _ = writeln!(text, "{} = {code}", key(&level.name));
         }
-        *text += "\n[table.attributes]\n";
-        for attribute in &self.attributes {
-            let _ = writeln!(text, "{} = {}", key(&attribute.name), list(&attribute.values));
+        if !self.columns.is_empty() {
+            *text += "\n[table.columns]\n";
+        }
+        for (attribute, column) in &self.columns {
+            let _ = writeln!(text, "{} = {}", key(attribute), quoted(column));
         }
     }
 }
 
+fn write_cells(cells: &[Cell], attributes: &[Attribute], text: &mut String) {
+    *text += "cells = [\n";
+    for (i, cell) in cells.iter().enumerate() {
+        *text += "  { ";
+        let mut place = cells.len();
+        for attribute in attributes {
+            place /= attribute.values.len();
+            let value = &attribute.values[i / place % attribute.values.len()];
+            let _ = write!(text, "{} = {}, ", key(&attribute.name), quoted(value));
+        }
+        let _ = write!(text, "column = {}", quoted(&cell.column));
+        match &cell.minus[..] {
+            [] => {}
+            [one] => {
+                let _ = write!(text, ", minus = {}", quoted(one));
+            }
+            several => {
+                let _ = write!(text, ", minus = {}", list(several));
+            }
+        }
+        *text += " },\n";
+    }
+    *text += "]\n";
+}
+
 impl<'t> Reader<'t> {
-    pub(super) fn schema(&self, value: &Value<'t>) -> Result<Schema> {
+    pub(super) fn layout(&self, value: &Value<'t>, schema: &Schema) -> Result<Layout> {
         let table = self.table(self.as_table("table", value)?, value.span(), KEYS)?;
         let code = table.get("code").map(|v| self.string("code", v)).transpose()?;
         let levels = self.unit_levels(&table, code.is_some())?;
-        let mut attributes: Vec<Attribute> = vec![];
-        if let Some(value) = table.get("attributes") {
-            for (key, value) in in_order(self.as_table("attributes", value)?) {
-                let name = key.get_ref().to_string();
-                self.nonempty("attribute", &key.span(), &name)?;
-                if ["column", "minus"].contains(&name.as_str()) {
-                    let hint = "`column` and `minus` say where a cell is; call the attribute something else";
-                    return self.refuse(
-                        key.span(),
-                        format!("attribute: `{name}` means something else"),
-                        hint,
-                    );
-                }
-                let values: Vec<String> =
-                    self.names(&name, value)?.into_iter().map(Spanned::into_inner).collect();
-                if values.is_empty() {
-                    let hint = "leave out an attribute of which nothing is known";
-                    return self.refuse(value.span(), format!("attribute `{name}`: has no values"), hint);
-                }
-                attributes.push(Attribute { name, values });
+        let rows = match (table.get("cells"), table.get("count"), table.get("id")) {
+            (Some(cells), None, None) => Rows::Units(self.cells(cells, &schema.attributes)?),
+            (None, Some(count), None) => Rows::Counts(self.string("count", count)?),
+            (None, None, id) => Rows::Records(id.map(|v| self.string("id", v)).transpose()?),
+            (_, Some(value), _) | (Some(_), None, Some(value)) => {
+                let hint = "cells is for a row a unit, count for a row a combination of values, \
+                            id for a row a record";
+                return self.refuse(value.span(), "table: more than one of cells, count and id", hint);
+            }
+        };
+        let mut columns = BTreeMap::new();
+        if let Some(value) = table.get("columns") {
+            for (attribute, column) in in_order(self.as_table("columns", value)?) {
+                self.find_attribute("columns", attribute.get_ref(), attribute.span(), schema)?;
+                columns.insert(attribute.get_ref().to_string(), self.string("columns", column)?);
             }
         }
-        let cells = self.cells(&table, &attributes)?;
-        Ok(Schema { code, levels, attributes, cells })
+        Ok(Layout { code, levels, rows, columns })
     }
 
     fn unit_levels(&self, table: &Table<'_, 't>, has_code: bool) -> Result<Vec<UnitLevel>> {
@@ -165,10 +153,9 @@ impl<'t> Reader<'t> {
     }
 
     /// One cell for each combination of values, in order.
-    fn cells(&self, table: &Table<'_, 't>, attributes: &[Attribute]) -> Result<Vec<Cell>> {
+    fn cells(&self, value: &Value<'t>, attributes: &[Attribute]) -> Result<Vec<Cell>> {
         let hint =
             "write cells = [{ age = \"adult\", column = \"vap\" }, …], one for each combination of values";
-        let value = table.needs("cells", hint)?;
         let DeValue::Array(list) = value.get_ref() else {
             return self.refuse(value.span(), "cells: not a list of tables", hint);
         };

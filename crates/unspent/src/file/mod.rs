@@ -9,6 +9,7 @@
 mod csv;
 mod digest;
 mod draft;
+mod layout;
 mod limits;
 mod new;
 mod preset;
@@ -22,7 +23,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 pub use digest::FileDigest;
-pub use draft::{Draft, DraftLevel, DraftProduction, DraftQuery, DraftShare};
+pub use draft::{Draft, DraftInvariant, DraftLevel, DraftProduction, DraftQuery, DraftShare};
 pub use new::{Outline, OutlineBudget};
 pub use preset::Preset;
 
@@ -46,12 +47,24 @@ impl Allocation {
     /// The same, and which file it was.
     pub fn read_with_digest(path: &Path, neighbours: Option<Neighbours>) -> Result<(Allocation, FileDigest)> {
         let text = read_allocation(path)?;
-        let allocation = Allocation::parse_named(&path.display().to_string(), &text, neighbours)?;
-        Ok((allocation, FileDigest::of(&path.display().to_string(), &text)))
+        let name = path.display().to_string();
+        let allocation = Allocation::parse_beside(&name, &text, neighbours, path.parent())?;
+        Ok((allocation, FileDigest::of(&name, &text)))
     }
 
     /// Reads the text of a file of that name: a table of budgets if it ends in `.csv`, TOML otherwise.
+    ///
+    /// It is no file, so that it can name shipped schemas only.
     pub fn parse_named(name: &str, text: &str, neighbours: Option<Neighbours>) -> Result<Allocation> {
+        Allocation::parse_beside(name, text, neighbours, None)
+    }
+
+    fn parse_beside(
+        name: &str,
+        text: &str,
+        neighbours: Option<Neighbours>,
+        beside: Option<&Path>,
+    ) -> Result<Allocation> {
         let is_table = Path::new(name).extension().is_some_and(|e| e.eq_ignore_ascii_case("csv"));
         match (is_table, neighbours) {
             (true, Some(neighbours)) => Allocation::parse_csv(name, text, neighbours),
@@ -63,7 +76,7 @@ impl Allocation {
                 format!("{name}: the file itself says what its neighbours are"),
                 "leave them out; only tables, whose names end in .csv, need to be told",
             )),
-            (false, None) => Allocation::parse(name, text),
+            (false, None) => Allocation::parse_toml(name, text, beside),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::ops::Range;
+use std::path::Path;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -19,6 +20,8 @@ pub(super) struct Reader<'t> {
     pub(super) text: &'t str,
     /// Where to look how such a file is written.
     pub(super) hint: &'static str,
+    /// The folder of the file, where other files can be named; none for texts that are no file.
+    pub(super) beside: Option<&'t Path>,
 }
 
 /// A table whose keys are all known, and the place of its head.

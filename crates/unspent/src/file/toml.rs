@@ -4,7 +4,9 @@
 //! number stays the text it was written as (`3.65` is 73/20, not the nearest double) and every objection
 //! has a line, a column and a hint.
 
+use std::collections::HashSet;
 use std::ops::Range;
+use std::path::Path;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -12,7 +14,8 @@ use toml::de::{DeTable, DeValue};
 use super::reader::{Reader, Table, Value, in_order, is_table};
 use super::stated_sigma2;
 use crate::allocation::{
-    Allocation, AllocationBuilder, Budget, Bypass, Form, Neighbours, Production, parse_touches,
+    Allocation, AllocationBuilder, Budget, Bypass, ExactValues, Form, Invariant, Neighbours, Production,
+    parse_touches,
 };
 use crate::calibrate::Target;
 use crate::error::{Error, Result};
@@ -21,6 +24,7 @@ use crate::number::Rational;
 use crate::quantity::Rho;
 use crate::quantity::{Delta, Epsilon};
 use crate::release::Release;
+use crate::schema::Schema;
 use crate::scope::Scope;
 use crate::zcdp::Conversion;
 
@@ -39,20 +43,30 @@ pub(super) const KEYS: &[&str] = &[
     "series",
     "assumptions",
     "exact_totals",
+    "invariants",
     "bypass",
+    "schema",
     "attributes",
+    "recodes",
+    "impossible",
     "queries",
     "levels",
     "table",
 ];
 const BYPASS_KEYS: &[&str] = &["keep", "paths"];
+const INVARIANT_KEYS: &[&str] = &["level", "query", "name", "columns"];
 const LEVEL_KEYS: &[&str] = &["name", "share", "shares", "rho", "sigma2", "sigma", "scale"];
 const QUERY_KEYS: &[&str] = &["attributes", "shift"];
 
 impl Allocation {
     /// Reads the text of an allocation file; errors call it `origin`.
     pub fn parse(origin: &str, text: &str) -> Result<Allocation> {
-        let reader = Reader { origin, text, hint: "every preset is such a file, to start from" };
+        Allocation::parse_toml(origin, text, None)
+    }
+
+    /// The same of a file in that folder, which may name others.
+    pub(super) fn parse_toml(origin: &str, text: &str, beside: Option<&Path>) -> Result<Allocation> {
+        let reader = Reader { origin, text, hint: "every preset is such a file, to start from", beside };
         reader.read(|root| reader.allocation(root))
     }
 }
@@ -89,25 +103,60 @@ impl<'t> Reader<'t> {
         // Shares of an epsilon: first of a budget of 1, which is then made as large as the promise allows.
         let of_epsilon = promised.filter(|_| total.is_none() && self.has_shares(&root)).map(Spanned::span);
         let total = total.or_else(|| of_epsilon.clone().map(|span| Spanned::new(span, Rational::integer(1))));
-        if let Some(value) = root.get("attributes") {
+        if let Some(value) = root.get("attributes").filter(|value| !is_table(value)) {
             for name in self.names("attributes", value)? {
                 builder.attribute(name.get_ref()).map_err(|e| self.at(name.span(), e))?;
             }
+        }
+        if let Some(schema) = self.schema(&root)? {
+            self.declare(&root, schema, &mut builder)?;
         }
         let queries = root.get("queries");
         if let Some(queries) = queries {
             self.queries(queries, &mut builder)?;
         }
-        self.levels(&root, total.as_ref(), &mut builder, queries.is_some())?;
+        let listed = queries.is_some() || !builder.queries().is_empty();
+        self.levels(&root, total.as_ref(), &mut builder, listed)?;
         builder.form(self.form(&root));
-        if let Some(value) = root.get("table") {
-            builder.table(self.schema(value)?);
-        }
         let allocation = self.production(&root, builder)?;
         match of_epsilon {
             Some(span) => spending_its_promise(allocation).map_err(|e| self.at(span, e)),
             None => Ok(allocation),
         }
+    }
+
+    /// Declares what follows from the schema: its attributes, and those of its queries that are asked here and
+    /// that the file does not describe itself.
+    fn declare(&self, root: &Table<'_, 't>, schema: Schema, builder: &mut AllocationBuilder) -> Result<()> {
+        let listed = root.get("attributes").filter(|value| !is_table(value));
+        if let (Some(named), Some(listed)) = (root.get("schema"), listed) {
+            let hint = "leave the list out; [queries] may be by attributes and recodes of the schema";
+            let _ = named;
+            return self.refuse(listed.span(), "attributes: they follow from the schema", hint);
+        }
+        let at = root.get("schema").or(root.get("attributes")).map_or(0..0, Spanned::span);
+        if listed.is_none() && (root.get("schema").is_some() || root.get("attributes").is_some()) {
+            let attributes = schema.attributes().iter();
+            attributes
+                .map(|a| builder.attribute(&a.name))
+                .collect::<Result<()>>()
+                .map_err(|e| self.at(at.clone(), e))?;
+        }
+        builder.schema(schema.clone());
+        let described = root.get("queries").and_then(|v| v.get_ref().as_table());
+        let mut asked = HashSet::new();
+        if let Some(DeValue::Array(levels)) = root.get("levels").map(Spanned::get_ref) {
+            let tables = levels.iter().filter_map(|level| level.get_ref().as_table());
+            let budgets = tables.flat_map(|level| level.values().filter_map(|v| v.get_ref().as_table()));
+            asked.extend(budgets.flat_map(|queries| queries.keys().map(|key| key.get_ref().to_string())));
+        }
+        for query in schema.queries() {
+            let described = described.is_some_and(|table| table.contains_key(query.name.as_str()));
+            if asked.contains(&query.name) && !described {
+                builder.query(&query.name, &query.by, 1).map_err(|e| self.at(at.clone(), e))?;
+            }
+        }
+        Ok(())
     }
 
     /// Whether a level has a share of the total.
@@ -161,6 +210,10 @@ impl<'t> Reader<'t> {
             let only = Production { exact_totals: production.exact_totals.clone(), ..Production::default() };
             allocation.clone().used_by(only).map_err(|e| self.at(place.clone(), e))?;
         }
+        if let Some(value) = root.get("invariants") {
+            production.invariants = self.invariants(value)?;
+            place = value.span();
+        }
         if let Some(value) = root.get("bypass") {
             let hint =
                 "[bypass] has keep = [\"US\", \"State\"], the levels of every path, or paths = [[…], […]]";
@@ -187,6 +240,29 @@ impl<'t> Reader<'t> {
             });
         }
         allocation.used_by(production).map_err(|e| self.at(place, e))
+    }
+
+    fn invariants(&self, value: &Value<'t>) -> Result<Vec<Invariant>> {
+        let hint =
+            "[[invariants]] has level = \"State\" and query = \"sex\", or a name and columns = [\"…\"]";
+        let DeValue::Array(list) = value.get_ref() else {
+            return self.refuse(value.span(), "invariants: not a list of tables", hint);
+        };
+        let mut invariants = vec![];
+        for value in list {
+            let table = self.table(self.as_table("invariants", value)?, value.span(), INVARIANT_KEYS)?;
+            let level = self.string("level", table.needs("level", hint)?)?;
+            let values = match (table.get("query"), table.get("name"), table.get("columns")) {
+                (Some(query), None, None) => ExactValues::Query(self.string("query", query)?),
+                (None, Some(name), Some(columns)) => {
+                    let columns = self.names("columns", columns)?.into_iter().map(Spanned::into_inner);
+                    ExactValues::Columns(self.string("name", name)?, columns.collect())
+                }
+                _ => return self.refuse(value.span(), "invariants: a query, or a name and columns", hint),
+            };
+            invariants.push(Invariant { level, values });
+        }
+        Ok(invariants)
     }
 
     /// The total ρ and its place, written as such or as the deviation of one query that spends it all.
@@ -227,7 +303,7 @@ impl<'t> Reader<'t> {
             let shift = shift.map_or(Ok(1), |v| self.parsed("shift", v, parse_shift))?;
             let names: Vec<&String> = touched.iter().map(Spanned::get_ref).collect();
             // What the query touches is at fault, if anything is; otherwise its name.
-            let unknown = touched.iter().find(|name| !builder.has_attribute(name.get_ref()));
+            let unknown = touched.iter().find(|name| !builder.has_part(name.get_ref()));
             let place = unknown.map_or(key.span(), Spanned::span);
             builder.query(key.get_ref(), &names, shift).map_err(|e| self.at(place, e))?;
         }

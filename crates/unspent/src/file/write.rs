@@ -2,9 +2,10 @@
 
 use std::fmt::Write;
 
-use crate::allocation::{Allocation, Bypass, Form, Level};
+use crate::allocation::{Allocation, Bypass, ExactValues, Form, Level};
 use crate::error::{Error, ErrorKind, Result};
 use crate::number::Rational;
+use crate::schema::Schema;
 
 impl Allocation {
     /// The text of an allocation file.
@@ -51,8 +52,23 @@ impl Allocation {
         if let Some(total) = &numbers.total {
             let _ = writeln!(text, "rho = \"{total}\"");
         }
-        if !self.attributes().is_empty() {
+        // Attributes and queries that follow from the schema are not repeated.
+        let schema = self.schema();
+        let shipped = schema.and_then(|schema| schema.shipped);
+        let same = schema.is_some_and(|s| s.attributes().iter().map(|a| &a.name).eq(self.attributes()));
+        if let Some(name) = shipped {
+            let _ = writeln!(text, "schema = {}", quoted(name));
+        } else if !same && !self.attributes().is_empty() {
             let _ = writeln!(text, "attributes = {}", list(self.attributes()));
+        }
+        for invariant in &production.invariants {
+            let _ = write!(text, "\n[[invariants]]\nlevel = {}\n", quoted(&invariant.level));
+            let _ = match &invariant.values {
+                ExactValues::Query(query) => writeln!(text, "query = {}", quoted(query)),
+                ExactValues::Columns(name, columns) => {
+                    writeln!(text, "name = {}\ncolumns = {}", quoted(name), list(columns))
+                }
+            };
         }
         match &production.bypass {
             None => {}
@@ -67,9 +83,12 @@ impl Allocation {
                 text += "]\n";
             }
         }
-        text += "\n[queries]\n";
-        for query in self.queries() {
-            let attributes = list(&query.attributes);
+        let follows = shipped.is_some() && self.queries_follow(schema);
+        if !follows {
+            text += "\n[queries]\n";
+        }
+        for query in self.queries().iter().filter(|_| !follows) {
+            let attributes = list(&query.by);
             let value = match query.shift {
                 1 => attributes,
                 shift => format!("{{ attributes = {attributes}, shift = {shift} }}"),
@@ -82,10 +101,18 @@ impl Allocation {
                 let _ = writeln!(text, "{} = \"{number}\"", key(&self.queries()[m.query].name));
             }
         }
-        if let Some(table) = self.table() {
-            table.write(&mut text);
+        if let Some(schema) = schema {
+            schema.write_tables(&mut text, same);
         }
         text
+    }
+
+    /// Whether all queries are those of the schema that are asked, in its order.
+    fn queries_follow(&self, schema: Option<&Schema>) -> bool {
+        let asked = |name: &str| self.measurements().any(|(_, query, _)| query.name == name);
+        let of_schema = schema.into_iter().flat_map(Schema::queries).filter(|query| asked(&query.name));
+        let ours = self.queries().iter();
+        of_schema.map(|q| (&q.name, &q.by, 1)).eq(ours.map(|q| (&q.name, &q.by, q.shift)))
     }
 
     /// The same, for a file that others will rely on: an error if it would not read back as this allocation.

@@ -347,6 +347,14 @@ fn assumptions(release: &Release) -> Vec<String> {
                 allocation.production().exact_totals.join(", ")
             ));
         }
+        for invariant in &allocation.production().invariants {
+            list.push(format!(
+                "`{}`: `{}` is published exactly for {}; the guarantee is for neighbours that agree on it.",
+                allocation.name(),
+                invariant.name(),
+                invariant.level
+            ));
+        }
         for assumption in &allocation.production().assumptions {
             if !list.contains(assumption) {
                 list.push(assumption.clone());

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use unspent::allocation::Schema;
 use unspent::file::Draft;
+use unspent::schema::Schema;
 use unspent::{Allocation, Alpha, Delta, DiscreteGaussian, Epsilon, Neighbours, Preset, Rational, Rho, Stop};
 
 /// SplitMix64.

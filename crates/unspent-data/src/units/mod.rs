@@ -1,0 +1,205 @@
+//! The list of all units of the smallest level, also of those with nobody in them. It is public.
+//!
+//! ```text
+//! list of units ─▶ Units: codes in order, check totals, public numbers
+//!                      └▶ which units are bypassed ─▶ paths that occur
+//! ```
+
+mod bypass;
+
+use unspent::{Error, Result};
+
+pub use self::bypass::BypassRule;
+use crate::plan::Plan;
+use crate::progress::Progress;
+use crate::table::{Input, Table, Wanted};
+use crate::tabulation::{Codes, Known};
+
+/// Between the codes of a unit, where there are several columns of them. No code has it.
+const BETWEEN: char = '\u{1f}';
+
+/// Where the list of units comes from.
+#[derive(Clone, Default)]
+pub enum UnitList {
+    /// There is none: every row of the table is a unit, in order.
+    #[default]
+    Rows,
+    /// The units are those of the table, which has a row for every unit with nobody in it too.
+    Table,
+    /// A table of its own, with the same columns of codes.
+    List(Input),
+}
+
+/// All units of the smallest level, in order.
+#[derive(Clone, Debug, Default)]
+pub struct Units {
+    name: String,
+    keys: String,
+    ends: Vec<usize>,
+    /// The number of records of each, if it is to be checked.
+    totals: Option<Vec<i64>>,
+    /// The path of each among those of the plan; all have the first if it is empty.
+    paths: Vec<u8>,
+    /// What the list says of each unit for [`BypassRule::Column`].
+    bypassed: Vec<String>,
+    /// The public numbers of all units, one unit after the other.
+    public: Vec<i64>,
+}
+
+/// The columns of a list of units that are read besides its codes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct UnitColumns<'c> {
+    /// How many records the unit has, to be checked.
+    pub total: Option<&'c String>,
+    /// Which levels are bypassed.
+    pub bypassed: Option<&'c String>,
+}
+
+impl Units {
+    /// Reads a list, and puts it in order.
+    pub fn read(
+        input: Input,
+        plan: &Plan,
+        columns: UnitColumns<'_>,
+        progress: &mut dyn Progress,
+    ) -> Result<Units> {
+        let name = input.name();
+        let one = |column: Option<&String>| column.cloned().into_iter().collect::<Vec<_>>();
+        let (values, mut counts) = (one(columns.bypassed), plan.public().to_vec());
+        counts.extend(one(columns.total));
+        let numbers = plan.public().len();
+        let wanted = Wanted { codes: plan.columns().codes, values: &values, counts: &counts };
+        let table = Table::open(input, wanted)?;
+        let mut rows: Vec<(String, i64, String)> = vec![];
+        let mut public: Vec<i64> = vec![];
+        table.rows(progress, &mut |row| {
+            let total = row.counts.get(numbers).copied().unwrap_or(0);
+            public.extend_from_slice(&row.counts[..numbers]);
+            let bypassed = row.values.first().copied().unwrap_or("");
+            rows.push((key(row.codes)?, total, bypassed.into()));
+            Ok(())
+        })?;
+        if rows.is_empty() {
+            let hint = "it has a line of names and then one line for each unit, also where nobody lives";
+            return Err(Error::stated(format!("{name}: the list of units has no rows"), hint));
+        }
+        let keys = rows.iter_mut().map(|row| std::mem::take(&mut row.0)).collect();
+        // The list is public: its codes may be shown.
+        let (mut units, order) = Units::of(&name, plan, keys).map_err(|e| e.revealed().at(&name))?;
+        units.public =
+            order.iter().flat_map(|at| public[at * numbers..][..numbers].iter().copied()).collect();
+        units.totals = columns.total.map(|_| order.iter().map(|at| rows[*at].1).collect());
+        if columns.bypassed.is_some() {
+            units.bypassed = order.iter().map(|at| std::mem::take(&mut rows[*at].2)).collect();
+        }
+        Ok(units)
+    }
+
+    /// Units with these keys, in order, and the place that each had before.
+    pub(crate) fn of(name: &str, plan: &Plan, keys: Vec<String>) -> Result<(Units, Vec<usize>)> {
+        let mut order: Vec<usize> = (0..keys.len()).collect();
+        if !in_order(plan, keys.iter().map(String::as_str)) {
+            order.sort_unstable_by(|a, b| keys[*a].cmp(&keys[*b]));
+        }
+        let mut units = Units { name: name.into(), ..Units::default() };
+        let mut codes = Codes::new(plan);
+        for key in order.iter().map(|at| &keys[*at]) {
+            let parts: Vec<&str> = key.split(BETWEEN).collect();
+            let changed = codes.check(&parts)?;
+            codes.next(&parts, changed)?;
+            units.keys.push_str(key);
+            units.ends.push(units.keys.len());
+        }
+        Ok((units, order))
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    pub(crate) fn key(&self, unit: usize) -> &str {
+        let start = if unit == 0 { 0 } else { self.ends[unit - 1] };
+        &self.keys[start..self.ends[unit]]
+    }
+
+    /// The codes of a unit, in the order of the plan's columns.
+    pub(crate) fn codes<'u>(&'u self, unit: usize, codes: &mut Vec<&'u str>) {
+        codes.clear();
+        codes.extend(self.key(unit).split(BETWEEN));
+    }
+
+    /// What is public of a unit besides its codes.
+    pub(crate) fn known(&self, unit: usize) -> Known<'_> {
+        let path = self.paths.get(unit).map_or(0, |path| usize::from(*path));
+        let width = self.public.len() / self.len();
+        Known { path, public: &self.public[unit * width..][..width] }
+    }
+
+    /// Fails if the unit is to have another number of records.
+    pub(crate) fn check_total(&self, unit: usize, cells: &[(u64, i64)]) -> Result<()> {
+        let Some(totals) = &self.totals else { return Ok(()) };
+        let found: i128 = cells.iter().map(|(_, count)| i128::from(*count)).sum();
+        let said = totals[unit];
+        if found == i128::from(said) {
+            return Ok(());
+        }
+        let code = self.key(unit).replace(BETWEEN, "-");
+        Err(Error::stated(
+            format!("{}: unit `{code}` has {found} records; the list of units says {said}", self.name),
+            "the records and the list belong to different versions, or records are missing",
+        )
+        .concealed_as(format!(
+            "{}: unit `{code}` has another number of records than the list says",
+            self.name
+        )))
+    }
+
+    /// A code that is not in the list.
+    pub(crate) fn unknown(&self, key: &str) -> Error {
+        let code = key.replace(BETWEEN, "-");
+        Error::stated(
+            format!("unit `{code}` is not in the list of units, {}", self.name),
+            "the list has every unit of the smallest level, also those with nobody in them",
+        )
+        .concealed_as(format!("the unit is not in the list of units, {}", self.name))
+    }
+}
+
+/// The codes of a unit as one text.
+pub(crate) fn key(codes: &[&str]) -> Result<String> {
+    let mut key = String::with_capacity(codes.iter().map(|code| code.len() + 1).sum());
+    write_key(codes, &mut key)?;
+    Ok(key)
+}
+
+/// The same, into a text that there is already.
+pub(crate) fn write_key(codes: &[&str], key: &mut String) -> Result<()> {
+    key.clear();
+    for (i, code) in codes.iter().enumerate() {
+        if code.is_empty() || code.chars().any(char::is_control) {
+            return Err(Error::input("code", code, "a code", "every row has one").concealed());
+        }
+        if i > 0 {
+            key.push(BETWEEN);
+        }
+        key.push_str(code);
+    }
+    Ok(())
+}
+
+/// Whether units come in an order in which they can be added up.
+fn in_order<'k>(plan: &Plan, keys: impl Iterator<Item = &'k str>) -> bool {
+    let mut codes = Codes::new(plan);
+    keys.into_iter().all(|key| {
+        let parts: Vec<&str> = key.split(BETWEEN).collect();
+        codes.check(&parts).and_then(|changed| codes.next(&parts, changed)).is_ok()
+    })
+}
