@@ -29,7 +29,7 @@ use crate::table::{Input, Table};
 ///
 /// ```
 /// use unspent::Allocation;
-/// use unspent_data::{Columns, Input, Measure, Quiet, Values};
+/// use unspent_data::{Columns, Input, Measure, Quiet};
 /// let allocation = Allocation::parse("budget.toml", r#"
 ///     name = "Towns"
 ///     neighbours = "add-remove"
@@ -45,8 +45,8 @@ use crate::table::{Input, Table};
 ///     Town = "town"
 /// "#)?;
 /// let towns = Columns::new(vec![
-///     ("town".into(), Values::Texts(vec!["a".into(), "b".into()])),
-///     ("people".into(), Values::Numbers(vec![120, 0])),
+///     ("town".into(), vec!["a", "b"].into()),
+///     ("people".into(), vec![120, 0].into()),
 /// ])?;
 /// let noisy = Measure::new(Input::Columns(towns), allocation).in_memory(&mut Quiet)?;
 /// assert_eq!(noisy.levels[0].codes, ["a", "b"]);

@@ -190,7 +190,7 @@ impl Plan {
     /// The columns of the table that are read.
     #[must_use]
     pub fn columns(&self) -> Wanted<'_> {
-        Wanted { codes: &self.code_columns, counts: &self.count_columns }
+        Wanted { codes: &self.code_columns, values: &[], counts: &self.count_columns }
     }
 
     /// From the largest areas to the smallest.

@@ -92,7 +92,7 @@ pub(crate) fn run(
             }
         };
         let mut tabulation = Tabulation::new(plan);
-        table.rows(progress, &mut |codes, counts| tabulation.row(codes, counts, &mut full))?;
+        table.rows(progress, &mut |row| tabulation.row(row.codes, row.counts, &mut full))?;
         tabulation.finish(&mut full)
     });
     // What went wrong first is why nothing was read any more.
@@ -140,7 +140,7 @@ mod tests {
 
     use super::*;
     use crate::progress::Quiet;
-    use crate::table::{Columns, Input, Values};
+    use crate::table::{Columns, Input};
 
     /// Does something of its own with every batch.
     struct Does(fn(usize) -> Result<()>);
@@ -162,8 +162,8 @@ mod tests {
         (0..6).for_each(|i| text += &format!("{i} = {i}\n"));
         let plan = Plan::of(&Allocation::parse("x.toml", &text)?)?;
         let columns = Columns::new(vec![
-            ("code".into(), Values::Texts(vec!["11111".into(), "11112".into()])),
-            ("n".into(), Values::Numbers(vec![3, 4])),
+            ("code".into(), vec!["11111", "11112"].into()),
+            ("n".into(), vec![3, 4].into()),
         ])?;
         let table = Table::open(Input::Columns(columns), plan.columns())?;
         let streams = Streams::new(&plan, &Key::not_private(1))?;

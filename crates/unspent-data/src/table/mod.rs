@@ -1,14 +1,25 @@
-//! Tables of counts, row by row: CSV or Parquet as large as they like, or columns in memory.
+//! Tables, row by row: CSV or Parquet as large as they like, or columns in memory.
 //!
-//! A row has codes, which say what unit it is, and counts. All of it may be confidential: an error names
-//! the row and the column, and shows a value only if it is [revealed](Error::revealed).
+//! A row has codes, which say what unit it is; values of attributes; and counts. All of it may be
+//! confidential: an error names the row and the column, and shows a value only if it is
+//! [revealed](Error::revealed).
+//!
+//! ```text
+//! CSV, packed or not ─────────────────────▶ rows
+//! Parquet ─▶ columns, some rows at a time ─▶ rows
+//! memory ──▶ the same, nothing copied ─────▶ rows
+//! ```
 
+mod batch;
 mod columns;
 pub mod count;
 mod csv;
+mod packed;
 mod parquet;
+mod places;
 #[cfg(test)]
 mod tests;
+mod values;
 
 use std::fs::File;
 use std::io;
@@ -17,19 +28,31 @@ use std::path::{Path, PathBuf};
 use unspent::allocation::Schema;
 use unspent::{Allocation, Error, ErrorKind, Result};
 
-use self::columns::Places;
-pub use self::columns::{Columns, Values};
+pub use self::columns::Columns;
+use self::places::Places;
+pub use self::values::{Chunk, Content, Integers, Shared, Values};
 use crate::progress::Progress;
 
-/// Takes the codes and the counts of a row.
-pub type TakeRow<'r> = dyn FnMut(&[&str], &[i64]) -> Result<()> + 'r;
+/// A row, in the order in which its columns are [wanted](Wanted).
+#[derive(Clone, Copy)]
+pub struct Row<'r> {
+    /// What unit it is. None is missing, but one may be an empty text.
+    pub codes: &'r [&'r str],
+    /// Values of attributes. One that is missing is an empty text.
+    pub values: &'r [&'r str],
+    /// Counts, none of them negative.
+    pub counts: &'r [i64],
+}
+
+/// Takes a row.
+pub type TakeRow<'r> = dyn FnMut(Row<'_>) -> Result<()> + 'r;
 
 /// Where the rows of a table come from.
 #[derive(Clone)]
 pub enum Input {
-    /// A file: Parquet if its name ends so, CSV otherwise.
+    /// A file: Parquet if its name ends so, CSV otherwise, which gzip may have packed.
     File(PathBuf),
-    /// CSV from the standard input.
+    /// CSV from the standard input, which gzip may have packed.
     Stdin,
     /// Memory.
     Columns(Columns),
@@ -61,7 +84,9 @@ impl Input {
             return Ok(Some(schema));
         }
         let Input::File(path) = self else { return Ok(None) };
-        let beside = path.with_extension("toml");
+        let packed = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("gz"));
+        let beside =
+            if packed { path.with_extension("").with_extension("toml") } else { path.with_extension("toml") };
         if beside.is_file() { Schema::read(&beside).map(Some) } else { Ok(None) }
     }
 
@@ -82,6 +107,8 @@ impl Input {
 pub struct Wanted<'w> {
     /// Those with codes.
     pub codes: &'w [String],
+    /// Those with values of attributes: texts, or integers, which are passed on as their digits.
+    pub values: &'w [String],
     /// Those with counts.
     pub counts: &'w [String],
 }
@@ -103,7 +130,7 @@ impl Table {
     pub fn open(input: Input, wanted: Wanted<'_>) -> Result<Table> {
         let name = input.shown();
         let kind = match input {
-            Input::Stdin => Kind::Csv(csv::Csv::new(&name, Box::new(io::stdin()), None, wanted)?),
+            Input::Stdin => Kind::Csv(csv::Csv::new(&name, io::stdin(), None, wanted)?),
             Input::File(path) => Kind::of_file(&name, &path, wanted)?,
             Input::Columns(columns) => {
                 let places = Places::find(&name, columns.names(), wanted)?;
@@ -114,7 +141,7 @@ impl Table {
         Ok(Table { name, kind })
     }
 
-    /// Gives every row's codes and counts to `row`, whose objections get the row's place.
+    /// Gives every row to `row`, whose objections get the row's place.
     pub fn rows(self, progress: &mut dyn Progress, row: &mut TakeRow<'_>) -> Result<()> {
         match self.kind {
             Kind::Csv(csv) => csv.rows(&self.name, progress, row),
@@ -144,6 +171,6 @@ impl Kind {
             return Ok(Kind::Parquet(parquet::Parquet::new(name, file, wanted)?));
         }
         let bytes = metadata.is_file().then_some(metadata.len());
-        Ok(Kind::Csv(csv::Csv::new(name, Box::new(file), bytes, wanted)?))
+        Ok(Kind::Csv(csv::Csv::new(name, file, bytes, wanted)?))
     }
 }

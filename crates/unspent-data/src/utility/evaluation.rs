@@ -153,7 +153,7 @@ impl Evaluation {
         let Evaluation { question, plan, levels } = &mut self;
         let mut full = |batch: Batch| tally(question, plan, levels, &batch);
         let mut tabulation = Tabulation::new(plan);
-        rows(&mut |codes, counts| tabulation.row(codes, counts, &mut full))?;
+        rows(&mut |row| tabulation.row(row.codes, row.counts, &mut full))?;
         let rows = tabulation.finish(&mut full)?;
         self.report(rows)
     }

@@ -91,14 +91,14 @@ fn what_fails_leaves_nothing_and_tells_no_values() {
     };
     let mut negative = vec![7; 40];
     negative[12] = -123_456;
-    let error = refused(with_column("c", Values::Numbers(negative)));
+    let error = refused(with_column("c", negative.into()));
     assert_eq!(error.to_string(), "table: row 13: c: is not a count");
     assert_eq!(error.hint(), "counts are never negative");
     assert_eq!(error.revealed().to_string(), "table: row 13: c: `-123456` is not a count");
 
     let mut codes: Vec<String> = (0..40).map(|i| format!("{}", 1_000 + i)).collect();
     codes.swap(20, 21);
-    let error = refused(with_column("code", Values::Texts(codes)));
+    let error = refused(with_column("code", codes.into()));
     assert_eq!(error.to_string(), "table: row 22: the code of level `Town` is not after the one before");
 
     let without_table = BUDGET.split("[table]").next().unwrap();

@@ -1,4 +1,5 @@
 use super::*;
+use crate::table::Row;
 use crate::utility::errors::NORMAL_95;
 
 const SCHEMA: &str = r#"
@@ -38,7 +39,9 @@ fn evaluate(question: Question, key: Option<&Key>) -> Utility {
     let noise = key.map(|key| (key, NonZeroUsize::MIN));
     let evaluation = Evaluation::new(question, noise).unwrap();
     assert_eq!(evaluation.plan().columns().counts, ["f", "m", "all"]);
-    let all = |row: &mut TakeRow<'_>| rows().iter().try_for_each(|(code, counts)| row(&[code], counts));
+    let all = |row: &mut TakeRow<'_>| {
+        rows().iter().try_for_each(|(code, counts)| row(Row { codes: &[code], values: &[], counts }))
+    };
     evaluation.evaluate(all).unwrap()
 }
 
