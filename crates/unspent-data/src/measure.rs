@@ -31,7 +31,7 @@ use crate::units::{BypassRule, UnitColumns, UnitList, Units};
 ///
 /// ```
 /// use unspent::Allocation;
-/// use unspent_data::{Columns, Input, Measure, Quiet, Values};
+/// use unspent_data::{Columns, Input, Measure, Quiet};
 /// let allocation = Allocation::parse("budget.toml", r#"
 ///     name = "Towns"
 ///     neighbours = "add-remove"
@@ -47,8 +47,8 @@ use crate::units::{BypassRule, UnitColumns, UnitList, Units};
 ///     Town = "town"
 /// "#)?;
 /// let towns = Columns::new(vec![
-///     ("town".into(), Values::Texts(vec!["a".into(), "b".into()])),
-///     ("people".into(), Values::Numbers(vec![120, 0])),
+///     ("town".into(), vec!["a", "b"].into()),
+///     ("people".into(), vec![120, 0].into()),
 /// ])?;
 /// let noisy = Measure::new(Input::Columns(towns), allocation).in_memory(&mut Quiet)?;
 /// assert_eq!(noisy.levels[0].codes, ["a", "b"]);

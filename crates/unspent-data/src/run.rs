@@ -142,7 +142,7 @@ mod tests {
     use super::*;
     use crate::plan::Plan;
     use crate::progress::Quiet;
-    use crate::table::{Columns, Input, Values};
+    use crate::table::{Columns, Input};
     use crate::tabulation::RowOrder;
 
     /// Does something of its own with every batch.
@@ -165,8 +165,8 @@ mod tests {
         (0..6).for_each(|i| text += &format!("{i} = {i}\n"));
         let plan = Plan::of(&Allocation::parse("x.toml", &text)?)?;
         let columns = Columns::new(vec![
-            ("code".into(), Values::Texts(vec!["11111".into(), "11112".into()])),
-            ("n".into(), Values::Numbers(vec![3, 4])),
+            ("code".into(), vec!["11111".to_string(), "11112".into()].into()),
+            ("n".into(), vec![3, 4].into()),
         ])?;
         let table = Table::open(Input::Columns(columns), plan.columns())?;
         let streams = Streams::new(&plan, &Key::not_private(1))?;

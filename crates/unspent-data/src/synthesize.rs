@@ -217,7 +217,7 @@ impl Iterator for Synthetic {
 }
 
 /// The column of the code, and those of the counts.
-fn columns() -> (String, Vec<String>) {
+pub(crate) fn columns() -> (String, Vec<String>) {
     let schema = schema();
     let layout = layout(&schema);
     let code = layout.code().expect("levels are characters of it").into();

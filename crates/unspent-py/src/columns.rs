@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString};
 use unspent::Error;
 use unspent::schema::Schema;
+use unspent_data::table::Wanted;
 use unspent_data::{Columns, Input, Plan, Values};
 
 use crate::error::{OrRaise, exception};
@@ -24,7 +25,8 @@ pub fn input(table: &Bound<'_, PyAny>, schema: Option<&Schema>) -> PyResult<Inpu
         None => vec![],
         Some(schema) => {
             let plan = Plan::new(schema, []).or_raise(py)?;
-            plan.columns().codes.iter().chain(plan.columns().counts).cloned().collect()
+            let Wanted { codes, values, counts } = plan.columns();
+            codes.iter().chain(values).chain(counts).cloned().collect()
         }
     };
     let (read, others): (Vec<String>, Vec<String>) = names.into_iter().partition(|name| read.contains(name));
@@ -70,14 +72,14 @@ fn values(name: &str, column: &Bound<'_, PyAny>) -> PyResult<Values> {
         'u' if size < 8 => numbers(&array),
         // Some may be too large for a count.
         'u' | 'O' => objects(name, &array),
-        'U' => Ok(Values::Texts(array.call_method0("tolist")?.extract()?)),
+        'U' => Ok(array.call_method0("tolist")?.extract::<Vec<String>>()?.into()),
         _ => refuse(&format!("is of {}, not of integers or texts", array.dtype())),
     }
 }
 
 fn numbers(array: &Bound<'_, PyUntypedArray>) -> PyResult<Values> {
     let array = array.call_method1("astype", ("int64",))?.cast_into::<PyArray1<i64>>()?;
-    Ok(Values::Numbers(array.readonly().as_array().to_vec()))
+    Ok(array.readonly().as_array().to_vec().into())
 }
 
 /// Python's own integers and texts, one by one.
@@ -91,11 +93,11 @@ fn objects(name: &str, array: &Bound<'_, PyUntypedArray>) -> PyResult<Values> {
     if items.first().is_some_and(|first| first.is_instance_of::<PyString>()) {
         let text =
             |(row, item): (usize, &Bound<'_, PyAny>)| item.extract().map_err(|_| refuse(row, "a text"));
-        return Ok(Values::Texts(items.iter().enumerate().map(text).collect::<PyResult<_>>()?));
+        return Ok(items.iter().enumerate().map(text).collect::<PyResult<Vec<String>>>()?.into());
     }
     let number = |(row, item): (usize, &Bound<'_, PyAny>)| match item.extract() {
         Ok(number) if !item.is_instance_of::<PyBool>() => Ok(number),
         _ => Err(refuse(row, "a count")),
     };
-    Ok(Values::Numbers(items.iter().enumerate().map(number).collect::<PyResult<_>>()?))
+    Ok(items.iter().enumerate().map(number).collect::<PyResult<Vec<i64>>>()?.into())
 }

@@ -1,8 +1,8 @@
 use std::collections::{BTreeMap, HashSet};
 
 use unspent::Allocation;
-use unspent::allocation::Code;
 use unspent::sampler::Key;
+use unspent::schema::{Code, Rows};
 
 use super::*;
 use crate::noise::Streams;
@@ -17,18 +17,20 @@ fn population(blocks: u64, seed: u64) -> Population {
 #[test]
 fn the_schema_is_that_of_the_blocks() {
     let schema = schema();
-    let lengths: Vec<Code> = schema.levels().iter().map(|level| level.code.clone()).collect();
+    let layout = schema.layout().unwrap();
+    let Rows::Units(cells) = layout.rows() else { panic!("a row a block") };
+    let lengths: Vec<Code> = layout.levels().iter().map(|level| level.code.clone()).collect();
     assert_eq!(lengths, ENDS.map(Code::Prefix));
-    assert_eq!((schema.code(), schema.cells().len()), (Some("geocode"), RACES));
-    let columns: HashSet<&str> = schema.cells().iter().map(|cell| cell.column.as_str()).collect();
+    assert_eq!((layout.code(), cells.len()), (Some("geocode"), RACES));
+    let columns: HashSet<&str> = cells.iter().map(|cell| cell.column.as_str()).collect();
     assert_eq!(columns.len(), RACES);
-    assert!(schema.cells().iter().all(|cell| cell.minus.is_empty()));
+    assert!(cells.iter().all(|cell| cell.minus.is_empty()));
     assert_eq!(schema.attributes()[0].values[WHITE], "white");
     // The levels are those of the preset.
     let preset = Allocation::preset("paper-2022-08-25").unwrap();
     let names = |level: &unspent::allocation::Level| level.name.clone();
     let expected: Vec<String> = preset.levels().iter().map(names).collect();
-    let levels: Vec<String> = schema.levels().iter().map(|level| level.name.clone()).collect();
+    let levels: Vec<String> = layout.levels().iter().map(|level| level.name.clone()).collect();
     assert_eq!(levels, expected);
 }
 

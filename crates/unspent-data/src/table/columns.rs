@@ -1,12 +1,12 @@
-//! Tables in memory, and where the columns that are read are in any table.
+//! Tables in memory.
 
 use unspent::{Error, Result, stop};
 
-use super::{TakeOld, Wanted, count};
+use super::TakeRow;
+use super::batch::{Batch, Digits, Filled, at_row, rows_at_a_time};
+use super::places::{Places, missing};
+use super::values::{Chunk, Values};
 use crate::progress::Progress;
-
-/// Rows between looks at whether to stop.
-const ROWS: usize = 1_024;
 
 /// A table in memory: columns of the same length, by name.
 ///
@@ -17,24 +17,6 @@ pub struct Columns {
     /// The names of columns that are not here, because nobody reads them.
     others: Vec<String>,
     rows: usize,
-}
-
-/// A column in memory.
-#[derive(Clone)]
-pub enum Values {
-    /// Counts, or codes that are numbers.
-    Numbers(Vec<i64>),
-    /// Codes.
-    Texts(Vec<String>),
-}
-
-impl Values {
-    fn len(&self) -> usize {
-        match self {
-            Values::Numbers(values) => values.len(),
-            Values::Texts(values) => values.len(),
-        }
-    }
 }
 
 impl Columns {
@@ -65,18 +47,20 @@ impl Columns {
         self.columns.iter().map(|(name, _)| name).chain(&self.others).cloned().collect()
     }
 
-    /// Fails if a column with counts has texts.
+    /// Fails if a column with counts has texts, or one with codes or values has floating-point numbers.
     pub(super) fn check(&self, name: &str, places: &Places) -> Result<()> {
-        let texts = |at: &&usize| matches!(self.columns[**at].1, Values::Texts(_));
-        let all = places.codes.iter().chain(&places.counts);
-        assert!(all.max().is_none_or(|last| *last < self.columns.len()), "a column that is read is here");
-        match places.counts.iter().find(texts) {
-            None => Ok(()),
-            Some(at) => Err(Error::stated(
-                format!("{name}: column `{}` is of texts, not of integers", self.columns[*at].0),
-                "counts are columns of integers; codes are texts or integers",
-            )),
+        let all =
+            places.texts.iter().map(|at| (*at, false)).chain(places.counts.iter().map(|at| (*at, true)));
+        for (at, counts) in all {
+            let (column, values) = self.columns.get(at).expect("a column that is read is here");
+            if let Some(what) = values.chunks().iter().find_map(|chunk| chunk.unfit(counts)) {
+                return Err(Error::stated(
+                    format!("{name}: column `{column}` is {what}"),
+                    "counts are columns of whole numbers; codes and values are texts or integers",
+                ));
+            }
         }
+        Ok(())
     }
 
     pub(super) fn rows(
@@ -84,73 +68,71 @@ impl Columns {
         name: &str,
         places: &Places,
         progress: &mut dyn Progress,
-        row: &mut TakeOld<'_>,
+        row: &mut TakeRow<'_>,
     ) -> Result<()> {
-        let mut counts = vec![0; places.counts.len()];
-        let mut written = vec![String::new(); places.codes.len()];
-        for i in 0..self.rows {
-            if i.is_multiple_of(ROWS) {
-                stop::check();
-                progress.rows(i as u64, Some(i as f64 / self.rows as f64));
+        let reading = |at: &usize| {
+            let (column, values) = &self.columns[*at];
+            Reading { column, chunks: values.chunks(), at: 0, digits: Digits::default() }
+        };
+        let mut texts: Vec<Reading<'_>> = places.texts.iter().map(reading).collect();
+        let mut counts: Vec<Reading<'_>> = places.counts.iter().map(reading).collect();
+        let most = rows_at_a_time(places);
+        let mut done = 0;
+        while done < self.rows {
+            stop::check();
+            progress.rows(done as u64, Some(done as f64 / self.rows as f64));
+            // No batch goes beyond the end of a chunk of any column.
+            let left = texts.iter().chain(&counts).map(|c| c.chunks[0].len() - c.at);
+            let rows = left.chain([most, self.rows - done]).min().expect("there are two at least");
+            let place = |(i, error): (usize, Error)| at_row(name, (done + i) as u64, error);
+            for reading in &mut texts {
+                reading.chunks[0].digits(reading.at, rows, &mut reading.digits);
             }
-            let place = |error: Error| error.at(format!("{name}: row {}", i + 1));
-            for (count, at) in counts.iter_mut().zip(&places.counts) {
-                let (column, Values::Numbers(values)) = &self.columns[*at] else { unreachable!("checked") };
-                count::check(column, values[i]).map_err(place)?;
-                *count = values[i];
-            }
-            for (text, at) in written.iter_mut().zip(&places.codes) {
-                if let Values::Numbers(values) = &self.columns[*at].1 {
-                    *text = values[i].to_string();
+            let mut batch = Batch::new(places, rows);
+            for (i, reading) in texts.iter().enumerate() {
+                let Reading { column, chunks, at, digits } = reading;
+                if i < places.codes {
+                    reading.check(rows).map_err(place)?;
                 }
+                chunks[0].texts(column, *at, digits, batch.texts(i)).map_err(place)?;
             }
-            let mut codes: Vec<&str> = vec![];
-            for (text, at) in written.iter().zip(&places.codes) {
-                codes.push(match &self.columns[*at].1 {
-                    Values::Numbers(_) => text,
-                    Values::Texts(values) => values[i].trim(),
-                });
+            for (i, reading) in counts.iter().enumerate() {
+                reading.check(rows).map_err(place)?;
+                reading.chunks[0].counts(reading.column, reading.at, batch.counts(i)).map_err(place)?;
             }
-            row(&codes, &counts).map_err(place)?;
+            batch.hand_on(name, done as u64, row)?;
+            drop(batch);
+            texts.iter_mut().chain(&mut counts).for_each(|reading| reading.advance(rows));
+            done += rows;
         }
         Ok(())
     }
 }
 
-/// Where the columns that are read are, by index.
-pub(super) struct Places {
-    pub(super) codes: Vec<usize>,
-    pub(super) counts: Vec<usize>,
-    /// The names of all columns of the table.
-    pub(super) names: Vec<String>,
+/// A column that is being read.
+struct Reading<'c> {
+    column: &'c str,
+    /// The one that is being read, and those after it.
+    chunks: &'c [Chunk],
+    /// The next row of the chunk.
+    at: usize,
+    /// The next rows, if they are numbers and have to be texts.
+    digits: Digits,
 }
 
-impl Places {
-    /// Fails if a column that is wanted is not there, or is there twice.
-    pub(super) fn find(table: &str, names: Vec<String>, wanted: Wanted<'_>) -> Result<Places> {
-        let find = |name: &String| {
-            let mut places = names.iter().enumerate().filter(|(_, n)| *n == name).map(|(at, _)| at);
-            match (places.next(), places.next()) {
-                (Some(at), None) => Ok(at),
-                (Some(_), Some(_)) => Err(Error::stated(
-                    format!("{table}: there are two columns `{name}`"),
-                    "give every column a name of its own",
-                )),
-                (None, _) => {
-                    let shown: Vec<&str> = names.iter().take(40).map(String::as_str).collect();
-                    let more = if names.len() > 40 { ", …" } else { "" };
-                    // Numbers are no names: the first line may be one of counts.
-                    let hint = if names.iter().any(|name| name.parse::<f64>().is_ok()) {
-                        "the first line has numbers: a table begins with a line of names".into()
-                    } else {
-                        format!("the table has {}{more}; [table] says which are read", shown.join(", "))
-                    };
-                    Err(Error::stated(format!("{table}: there is no column `{name}`"), hint))
-                }
-            }
-        };
-        let codes = wanted.codes.iter().map(find).collect::<Result<_>>()?;
-        let counts = wanted.counts.iter().map(find).collect::<Result<_>>()?;
-        Ok(Places { codes, counts, names })
+impl Reading<'_> {
+    /// Fails with the first of the next rows that has no value.
+    fn check(&self, rows: usize) -> Filled {
+        match self.chunks[0].first_missing(self.at, rows) {
+            None => Ok(()),
+            Some(i) => Err((i, missing(self.column))),
+        }
+    }
+
+    fn advance(&mut self, rows: usize) {
+        self.at += rows;
+        if self.at == self.chunks[0].len() {
+            (self.chunks, self.at) = (&self.chunks[1..], 0);
+        }
     }
 }

@@ -1,14 +1,25 @@
-//! Tables of counts, row by row: CSV or Parquet as large as they like, or columns in memory.
+//! Tables, row by row: CSV or Parquet as large as they like, or columns in memory.
 //!
-//! A row has codes, which say what unit it is, and counts. All of it may be confidential: an error names
-//! the row and the column, and shows a value only if it is [revealed](Error::revealed).
+//! A row has codes, which say what unit it is; values of attributes; and counts. All of it may be
+//! confidential: an error names the row and the column, and shows a value only if it is
+//! [revealed](Error::revealed).
+//!
+//! ```text
+//! CSV, packed or not ─────────────────────▶ rows
+//! Parquet ─▶ columns, some rows at a time ─▶ rows
+//! memory ──▶ the same, nothing copied ─────▶ rows
+//! ```
 
+mod batch;
 mod columns;
 pub mod count;
 mod csv;
+mod packed;
 mod parquet;
+mod places;
 #[cfg(test)]
 mod tests;
+mod values;
 
 use std::fs::File;
 use std::io;
@@ -17,14 +28,15 @@ use std::path::{Path, PathBuf};
 use unspent::schema::Schema;
 use unspent::{Allocation, Error, ErrorKind, Result};
 
-use self::columns::Places;
-pub use self::columns::{Columns, Values};
+pub use self::columns::Columns;
+use self::places::Places;
+pub use self::values::{Chunk, Content, Integers, Shared, Values};
 use crate::progress::Progress;
 
 /// A row, in the order in which its columns are [wanted](Wanted).
 #[derive(Clone, Copy)]
 pub struct Row<'r> {
-    /// What unit it is.
+    /// What unit it is. None is missing, but one may be an empty text.
     pub codes: &'r [&'r str],
     /// Values of attributes. One that is missing is an empty text.
     pub values: &'r [&'r str],
@@ -34,14 +46,13 @@ pub struct Row<'r> {
 
 /// Takes a row.
 pub type TakeRow<'r> = dyn FnMut(Row<'_>) -> Result<()> + 'r;
-type TakeOld<'r> = dyn FnMut(&[&str], &[i64]) -> Result<()> + 'r;
 
 /// Where the rows of a table come from.
 #[derive(Clone)]
 pub enum Input {
-    /// A file: Parquet if its name ends so, CSV otherwise.
+    /// A file: Parquet if its name ends so, CSV otherwise, which gzip may have packed.
     File(PathBuf),
-    /// CSV from the standard input.
+    /// CSV from the standard input, which gzip may have packed.
     Stdin,
     /// Memory.
     Columns(Columns),
@@ -78,7 +89,9 @@ impl Input {
             return Ok(ours);
         }
         let Input::File(path) = self else { return Ok(ours) };
-        let beside = path.with_extension("toml");
+        let packed = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("gz"));
+        let beside =
+            if packed { path.with_extension("").with_extension("toml") } else { path.with_extension("toml") };
         if !beside.is_file() {
             return Ok(ours);
         }
@@ -106,7 +119,7 @@ impl Input {
 pub struct Wanted<'w> {
     /// Those with codes.
     pub codes: &'w [String],
-    /// Those with values of attributes.
+    /// Those with values of attributes: texts, or integers, which are passed on as their digits.
     pub values: &'w [String],
     /// Those with counts.
     pub counts: &'w [String],
@@ -116,7 +129,6 @@ pub struct Wanted<'w> {
 pub struct Table {
     name: String,
     kind: Kind,
-    split: usize,
 }
 
 enum Kind {
@@ -129,11 +141,8 @@ impl Table {
     /// Opens a table.
     pub fn open(input: Input, wanted: Wanted<'_>) -> Result<Table> {
         let name = input.shown();
-        let split = wanted.codes.len();
-        let both: Vec<String> = wanted.codes.iter().chain(wanted.values).cloned().collect();
-        let wanted = Wanted { codes: &both, values: &[], counts: wanted.counts };
         let kind = match input {
-            Input::Stdin => Kind::Csv(csv::Csv::new(&name, Box::new(io::stdin()), None, wanted)?),
+            Input::Stdin => Kind::Csv(csv::Csv::new(&name, io::stdin(), None, wanted)?),
             Input::File(path) => Kind::of_file(&name, &path, wanted)?,
             Input::Columns(columns) => {
                 let places = Places::find(&name, columns.names(), wanted)?;
@@ -141,14 +150,11 @@ impl Table {
                 Kind::Columns(columns, places)
             }
         };
-        Ok(Table { name, kind, split })
+        Ok(Table { name, kind })
     }
 
-    /// Gives every row's codes and counts to `row`, whose objections get the row's place.
-    pub fn rows(self, progress: &mut dyn Progress, take: &mut TakeRow<'_>) -> Result<()> {
-        let split = self.split;
-        let row: &mut TakeOld<'_> =
-            &mut |codes, counts| take(Row { codes: &codes[..split], values: &codes[split..], counts });
+    /// Gives every row to `row`, whose objections get the row's place.
+    pub fn rows(self, progress: &mut dyn Progress, row: &mut TakeRow<'_>) -> Result<()> {
         match self.kind {
             Kind::Csv(csv) => csv.rows(&self.name, progress, row),
             Kind::Parquet(parquet) => parquet.rows(&self.name, progress, row),
@@ -177,6 +183,6 @@ impl Kind {
             return Ok(Kind::Parquet(parquet::Parquet::new(name, file, wanted)?));
         }
         let bytes = metadata.is_file().then_some(metadata.len());
-        Ok(Kind::Csv(csv::Csv::new(name, Box::new(file), bytes, wanted)?))
+        Ok(Kind::Csv(csv::Csv::new(name, file, bytes, wanted)?))
     }
 }

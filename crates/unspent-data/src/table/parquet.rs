@@ -4,17 +4,16 @@ use std::fs::File;
 
 use parquet::basic::{ConvertedType, Type as PhysicalType};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, FloatType, Int32Type, Int64Type};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+use parquet::schema::types::ColumnDescriptor;
 use unspent::{Error, Result, stop};
 
-use super::columns::Places;
-use super::{TakeOld, Wanted, count};
+use super::batch::{Batch, Digits, Filled, at_row, rows_at_a_time};
+use super::places::{Places, missing, not_a_text};
+use super::{TakeRow, Wanted, count};
 use crate::parquet_file::{damaged, whole};
 use crate::progress::Progress;
-
-/// Rows that are read at a time.
-const BATCH: usize = 8_192;
 
 /// A table that was opened.
 pub(super) struct Parquet {
@@ -28,67 +27,57 @@ impl Parquet {
         let schema = reader.metadata().file_metadata().schema_descr();
         let names = schema.columns().iter().map(|c| c.path().string()).collect();
         let places = Places::find(name, names, wanted)?;
-        let check = |at: usize, code: bool| {
-            use ConvertedType::{ENUM, INT_8, INT_16, INT_32, INT_64, NONE, UINT_8, UINT_16, UTF8};
+        let check = |at: usize, counts: bool| {
             let column = schema.column(at);
-            let fits = match (column.physical_type(), column.converted_type()) {
-                (
-                    PhysicalType::INT32 | PhysicalType::INT64,
-                    NONE | INT_8 | INT_16 | INT_32 | INT_64 | UINT_8 | UINT_16,
-                ) => true,
-                (PhysicalType::BYTE_ARRAY, NONE | UTF8 | ENUM) => code,
-                // Decimals and dates are integers only as they are stored.
-                _ => false,
-            };
-            if fits && column.max_rep_level() == 0 {
+            if fits(&column, counts) && column.max_rep_level() == 0 {
                 return Ok(());
             }
-            let kind = match column.converted_type() {
-                NONE => column.physical_type().to_string(),
-                kind => kind.to_string(),
-            };
-            let what = if code { "texts or integers" } else { "integers" };
+            let what = if counts { "integers" } else { "texts or integers" };
             Err(Error::stated(
-                format!("{name}: column `{}` is of {kind}, not of {what}", places.names[at]),
-                "counts are columns of signed integers; codes are texts or integers",
+                format!("{name}: column `{}` is of {}, not of {what}", places.names[at], kind(&column)),
+                "counts are columns of signed integers, or of whole DOUBLE or FLOAT; \
+                 codes and values are texts or integers",
             ))
         };
-        places.counts.iter().try_for_each(|at| check(*at, false))?;
-        places.codes.iter().try_for_each(|at| check(*at, true))?;
+        places.counts.iter().try_for_each(|at| check(*at, true))?;
+        places.texts.iter().try_for_each(|at| check(*at, false))?;
         Ok(Parquet { reader, places })
     }
 
-    pub(super) fn rows(self, name: &str, progress: &mut dyn Progress, row: &mut TakeOld<'_>) -> Result<()> {
+    pub(super) fn rows(self, name: &str, progress: &mut dyn Progress, row: &mut TakeRow<'_>) -> Result<()> {
         let Parquet { reader, places } = self;
         let all = reader.metadata().file_metadata().num_rows().max(1);
+        let most = rows_at_a_time(&places);
         let mut rows = 0u64;
         for group in 0..reader.num_row_groups() {
             let group = whole(name, || reader.get_row_group(group))?;
-            let open = |at: &usize, text| Column::open(name, &places.names[*at], group.as_ref(), *at, text);
-            let codes = places.codes.iter().map(|at| open(at, true));
-            let mut codes: Vec<Column> = codes.collect::<Result<_>>()?;
-            let counts = places.counts.iter().map(|at| open(at, false));
-            let mut counts: Vec<Column> = counts.collect::<Result<_>>()?;
+            let open = |at: &usize| Column::open(name, &places.names[*at], group.as_ref(), *at);
+            let mut texts: Vec<Column> = places.texts.iter().map(open).collect::<Result<_>>()?;
+            let mut counts: Vec<Column> = places.counts.iter().map(open).collect::<Result<_>>()?;
             let mut left = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
             while left > 0 {
                 stop::check();
-                let some = left.min(BATCH);
-                for column in codes.iter_mut().chain(&mut counts) {
-                    column.read(name, rows, some)?;
-                }
-                let mut texts: Vec<&str> = vec![""; codes.len()];
-                let mut numbers = vec![0; counts.len()];
-                for i in 0..some {
-                    let place = |error: Error| error.at(format!("{name}: row {}", rows + i as u64 + 1));
-                    for (text, column) in texts.iter_mut().zip(&codes) {
-                        *text = column.text(i).map_err(place)?;
+                let some = left.min(most);
+                let place = |(i, error): (usize, Error)| at_row(name, rows + i as u64, error);
+                for (i, column) in texts.iter_mut().enumerate() {
+                    if let Some(error) = column.read(name, some, i >= places.codes)? {
+                        return Err(place(error));
                     }
-                    for (number, column) in numbers.iter_mut().zip(&counts) {
-                        *number = column.numbers[i];
-                        count::check(&column.name, *number).map_err(place)?;
-                    }
-                    row(&texts, &numbers).map_err(place)?;
+                    column.write_digits();
                 }
+                for column in &mut counts {
+                    if let Some(error) = column.read(name, some, false)? {
+                        return Err(place(error));
+                    }
+                }
+                let mut batch = Batch::new(&places, some);
+                for (i, column) in texts.iter().enumerate() {
+                    column.texts(batch.texts(i)).map_err(place)?;
+                }
+                for (i, column) in counts.iter().enumerate() {
+                    column.counts(batch.counts(i)).map_err(place)?;
+                }
+                batch.hand_on(name, rows, row)?;
                 rows += some as u64;
                 left -= some;
                 progress.rows(rows, Some(rows as f64 / all as f64));
@@ -98,77 +87,168 @@ impl Parquet {
     }
 }
 
+/// Whether a column can be read as counts, or as codes or values.
+fn fits(column: &ColumnDescriptor, counts: bool) -> bool {
+    use ConvertedType::{DECIMAL, ENUM, INT_8, INT_16, INT_32, INT_64, NONE, UINT_8, UINT_16, UTF8};
+    if column.converted_type() == NONE && column.logical_type_ref().is_some() {
+        // Times in nanoseconds and others that came later.
+        return false;
+    }
+    match (column.physical_type(), column.converted_type()) {
+        (
+            PhysicalType::INT32 | PhysicalType::INT64,
+            NONE | INT_8 | INT_16 | INT_32 | INT_64 | UINT_8 | UINT_16,
+        ) => true,
+        // Other decimals, and dates, are integers only as they are stored.
+        (PhysicalType::INT32 | PhysicalType::INT64, DECIMAL) => column.type_scale() == 0,
+        (PhysicalType::DOUBLE | PhysicalType::FLOAT, NONE) => counts,
+        (PhysicalType::BYTE_ARRAY, NONE | UTF8 | ENUM) => !counts,
+        _ => false,
+    }
+}
+
+/// What a column is of, for messages.
+fn kind(column: &ColumnDescriptor) -> String {
+    match (column.converted_type(), column.logical_type_ref()) {
+        (ConvertedType::NONE, None) => column.physical_type().to_string(),
+        (ConvertedType::NONE, Some(kind)) => {
+            let shown = format!("{kind:?}");
+            shown.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_uppercase()
+        }
+        (kind, _) => kind.to_string(),
+    }
+}
+
 /// A column of a row group, and the rows that were read last.
 struct Column {
     name: String,
     reader: ColumnReader,
     /// The level that a value has and a null has not.
     present: i16,
-    /// Whether texts are wanted, and not numbers.
-    text: bool,
-    numbers: Vec<i64>,
-    bytes: Vec<ByteArray>,
+    /// The levels of the rows, if there may be nulls.
+    levels: Vec<i16>,
+    found: Found,
+    /// Integers that have to be texts.
+    digits: Digits,
+}
+
+/// What was found in the rows that are not null.
+enum Found {
+    Integers(Vec<i64>),
+    Short(Vec<i32>),
+    Doubles(Vec<f64>),
+    Floats(Vec<f32>),
+    Texts(Vec<ByteArray>),
 }
 
 impl Column {
-    fn open(table: &str, name: &str, group: &dyn RowGroupReader, at: usize, text: bool) -> Result<Column> {
+    fn open(table: &str, name: &str, group: &dyn RowGroupReader, at: usize) -> Result<Column> {
         let reader = whole(table, || group.get_column_reader(at))?;
+        let found = match reader {
+            ColumnReader::Int64ColumnReader(_) => Found::Integers(vec![]),
+            ColumnReader::Int32ColumnReader(_) => Found::Short(vec![]),
+            ColumnReader::DoubleColumnReader(_) => Found::Doubles(vec![]),
+            ColumnReader::FloatColumnReader(_) => Found::Floats(vec![]),
+            ColumnReader::ByteArrayColumnReader(_) => Found::Texts(vec![]),
+            _ => unreachable!("other types were refused"),
+        };
         let present = group.metadata().schema_descr().column(at).max_def_level();
-        Ok(Column { name: name.into(), reader, present, text, numbers: vec![], bytes: vec![] })
+        Ok(Column { name: name.into(), reader, present, levels: vec![], found, digits: Digits::default() })
     }
 
-    fn read(&mut self, table: &str, before: u64, count: usize) -> Result<()> {
-        let mut levels = vec![];
-        self.numbers.clear();
-        self.bytes.clear();
-        let rows = whole(table, || match &mut self.reader {
-            ColumnReader::Int32ColumnReader(reader) => {
-                let mut short = vec![];
-                let read = values::<Int32Type>(reader, count, &mut levels, &mut short);
-                self.numbers.extend(short.into_iter().map(i64::from));
-                read
+    /// Reads so many rows, or gives the first that is null and must not be.
+    fn read(&mut self, table: &str, count: usize, nulls: bool) -> Result<Option<(usize, Error)>> {
+        let levels = &mut self.levels;
+        levels.clear();
+        let (rows, found) = whole(table, || match (&mut self.reader, &mut self.found) {
+            (ColumnReader::Int64ColumnReader(reader), Found::Integers(found)) => {
+                values::<Int64Type>(reader, count, levels, found)
             }
-            ColumnReader::Int64ColumnReader(reader) => {
-                values::<Int64Type>(reader, count, &mut levels, &mut self.numbers)
+            (ColumnReader::Int32ColumnReader(reader), Found::Short(found)) => {
+                values::<Int32Type>(reader, count, levels, found)
             }
-            ColumnReader::ByteArrayColumnReader(reader) => {
-                values::<ByteArrayType>(reader, count, &mut levels, &mut self.bytes)
+            (ColumnReader::DoubleColumnReader(reader), Found::Doubles(found)) => {
+                values::<DoubleType>(reader, count, levels, found)
             }
-            _ => unreachable!("other types were refused"),
+            (ColumnReader::FloatColumnReader(reader), Found::Floats(found)) => {
+                values::<FloatType>(reader, count, levels, found)
+            }
+            (ColumnReader::ByteArrayColumnReader(reader), Found::Texts(found)) => {
+                values::<ByteArrayType>(reader, count, levels, found)
+            }
+            _ => unreachable!("it was opened so"),
         })?;
-        let missing = |at: usize| {
-            let row = before + at as u64 + 1;
-            let cause = format!("{table}: row {row}: {}: is missing", self.name);
-            Error::stated(cause, "every row has all codes and counts; write 0 if there is nobody")
-        };
-        if let Some(at) = levels.iter().position(|level| *level < self.present) {
-            return Err(missing(at));
+        let mut null = (0..self.levels.len()).filter(|i| self.is_null(*i));
+        if !nulls && let Some(at) = null.next() {
+            return Ok(Some((at, missing(&self.name))));
         }
         if rows < count {
-            return Err(missing(rows));
-        }
-        if self.text && self.bytes.is_empty() {
-            self.bytes = self.numbers.iter().map(|n| n.to_string().into_bytes().into()).collect();
+            return Ok(Some((rows, missing(&self.name))));
         }
         // A damaged page can have fewer values than it says.
-        let found = if self.text { self.bytes.len() } else { self.numbers.len() };
-        if found == count { Ok(()) } else { Err(damaged(table)) }
+        if found + null.count() == count { Ok(None) } else { Err(damaged(table)) }
     }
 
-    fn text(&self, i: usize) -> Result<&str> {
-        std::str::from_utf8(self.bytes[i].data())
-            .map(str::trim)
-            .map_err(|_| Error::stated(format!("{}: is not a text", self.name), "codes are texts in UTF-8"))
+    fn is_null(&self, row: usize) -> bool {
+        self.levels.get(row).is_some_and(|level| *level < self.present)
+    }
+
+    fn write_digits(&mut self) {
+        self.digits.clear();
+        match &self.found {
+            Found::Integers(found) => found.iter().for_each(|number| self.digits.push(number)),
+            Found::Short(found) => found.iter().for_each(|number| self.digits.push(number)),
+            _ => {}
+        }
+    }
+
+    /// Gives the texts of the rows; a null is left as it is.
+    fn texts<'t, 'b>(&'t self, texts: impl Iterator<Item = &'b mut &'t str>) -> Filled
+    where
+        't: 'b,
+    {
+        let present = texts.enumerate().filter(|(i, _)| !self.is_null(*i));
+        match &self.found {
+            Found::Texts(found) => {
+                for ((i, text), bytes) in present.zip(found) {
+                    let found = std::str::from_utf8(bytes.data());
+                    *text = found.map_err(|_| (i, not_a_text(&self.name)))?.trim();
+                }
+            }
+            _ => present.zip(self.digits.iter()).for_each(|((_, text), digits)| *text = digits),
+        }
+        Ok(())
+    }
+
+    /// Gives the counts of the rows.
+    fn counts<'c>(&self, counts: impl Iterator<Item = &'c mut i64>) -> Filled {
+        let counts = counts.enumerate();
+        let integer = |(i, count): (usize, &mut i64), number| {
+            *count = number;
+            count::check(&self.name, number).map_err(|error| (i, error))
+        };
+        let whole = |(i, count): (usize, &mut i64), number| {
+            *count = count::whole(&self.name, number).map_err(|error| (i, error))?;
+            Ok(())
+        };
+        match &self.found {
+            Found::Integers(found) => counts.zip(found).try_for_each(|(to, n)| integer(to, *n)),
+            Found::Short(found) => counts.zip(found).try_for_each(|(to, n)| integer(to, i64::from(*n))),
+            Found::Doubles(found) => counts.zip(found).try_for_each(|(to, n)| whole(to, *n)),
+            Found::Floats(found) => counts.zip(found).try_for_each(|(to, n)| whole(to, f64::from(*n))),
+            Found::Texts(_) => unreachable!("refused"),
+        }
     }
 }
 
-/// Reads rows until there are `count` or no more.
+/// Reads rows until there are `count` or no more; gives how many there are and how many have values.
 fn values<T: DataType>(
     reader: &mut ColumnReaderImpl<T>,
     count: usize,
     levels: &mut Vec<i16>,
     values: &mut Vec<T::T>,
-) -> parquet::errors::Result<usize> {
+) -> parquet::errors::Result<(usize, usize)> {
+    values.clear();
     let mut rows = 0;
     while rows < count {
         let (read, _, _) = reader.read_records(count - rows, Some(levels), None, values)?;
@@ -177,5 +257,5 @@ fn values<T: DataType>(
         }
         rows += read;
     }
-    Ok(rows)
+    Ok((rows, values.len()))
 }

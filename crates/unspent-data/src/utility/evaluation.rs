@@ -349,13 +349,15 @@ fn errors_of(
 /// `white`, or `adult, white` if there are several attributes.
 fn cell_names(question: &Question) -> Vec<String> {
     let mut names = vec![String::new()];
-    for name in &question.by {
-        let attribute = question.schema.attributes().iter().find(|a| a.name == *name).expect("was checked");
+    for part in question.schema.resolve(&question.by).expect("was checked") {
+        let values: Vec<&String> = match part.recode {
+            Some(recode) => recode.groups.iter().map(|group| &group.label).collect(),
+            None => question.schema.attributes()[part.attribute].values.iter().collect(),
+        };
         let join = |before: &String, value: &String| {
             if before.is_empty() { value.clone() } else { format!("{before}, {value}") }
         };
-        names =
-            names.iter().flat_map(|before| attribute.values.iter().map(move |v| join(before, v))).collect();
+        names = names.iter().flat_map(|before| values.iter().map(move |v| join(before, v))).collect();
     }
     if question.by.is_empty() { vec!["total".into()] } else { names }
 }

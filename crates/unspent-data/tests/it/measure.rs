@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::thread;
 
 use unspent::{ErrorKind, Stop};
+use unspent_data::measurements::RowNoise;
 use unspent_data::{Columns, Input, Measure, Progress, Quiet, Values};
 
 use crate::support::{BUDGET, Place, budget, columns, measure, names, table};
@@ -21,7 +22,9 @@ fn memory_and_files_have_the_same_measurements() {
     assert_eq!(county.codes, ["100", "101", "102", "103"]);
     let detailed = &town.queries[1];
     assert_eq!((detailed.shape.as_slice(), detailed.values.len()), (&[3, 2][..], 240));
-    assert_eq!((detailed.sigma2.to_string(), detailed.rho.to_string()), ("100/3".into(), "3/200".into()));
+    let RowNoise { sigma2, rho, .. } = detailed.noise(0).clone();
+    let exact = |number: Option<unspent::Rational>| number.unwrap().to_string();
+    assert_eq!((exact(sigma2), exact(rho)), ("100/3".into(), "3/200".into()));
     // Noise of variance 33.3: all of the 240 values within 40 of the exact ones, and not all exact.
     let exact = |i: usize| 100 * (i % 6) as i64 + (i / 6 % 7) as i64;
     let errors: Vec<i64> = detailed.values.iter().enumerate().map(|(i, x)| x - exact(i)).collect();
@@ -91,14 +94,14 @@ fn what_fails_leaves_nothing_and_tells_no_values() {
     };
     let mut negative = vec![7; 40];
     negative[12] = -123_456;
-    let error = refused(with_column("c", Values::Numbers(negative)));
+    let error = refused(with_column("c", negative.into()));
     assert_eq!(error.to_string(), "table: row 13: c: is not a count");
     assert_eq!(error.hint(), "counts are never negative");
     assert_eq!(error.revealed().to_string(), "table: row 13: c: `-123456` is not a count");
 
     let mut codes: Vec<String> = (0..40).map(|i| format!("{}", 1_000 + i)).collect();
     codes.swap(20, 21);
-    let error = refused(with_column("code", Values::Texts(codes)));
+    let error = refused(with_column("code", codes.into()));
     assert_eq!(error.to_string(), "table: row 22: the code of level `Town` is not after the one before");
 
     let without_table = BUDGET.split("[table]").next().unwrap();

@@ -25,7 +25,7 @@ fn rows_are_typed_and_in_order() {
             let query = &level.queries[i % 2];
             assert_eq!((row.level, row.query), (level.level.as_str(), query.query_name.as_str()));
             assert_eq!(row.values.len(), query.length());
-            assert_eq!((row.variance, row.plb), (query.variance, query.plb));
+            assert_eq!((row.variance, row.plb), (query.noise.variance, query.noise.plb));
             assert!(row.geocode.len() == if row.level == "Town" { 4 } else { 3 });
         }
         rows += read.len();

@@ -45,11 +45,11 @@ pub fn budget() -> Allocation {
 
 /// So many towns, ten in a county.
 pub fn columns(towns: i64) -> Vec<(String, Values)> {
-    let codes = (0..towns).map(|i| format!("{:04}", 1_000 + i)).collect();
-    let mut columns = vec![("code".into(), Values::Texts(codes))];
+    let codes: Vec<String> = (0..towns).map(|i| format!("{:04}", 1_000 + i)).collect();
+    let mut columns = vec![("code".into(), codes.into())];
     for (k, name) in ["a", "b", "c", "d", "e", "f"].iter().enumerate() {
-        let counts = (0..towns).map(|i| 100 * k as i64 + i % 7).collect();
-        columns.push(((*name).into(), Values::Numbers(counts)));
+        let counts: Vec<i64> = (0..towns).map(|i| 100 * k as i64 + i % 7).collect();
+        columns.push(((*name).into(), counts.into()));
     }
     columns
 }

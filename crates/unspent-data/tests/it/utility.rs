@@ -17,7 +17,7 @@ fn given(level: &str, before: &str, after: Option<&str>) -> GivenNoise {
 }
 
 fn question() -> UtilityQuestion {
-    UtilityQuestion { schema: budget().table().cloned(), ..UtilityQuestion::new(table(40)) }
+    UtilityQuestion { schema: budget().schema().cloned(), ..UtilityQuestion::new(table(40)) }
 }
 
 #[test]

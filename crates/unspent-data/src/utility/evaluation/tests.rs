@@ -1,4 +1,5 @@
 use super::*;
+use crate::table::Row;
 use crate::utility::errors::NORMAL_95;
 
 const SCHEMA: &str = r#"
@@ -38,7 +39,9 @@ fn evaluate(question: Question, key: Option<&Key>) -> Utility {
     let noise = key.map(|key| (key, NonZeroUsize::MIN));
     let evaluation = Evaluation::new(question, noise).unwrap();
     assert_eq!(evaluation.plan().columns().counts, ["f", "m", "all"]);
-    let all = |row: &mut TakeRow<'_>| rows().iter().try_for_each(|(code, counts)| row(&[code], counts));
+    let all = |row: &mut TakeRow<'_>| {
+        rows().iter().try_for_each(|(code, counts)| row(Row { codes: &[code], values: &[], counts }))
+    };
     evaluation.evaluate(all).unwrap()
 }
 
@@ -117,7 +120,7 @@ fn a_question_that_makes_no_sense_is_refused() {
     assert_eq!(refused(|q| q.bands = vec![1, 10]), "bands: `1,10` is not ascending numbers from 0 on");
     assert_eq!(
         refused(|q| q.by = vec!["age".into()]),
-        "query `cells`: attribute: `age` is not one of the attributes of the table, sex"
+        "query `cells`: attributes: `age` is not one of the attributes and recodes sex"
     );
     assert_eq!(
         refused(|q| q.noises[0].after = Rational::integer(0)),

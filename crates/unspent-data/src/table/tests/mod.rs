@@ -1,13 +1,17 @@
+mod formats;
+mod refused;
+mod written;
+
 use std::fs;
 
 use unspent::ErrorKind;
 
 use super::*;
 use crate::panics;
-use crate::population;
 use crate::progress::Quiet;
 use crate::synthesize::parquet_of;
 
+/// Texts of their own.
 fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| name.to_string()).collect()
 }
@@ -18,7 +22,7 @@ fn damaged_parquet_is_refused() {
     let place = std::env::temp_dir().join(format!("unspent-damaged-{}", std::process::id()));
     fs::create_dir_all(&place).unwrap();
     let codes = names(&["geocode"]);
-    let counts: Vec<String> = population::schema().cells().iter().map(|cell| cell.column.clone()).collect();
+    let counts: Vec<String> = crate::synthesize::columns().1;
     let path = place.join("people.parquet");
     let good = parquet_of(300);
     let mut random = 1u64;
@@ -36,8 +40,8 @@ fn damaged_parquet_is_refused() {
         }
         fs::write(&path, bytes).unwrap();
         let rows = || {
-            let wanted = Wanted { codes: &codes, counts: &counts };
-            Table::open(Input::File(path.clone()), wanted)?.rows(&mut Quiet, &mut |_, _| Ok(()))
+            let wanted = Wanted { codes: &codes, values: &[], counts: &counts };
+            Table::open(Input::File(path.clone()), wanted)?.rows(&mut Quiet, &mut |_| Ok(()))
         };
         match panics::caught(rows).expect("nothing escapes") {
             Ok(()) => read += 1,
@@ -53,11 +57,13 @@ fn damaged_parquet_is_refused() {
 
 fn rows_of(columns: Vec<(String, Values)>) -> Result<Vec<(Vec<String>, Vec<i64>)>> {
     let (codes, counts) = (names(&["state", "county"]), names(&["pop"]));
-    let table =
-        Table::open(Input::Columns(Columns::new(columns)?), Wanted { codes: &codes, counts: &counts })?;
+    let table = Table::open(
+        Input::Columns(Columns::new(columns)?),
+        Wanted { codes: &codes, values: &[], counts: &counts },
+    )?;
     let mut found = vec![];
-    table.rows(&mut Quiet, &mut |codes, counts| {
-        found.push((codes.iter().map(|code| code.to_string()).collect(), counts.to_vec()));
+    table.rows(&mut Quiet, &mut |row| {
+        found.push((row.codes.iter().map(|code| code.to_string()).collect(), row.counts.to_vec()));
         Ok(())
     })?;
     Ok(found)
@@ -66,18 +72,18 @@ fn rows_of(columns: Vec<(String, Values)>) -> Result<Vec<(Vec<String>, Vec<i64>)
 #[test]
 fn columns_in_memory_are_rows() {
     let column = |name: &str, values| (String::from(name), values);
-    let state = || column("state", Values::Texts(names(&[" 44", "45"])));
-    let county = || column("county", Values::Numbers(vec![1, 3]));
-    let found = rows_of(vec![column("pop", Values::Numbers(vec![7, 0])), county(), state()]).unwrap();
+    let state = || column("state", names(&[" 44", "45"]).into());
+    let county = || column("county", vec![1, 3].into());
+    let found = rows_of(vec![column("pop", vec![7, 0].into()), county(), state()]).unwrap();
     assert_eq!(found, [(names(&["44", "1"]), vec![7]), (names(&["45", "3"]), vec![0])]);
 
-    let refused = |pop| rows_of(vec![state(), county(), column("pop", pop)]).unwrap_err();
-    let error = refused(Values::Numbers(vec![7, -12]));
+    let refused = |pop: Values| rows_of(vec![state(), county(), column("pop", pop)]).unwrap_err();
+    let error = refused(vec![7, -12].into());
     assert_eq!(error.to_string(), "table: row 2: pop: is not a count");
     assert_eq!(error.revealed().to_string(), "table: row 2: pop: `-12` is not a count");
-    let error = refused(Values::Texts(names(&["7", "8"])));
+    let error = refused(names(&["7", "8"]).into());
     assert_eq!(error.to_string(), "table: column `pop` is of texts, not of integers");
-    let error = refused(Values::Numbers(vec![7]));
+    let error = refused(vec![7].into());
     assert_eq!(error.to_string(), "table: column `pop` has 1 rows; column `state` has 2");
     let error = rows_of(vec![state(), county()]).unwrap_err();
     assert_eq!(error.to_string(), "table: there is no column `pop`");
@@ -88,7 +94,9 @@ fn columns_in_memory_are_rows() {
 #[test]
 fn a_file_that_is_not_there_is_the_inputs_fault() {
     let nowhere = Input::File("nowhere/blocks.csv".into());
-    let error = Table::open(nowhere.clone(), Wanted { codes: &[], counts: &[] }).map(|_| ()).unwrap_err();
+    let error = Table::open(nowhere.clone(), Wanted { codes: &[], values: &[], counts: &[] })
+        .map(|_| ())
+        .unwrap_err();
     assert_eq!((error.kind(), error.is_input()), (ErrorKind::Unreadable, true));
     assert!(std::error::Error::source(&error).is_some());
     assert_eq!(nowhere.name(), "blocks.csv");
