@@ -200,7 +200,9 @@ impl AllocationBuilder {
         if self.has_attribute(name) {
             return Ok(());
         }
-        let known = || self.made.attributes.iter().map(String::as_str);
+        let recodes = self.made.schema.iter().flat_map(|schema| schema.recodes());
+        let recodes: Vec<&str> = recodes.map(|recode| recode.name.as_str()).collect();
+        let known = || self.made.attributes.iter().map(String::as_str).chain(recodes.iter().copied());
         let allowed = match self.made.attributes.as_slice() {
             [] => "an attribute: none is declared".into(),
             names => format!("one of the attributes {}", names.join(", ")),

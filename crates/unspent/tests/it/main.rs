@@ -13,4 +13,5 @@ mod fuzz;
 mod golden;
 mod paths;
 mod refused;
+mod schemas;
 mod structure;
