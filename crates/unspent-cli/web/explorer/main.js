@@ -65,6 +65,7 @@ function showCertificate(answer, question) {
   last = [answer, question];
   const isFast = !question.reductions;
   answers.now = answer;
+  if (draftIn(question) === state.start) askStart();
   if (!isFast && draftIn(question) === state.start) answers.start = answer;
   showTable(answer, isFast);
   showSubject(answer, isFast);
@@ -91,10 +92,17 @@ function showSpending(answer) {
 function askAll() {
   const { now: draft, start } = state;
   ends.certificate.want(certificateOf(draft, false));
-  if (draftIn(ends.start.wanted) !== start) ends.start.want(certificateOf(start, false));
+  // Where both are the same, one answer serves both: the start is asked for after it.
+  if (draft !== start) askStart();
   ends.spending.want(spendingOf(draft));
   askPart();
   ends.noiseFigure.want({ figure: 'noise', draft, start, part: TOTAL });
+}
+
+/** The certificate of the start, once. */
+function askStart() {
+  const { start } = state;
+  if (draftIn(ends.start.wanted) !== start) ends.start.want(certificateOf(start, false));
 }
 
 /** What is asked of the part that is looked at. */

@@ -2,15 +2,15 @@
 import { browser, check } from '../checks.mjs';
 import { seen } from './editing.mjs';
 import {
-  PRESET, address, choose, field, linkTo, look, open, own, press, provoking, ready, shares, slider, text,
-  type, upper,
+  PRESET, UNITS, address, choose, field, linkTo, look, open, own, press, provoking, ready, shares, slider,
+  text, type, upper,
 } from './page.mjs';
 
 const noticeOf = (page) => text(page, '#notice');
 
 export async function checkLinks(page) {
   await check('a link restores start and now', async () => {
-    await choose(page, 'dhc-units-us-2020');
+    await choose(page, UNITS);
     await slider(page, 'State').focus();
     await press(page, 'ArrowLeft', 10);
     await look(page, { label: 'County' });

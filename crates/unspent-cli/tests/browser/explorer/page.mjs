@@ -1,8 +1,9 @@
 // The page as a person uses it, and the command line to hold it against.
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync } from 'node:fs';
+import { execFile, execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { deflateRawSync } from 'node:zlib';
 import { browser } from '../checks.mjs';
 
@@ -27,15 +28,30 @@ export const LOWER = 'lower (≥)';
 // ---- The command line
 
 export const run = (...words) => execFileSync(UNSPENT, words, { encoding: 'utf8', maxBuffer: 1e8 });
-export const certificate = (...words) => JSON.parse(run('certificate', ...words, '--json'));
+const begin = promisify(execFile);
+/** The same, without keeping the page waiting. */
+export const runAside = async (...words) => (await begin(UNSPENT, words, { maxBuffer: 1e8 })).stdout;
+
+const reports = new Map();
+export async function keepReport(preset) {
+  reports.set(preset, JSON.parse(await runAside('certificate', preset, '--json')));
+}
+/** The certificate of a preset, which is asked for once, or of a file, which may change. */
+export function certificate(subject) {
+  const asked = () => JSON.parse(run('certificate', subject, '--json'));
+  if (subject.includes('/')) return asked();
+  if (!reports.has(subject)) reports.set(subject, asked());
+  return reports.get(subject);
+}
 export const lineOf = (report, label) => report.lines.find((line) => line.label === label);
-/** The rows of the tables that the command prints, as texts, without cells that are empty at the end. */
-export function printedRows(...words) {
+/** The rows of the tables in what the command prints, as texts, without cells that are empty at the end. */
+export function rowsOf(printed) {
   // In Markdown, where names are whole, or in columns.
   const cells = (line) => (line.startsWith('|') ? line.split('|').slice(1, -1) : line.trim().split(/ {2,}/));
   const row = (line) => cells(line).map((text) => text.trim()).join(' | ').replace(/( \| )+$/, '');
-  return new Set(run(...words).replaceAll('\\', '').split('\n').map(row));
+  return new Set(printed.replaceAll('\\', '').split('\n').map(row));
 }
+export const printedRows = (...words) => rowsOf(run(...words));
 /** A row of the page, from its nodes, in the same way. */
 export const shownRow = (cells) => cells.join(' | ').replace(/( \| –)+$/, '');
 
@@ -51,6 +67,27 @@ export function rounded(text, like, up) {
   const padded = String(scaled).padStart(places + 1, '0');
   return places ? `${padded.slice(0, -places)}.${padded.slice(-places)}` : padded;
 }
+
+/**
+ * The same preset where no unit was bypassed, as a file: the same levels, queries, shares and published ε,
+ * for a tenth of the work. For the checks that are not about paths.
+ */
+export const PLAIN = join(scratch, 'plain.toml');
+
+async function writePlain() {
+  const { draft } = await (await fetch(new URL(`/api/presets/${PRESET}`, address))).json();
+  const { keep, paths, ...production } = draft.production;
+  if (!keep && !paths) throw new Error(`no unit of ${PRESET} is bypassed`);
+  const plain = { ...draft, production };
+  const part = { scope: 'total', name: null };
+  const body = JSON.stringify({ format: 'toml', draft: plain, figure: 'curve', part, start: null });
+  const headers = { 'Content-Type': 'application/json' };
+  const answer = await fetch(new URL('/api/export', address), { method: 'POST', headers, body });
+  const file = await answer.text();
+  if (!answer.ok) throw new Error(file);
+  writeFileSync(PLAIN, file);
+}
+await writePlain();
 
 // ---- The page
 
@@ -137,10 +174,13 @@ export async function choose(page, preset) {
   await ready(page);
 }
 
-/** The preset as it was, whatever was done to it. */
-export async function afresh(page) {
+/** The plain file as it was, whatever was done to it. */
+export async function loadPlain(page) {
   await choose(page, UNITS);
-  await choose(page, PRESET);
+  await page.locator('#file').setInputFiles(PLAIN);
+  await page.waitForFunction(() =>
+    document.querySelector('#preset option:checked').textContent === 'from plain.toml');
+  await ready(page);
 }
 
 export async function look(page, part) {

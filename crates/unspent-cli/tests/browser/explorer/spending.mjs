@@ -2,15 +2,15 @@
 import { check } from '../checks.mjs';
 import { seen } from './editing.mjs';
 import {
-  PRESET, UPPER, afresh, cell, certificate, click, equal, field, lineOf, printedRows, ready, rounded,
-  shares, shownRow, text, type, upper,
+  PLAIN, PRESET, UPPER, cell, certificate, choose, click, equal, field, lineOf, loadPlain, printedRows, ready,
+  rounded, shares, shownRow, text, type, upper,
 } from './page.mjs';
 
 /** The rows of the result that are not as the command prints them, and how many rows there are. */
 async function strayRows(page, ...words) {
   const rows = await page.locator('#spent tr[data-label]').evaluateAll((all) =>
     all.map((row) => [...row.children].map((node) => node.textContent)));
-  const printed = printedRows('calibrate', PRESET, ...words);
+  const printed = printedRows('calibrate', ...words);
   return [rows.map(shownRow).filter((row) => !printed.has(row)), rows.length];
 }
 
@@ -22,8 +22,9 @@ async function calibrate(page, until = '#spent tr[data-label=total]') {
 
 export async function checkSpending(page) {
   await check('removable noise is removed, as one step', async () => {
+    await choose(page, PRESET);
     await calibrate(page);
-    const [stray, count] = await strayRows(page);
+    const [stray, count] = await strayRows(page, PRESET);
     if (stray.length || count !== 7) return `${count} rows: ${stray.join('; ')}`;
     const promised = lineOf(certificate(PRESET), 'total').canonne_kamath_steinke;
     const after = await text(page, '#epsilon');
@@ -37,9 +38,10 @@ export async function checkSpending(page) {
       await upper(page) === seen.start && await page.locator('#spent').isHidden() || `${left} left; ${said}`;
   });
   await check('each level by itself, and what that exceeds', async () => {
+    await loadPlain(page);
     await page.locator('input[name=scaling][value=level]').check();
     await calibrate(page, '#spent .trouble');
-    const [stray] = await strayRows(page, '--scope', 'level');
+    const [stray] = await strayRows(page, PLAIN, '--scope', 'level');
     const warning = await text(page, '#spent .trouble');
     await click(page, '#undo');
     await page.locator('input[name=scaling][value=total]').check();
@@ -60,7 +62,7 @@ export async function checkSpending(page) {
     const county = await side('County');
     const isSame = tract === rounded(await cell(page, 'Tract', UPPER), tract, true);
     const after = await names();
-    await afresh(page);
+    await loadPlain(page);
     return refused || after === before && isSame && equal(`${zeros} ${county}`, '0 0 not released');
   });
   await promises(page);
@@ -83,7 +85,7 @@ async function promises(page) {
     const [{ draft }] = (await asked).postDataJSON().release;
     await ready(page);
     const [said, left] = [await text(page, '#notice'), await text(page, '#promise')];
-    await afresh(page);
+    await loadPlain(page);
     const verdict = /^PROMISE NOT KEPT: states epsilon ≈ 17\.1435\d* at delta 1e-10, delivers at least \d/;
     return mended && verdict.test(broken[0]) && broken[1].includes('needs more noise') &&
       broken[2] === `The exported allocation will state this promise. ${broken[0]}` &&
