@@ -27,9 +27,9 @@ const PATIENCE: Duration = Duration::from_millis(50);
 ///
 /// `table` is a path (CSV, which gzip may have packed, or Parquet if it ends so), or columns by name: a dict,
 /// a DataFrame of pandas or polars, a table of pyarrow, whatever else lends Arrow's memory
-/// (`__arrow_c_stream__`, which is not copied), or a structured array. It has one row for each smallest unit, also for those with nobody in them, sorted by its
-/// code. `schema`, a file, or the allocation says in its part [table] which columns make which cells and how
-/// codes nest.
+/// (`__arrow_c_stream__`, which is not copied), or a structured array. It has one row for each smallest unit,
+/// also for those with nobody in them, sorted by its code. `schema`, a file, or the allocation says in its
+/// part [table] which columns make which cells and how codes nest.
 ///
 /// With `out` a directory is written, which must not exist and appears whole or not at all, and a Measured is
 /// returned: `read_measurements` reads it. Without, the Measurements themselves. Every value has its noise

@@ -257,7 +257,7 @@ impl Chunk {
         digits.clear();
         if let Content::Integers(integers) = &self.content {
             let first = self.first + from;
-            with_integers!(integers, all => all[first..first + rows].iter().for_each(|n| digits.push(n)));
+            with_integers!(integers, all => all[first..first + rows].iter().for_each(|n| digits.push(*n)));
         }
     }
 
