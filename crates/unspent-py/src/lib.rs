@@ -12,6 +12,7 @@
 #![allow(missing_docs, reason = "the classes' documentation is for Python")]
 
 mod allocation;
+mod arrow;
 mod bounds;
 mod calibration;
 mod certificate;
@@ -23,6 +24,7 @@ mod group;
 mod interval;
 mod measure;
 mod mechanism;
+mod memory;
 mod noise;
 mod number;
 mod utility;

@@ -8,13 +8,17 @@ use numpy::{PyArray1, PyArrayMethods};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList, PyTuple};
-use unspent::schema::Schema;
-use unspent::{Delta, Error, ErrorKind, Rational};
-use unspent_data::{LevelMeasurements, Manifest, Measure, QueryMeasurements, Quiet};
+use unspent::allocation::ExactValues;
+use unspent::schema::{Rows, Schema};
+use unspent::{Delta, Error, ErrorKind};
+use unspent_data::measurements::RowNoise;
+use unspent_data::{
+    BypassRule, Input, LevelMeasurements, Manifest, Measure, QueryMeasurements, Quiet, RowOrder, UnitList,
+};
 
 use crate::allocation::Allocation;
 use crate::certificate::dictionary;
-use crate::columns::input;
+use crate::columns::{input, unit_input};
 use crate::error::{OrRaise, exception};
 use crate::noise::{int64, seeded, threads_given};
 use crate::number::{fraction, rational};
@@ -25,10 +29,19 @@ const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Adds exact discrete Gaussian noise to a table of counts, as an allocation says.
 ///
-/// `table` is a path (CSV, or Parquet if it ends so), or columns by name: a dict, a pandas DataFrame or a
-/// structured array. It has one row for each smallest unit, also for those with nobody in them, sorted by its
-/// code. `schema`, a file, or the allocation says in its part [table] which columns make which cells and how
-/// codes nest.
+/// `table` is a path (CSV, which gzip may have packed, or Parquet if it ends so), or columns by name: a dict,
+/// a DataFrame of pandas or polars, a table of pyarrow, whatever else lends Arrow's memory
+/// (`__arrow_c_stream__`, which is not copied), or a structured array. It has a row for each record, with its
+/// code and a value of each attribute; or for each combination of values, with `count`, the column that says
+/// how many records have it; or for each smallest unit, with a column for every cell, sorted by code. The
+/// schema of the allocation, or `schema`, a file, says which columns are what and how codes nest.
+///
+/// Records and counts may come in any order and need `units`: the list of all smallest units, also of those
+/// with nobody in them, a path or columns like the table; or True if the table has a row for every unit. With
+/// `sorted` they come in the order of the list, and memory holds one unit at a time. `id` is a column with a
+/// number of its own for each record; `check_total` a column of the list with the number of records of each
+/// unit. `bypass` says which units are not measured and give their budget to the one above: "none",
+/// "only-children", "column:NAME" of the list, or a path or columns with level and code.
 ///
 /// With `out` a directory is written, which must not exist and appears whole or not at all, and a Measured is
 /// returned: `read_measurements` reads it. Without, the Measurements themselves. Every value has its noise
@@ -61,8 +74,9 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// ['a' 'b'] True
 #[pyfunction]
 #[pyo3(signature = (
-    table, allocation, out=None, *, schema=None, delta=None, threads=None, break_promise=false,
-    not_private_seed=None, show_values=false
+    table, allocation, out=None, *, schema=None, units=None, count=None, id=None, check_total=None,
+    bypass=None, sorted=false, delta=None, threads=None, break_promise=false, not_private_seed=None,
+    show_values=false
 ))]
 #[allow(clippy::too_many_arguments)] // Keywords, each with its name.
 pub fn measure<'py>(
@@ -71,6 +85,12 @@ pub fn measure<'py>(
     allocation: &Bound<'py, Allocation>,
     out: Option<PathBuf>,
     schema: Option<PathBuf>,
+    units: Option<&Bound<'py, PyAny>>,
+    count: Option<String>,
+    id: Option<String>,
+    check_total: Option<String>,
+    bypass: Option<&Bound<'py, PyAny>>,
+    sorted: bool,
     delta: Option<&Bound<'py, PyAny>>,
     threads: Option<&Bound<'py, PyAny>>,
     break_promise: bool,
@@ -80,12 +100,32 @@ pub fn measure<'py>(
     let allocation = allocation.get().0.clone();
     let schema = schema.map(|path| Schema::read(&path)).transpose().or_raise(py)?;
     let threads = threads_given(py, threads)?;
+    let rows = match (count, id) {
+        (Some(_), Some(_)) => {
+            let hint = "count is for a row a combination of values, id for a row a record";
+            return Err(exception(py, &Error::stated("both count and id are given", hint)));
+        }
+        (Some(count), None) => Some(Rows::Counts(count)),
+        (None, id) => id.map(|id| Rows::Records(Some(id))),
+    };
+    let bypass = bypass.map(rule).transpose()?;
+    let effective = match &schema {
+        Some(schema) => allocation.clone().with_schema(schema.clone()),
+        None => allocation.clone(),
+    };
+    let effective = rows.clone().map_or(effective.clone(), |rows| effective.with_rows(rows));
+    let known = effective.schema();
     let measure = Measure {
+        rows,
+        order: if sorted { RowOrder::Sorted } else { RowOrder::Any },
+        units: unit_list(units, &effective, check_total.as_ref(), bypass.as_ref())?,
+        check_total,
+        bypass,
         delta: delta.map(|d| Delta::new(rational("delta", d)?).or_raise(py)).transpose()?,
         threads,
         break_promise,
         noise: seeded(py, not_private_seed)?,
-        ..Measure::new(input(table, schema.as_ref().or(allocation.table()))?, allocation)
+        ..Measure::new(input(table, known)?, allocation)
     };
     let measure = Measure { schema, ..measure };
     let Some(out) = out else {
@@ -96,6 +136,43 @@ pub fn measure<'py>(
     let found = to_the_end(py, move || measure.to_directory(&out, &mut Quiet))?;
     let found = found.map_err(|error| raised(py, error, show_values))?;
     Ok(Bound::new(py, Measured(found))?.into_any())
+}
+
+/// The list of units that was given.
+fn unit_list(
+    units: Option<&Bound<'_, PyAny>>,
+    allocation: &unspent::Allocation,
+    check_total: Option<&String>,
+    bypass: Option<&BypassRule>,
+) -> PyResult<UnitList> {
+    let Some(units) = units else { return Ok(UnitList::Rows) };
+    if let Ok(of_table) = units.extract::<bool>() {
+        return Ok(if of_table { UnitList::Table } else { UnitList::Rows });
+    }
+    let mut others: Vec<String> = check_total.cloned().into_iter().collect();
+    if let Some(BypassRule::Column(column)) = bypass {
+        others.push(column.clone());
+    }
+    for invariant in &allocation.production().invariants {
+        if let ExactValues::Columns(_, columns) = &invariant.values {
+            others.extend(columns.iter().cloned());
+        }
+    }
+    Ok(UnitList::List(unit_input(units, allocation.schema(), &others)?))
+}
+
+/// Which units are bypassed.
+fn rule(given: &Bound<'_, PyAny>) -> PyResult<BypassRule> {
+    let columns = ["level".to_string(), "code".to_string()];
+    let Ok(text) = given.extract::<String>() else {
+        return Ok(BypassRule::List(unit_input(given, None, &columns)?));
+    };
+    Ok(match (text.as_str(), text.strip_prefix("column:")) {
+        ("none", _) => BypassRule::None,
+        ("only-children", _) => BypassRule::OnlyChildren,
+        (_, Some(column)) => BypassRule::Column(column.into()),
+        (path, None) => BypassRule::List(Input::File(path.into())),
+    })
 }
 
 /// The exception that an error of a table is.
@@ -211,7 +288,7 @@ impl Measurements {
             let codes = py.import("numpy")?.call_method1("array", (codes, "str"))?;
             let of_level = PyDict::new(py);
             for query in queries {
-                let QueryMeasurements { name, shape, sigma2, variance, rho, values } = query;
+                let QueryMeasurements { name, shape, noises, noise_of, values } = query;
                 let sizes: Vec<usize> =
                     [units].into_iter().chain(shape.iter().map(|n| *n as usize)).collect();
                 let values = PyArray1::from_vec(py, values).reshape(sizes)?;
@@ -223,9 +300,8 @@ impl Measurements {
                     query: name.clone(),
                     codes,
                     values: values.unbind(),
-                    sigma2,
-                    variance,
-                    rho,
+                    noises,
+                    noise_of,
                 };
                 of_level.set_item(name, Bound::new(py, measurement)?)?;
             }
@@ -304,25 +380,47 @@ pub struct NoisyMeasurement {
     /// The noisy counts, an int64 array: the first axis is the unit, the others are the query's attributes.
     #[pyo3(get)]
     values: Py<PyAny>,
-    /// The variance of the noise on each value, a float.
-    #[pyo3(get)]
-    variance: f64,
-    sigma2: Rational,
-    rho: Rational,
+    noises: Vec<RowNoise>,
+    /// Which of them each unit has.
+    noise_of: Vec<u16>,
+}
+
+impl NoisyMeasurement {
+    /// The noise of all units, if they have the same.
+    fn noise(&self) -> Option<&RowNoise> {
+        let first = self.noise_of.first().copied().unwrap_or(0);
+        let same = self.noise_of.iter().all(|noise| *noise == first);
+        self.noises.get(usize::from(first)).filter(|_| same)
+    }
 }
 
 #[pymethods]
 impl NoisyMeasurement {
-    /// The parameter of the noise on each value, a Fraction.
+    /// The variance of the noise on each value, a float; None if units have different noise: see variances.
     #[getter]
-    fn sigma2<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        fraction(py, &self.sigma2)
+    fn variance(&self) -> Option<f64> {
+        self.noise().map(|noise| noise.variance)
     }
 
-    /// What the query has spent at this level in zCDP, a Fraction.
+    /// The variance of the noise on each value of a unit, a float64 array with one for each unit.
     #[getter]
-    fn rho<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        fraction(py, &self.rho)
+    fn variances<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        let of = |noise: &u16| self.noises[usize::from(*noise)].variance;
+        PyArray1::from_vec(py, self.noise_of.iter().map(of).collect())
+    }
+
+    /// The parameter of the noise on each value, a Fraction; None if units have different noise.
+    #[getter]
+    fn sigma2<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let sigma2 = self.noise().and_then(|noise| noise.sigma2.as_ref());
+        sigma2.map(|sigma2| fraction(py, sigma2)).transpose()
+    }
+
+    /// What the query has spent at this level in zCDP, a Fraction; None if units have spent different amounts.
+    #[getter]
+    fn rho<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let rho = self.noise().and_then(|noise| noise.rho.as_ref());
+        rho.map(|rho| fraction(py, rho)).transpose()
     }
 
     fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {

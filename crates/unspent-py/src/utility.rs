@@ -82,7 +82,7 @@ pub fn utility<'py>(
 ) -> PyResult<UtilityReport> {
     let before = before.map(|before| before.get().0.clone());
     let schema = schema.map(|path| Schema::read(&path)).transpose().or_raise(py)?;
-    let known = schema.as_ref().or(before.as_ref().and_then(|before| before.table()));
+    let known = schema.as_ref().or(before.as_ref().and_then(|before| before.schema()));
     let question = UtilityQuestion::new(input(table, known)?);
     let mut given = vec![];
     for (stated, levels) in [(Stated::Sigma2, sigma2), (Stated::Sigma, sigma), (Stated::Scale, scale)] {

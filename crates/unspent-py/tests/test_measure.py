@@ -173,9 +173,10 @@ def test_to_pandas():
     "change, said",
     [
         ({"adults": np.where(np.arange(30) == 12, -98765, 1)}, "^table: row 13: adults: is not a count\n"),
-        ({"adults": np.full(30, 98.5)}, "^table: column `adults` is of float64, not of integers or texts"),
+        ({"adults": np.full(30, 98.5)}, "^table: row 1: adults: is not a count"),
+        ({"adults": np.full(30, True)}, "^table: column `adults` is of bool, not of integers or texts"),
         ({"adults": np.full(30, 2**63 + 98765, dtype=np.uint64)}, "^table: row 1: adults: is not a count"),
-        ({"adults": [98765] * 29 + [None]}, "^table: row 30: adults: is not a count"),
+        ({"adults": [98765] * 29 + [None]}, "^table: row 30: adults: is missing"),
         ({"adults": np.full((30, 2), 98765)}, "^table: column `adults` is not one column"),
         ({"adults": ["98765"] * 30}, "^table: column `adults` is of texts, not of integers"),
         ({"adults": np.full(29, 98765)}, "^table: column `adults` has 29 rows; column `code` has 30"),

@@ -10,7 +10,7 @@ use super::{Row, TakeRow};
 /// Most rows of a batch.
 const ROWS: usize = 4_096;
 /// Values of a batch, if that is some rows at least: a table may have thousands of columns.
-const VALUES: usize = 1 << 17;
+const VALUES: usize = 1 << 18;
 
 /// What a column gives a batch. An error comes with its row of the batch.
 pub(super) type Filled = std::result::Result<(), (usize, Error)>;
@@ -85,13 +85,35 @@ impl Digits {
         self.ends.clear();
     }
 
-    pub(super) fn push(&mut self, number: impl Display) {
-        write!(self.text, "{number}").expect("there is memory");
+    pub(super) fn push<T: Copy + Display + TryInto<u8>>(&mut self, number: T) {
+        match number.try_into() {
+            // Most values of attributes: formatting would take longer than all else.
+            Ok(small @ 0..10) => self.text.push(char::from(b'0' + small)),
+            Ok(small @ 10..100) => {
+                self.text.push(char::from(b'0' + small / 10));
+                self.text.push(char::from(b'0' + small % 10));
+            }
+            _ => write!(self.text, "{number}").expect("there is memory"),
+        }
         self.ends.push(self.text.len());
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &str> {
         let starts = [0].into_iter().chain(self.ends.iter().copied());
         starts.zip(&self.ends).map(|(start, end)| &self.text[start..*end])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_as_everywhere() {
+        let numbers: Vec<i64> = (-300..300).chain([i64::MIN, i64::MAX]).collect();
+        let mut digits = Digits::default();
+        numbers.iter().for_each(|number| digits.push(*number));
+        let expected: Vec<String> = numbers.iter().map(i64::to_string).collect();
+        assert_eq!(digits.iter().collect::<Vec<_>>(), expected);
     }
 }

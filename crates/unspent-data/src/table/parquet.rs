@@ -196,8 +196,8 @@ impl Column {
     fn write_digits(&mut self) {
         self.digits.clear();
         match &self.found {
-            Found::Integers(found) => found.iter().for_each(|number| self.digits.push(number)),
-            Found::Short(found) => found.iter().for_each(|number| self.digits.push(number)),
+            Found::Integers(found) => found.iter().for_each(|number| self.digits.push(*number)),
+            Found::Short(found) => found.iter().for_each(|number| self.digits.push(*number)),
             _ => {}
         }
     }

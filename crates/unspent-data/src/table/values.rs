@@ -92,6 +92,13 @@ impl Values {
         Values { chunks: chunks.into_iter().filter(|chunk| chunk.rows > 0).collect(), rows }
     }
 
+    /// The same, where bits say which are present: one bit for each row.
+    fn with(mut self, present: Vec<u8>) -> Values {
+        let present: Shared<u8> = Arc::new(present);
+        self.chunks.iter_mut().for_each(|chunk| chunk.present = Some(present.clone()));
+        self
+    }
+
     pub(super) fn len(&self) -> usize {
         self.rows
     }
@@ -129,6 +136,23 @@ impl From<Vec<&str>> for Values {
         let places: Vec<i64> = [0].into_iter().chain(ends).collect();
         let bytes = texts.concat().into_bytes();
         Content::Texts(Integers::I64(Arc::new(places)), Arc::new(bytes)).into()
+    }
+}
+
+/// Integers, of which some may be missing.
+impl From<Vec<Option<i64>>> for Values {
+    fn from(numbers: Vec<Option<i64>>) -> Values {
+        let present = bits(&numbers);
+        Values::from(numbers.into_iter().map(Option::unwrap_or_default).collect::<Vec<i64>>()).with(present)
+    }
+}
+
+/// Texts, of which some may be missing.
+impl From<Vec<Option<String>>> for Values {
+    fn from(texts: Vec<Option<String>>) -> Values {
+        let present = bits(&texts);
+        Values::from(texts.iter().map(|text| text.as_deref().unwrap_or_default()).collect::<Vec<_>>())
+            .with(present)
     }
 }
 
@@ -233,7 +257,7 @@ impl Chunk {
         digits.clear();
         if let Content::Integers(integers) = &self.content {
             let first = self.first + from;
-            with_integers!(integers, all => all[first..first + rows].iter().for_each(|n| digits.push(n)));
+            with_integers!(integers, all => all[first..first + rows].iter().for_each(|n| digits.push(*n)));
         }
     }
 
@@ -306,6 +330,13 @@ impl Integers {
     fn place(&self, at: usize) -> Option<usize> {
         with_integers!(self, all => place_of(*all.get(at)?))
     }
+}
+
+/// One bit for each row: zero where there is no value.
+fn bits<T>(rows: &[Option<T>]) -> Vec<u8> {
+    let byte =
+        |rows: &[Option<T>]| rows.iter().rev().fold(0, |byte, row| byte << 1 | u8::from(row.is_some()));
+    rows.chunks(8).map(byte).collect()
 }
 
 /// Integers as counts.

@@ -31,7 +31,7 @@ def noisy(levels: "dict[str, dict[str, NoisyMeasurement]]") -> Any:
             columns["query"].append(np.full(units * cells, query))
             columns["cell"].append(np.tile(np.arange(cells), units))
             columns["value"].append(values.reshape(-1))
-            columns["variance"].append(np.full(units * cells, measured.variance))
+            columns["variance"].append(np.repeat(measured.variances, cells))
     return frame({name: np.concatenate(parts) for name, parts in columns.items()})
 
 

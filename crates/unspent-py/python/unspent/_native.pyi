@@ -437,11 +437,13 @@ class NoisyMeasurement:
     @property
     def values(self) -> NDArray[np.int64]: ...
     @property
-    def variance(self) -> float: ...
+    def variance(self) -> float | None: ...
     @property
-    def sigma2(self) -> Fraction: ...
+    def variances(self) -> NDArray[np.float64]: ...
     @property
-    def rho(self) -> Fraction: ...
+    def sigma2(self) -> Fraction | None: ...
+    @property
+    def rho(self) -> Fraction | None: ...
     def __iter__(self) -> Iterator[NDArray[Any]]: ...
 
 @final
@@ -497,6 +499,12 @@ def measure(
     out: None = None,
     *,
     schema: str | PathLike[str] | None = None,
+    units: Table | bool | None = None,
+    count: str | None = None,
+    id: str | None = None,
+    check_total: str | None = None,
+    bypass: str | Table | None = None,
+    sorted: bool = False,
     delta: Exact | None = None,
     threads: int | None = None,
     break_promise: bool = False,
@@ -510,6 +518,12 @@ def measure(
     out: str | PathLike[str],
     *,
     schema: str | PathLike[str] | None = None,
+    units: Table | bool | None = None,
+    count: str | None = None,
+    id: str | None = None,
+    check_total: str | None = None,
+    bypass: str | Table | None = None,
+    sorted: bool = False,
     delta: Exact | None = None,
     threads: int | None = None,
     break_promise: bool = False,

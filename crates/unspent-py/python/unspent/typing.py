@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from unspent._native import DiscreteGaussian, Gaussian
 
-__all__ = ["Array", "Columns", "Conversion", "Exact", "Mechanism", "Neighbours", "Table"]
+__all__ = ["Array", "ArrowTable", "Columns", "Conversion", "Exact", "Mechanism", "Neighbours", "Table"]
 
 #: A number, exactly: a str like "100000/9563" or "1e-10" says what it says; a float is the double that it is.
 Exact: TypeAlias = int | float | str | Fraction | Decimal | np.integer[Any] | np.floating[Any]
@@ -29,5 +29,11 @@ class Columns(Protocol):
     def __getitem__(self, name: Any, /) -> Any: ...
 
 
+class ArrowTable(Protocol):
+    """What lends Arrow's memory: a DataFrame of pandas or polars, a pyarrow.Table, a relation of DuckDB."""
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
+
+
 #: A table of counts: the path of a file, or columns by name, as in a dict, a DataFrame or a structured array.
-Table: TypeAlias = str | PathLike[str] | Columns | NDArray[Any]
+Table: TypeAlias = str | PathLike[str] | Columns | ArrowTable | NDArray[Any]

@@ -193,6 +193,10 @@ fn columns_in_memory_are_refused_by_row_and_column() {
     let integers = |integers, present| {
         Values::new(vec![Chunk::new(Content::Integers(integers), present, 0, 2).unwrap()])
     };
+    let none = with("sex", vec![None, Some(7)].into()).unwrap();
+    assert_eq!((&none[0].1[..], &none[1].1[..]), (&names(&[""])[..], &names(&["7"])[..]));
+    let none = with("sex", vec![some("f"), None].into()).unwrap();
+    assert_eq!((&none[0].1[..], &none[1].1[..]), (&names(&["f"])[..], &names(&[""])[..]));
     let large = || integers(Integers::U64(Arc::new(vec![u64::MAX, 1])), None);
     assert_eq!(with("code", large()).unwrap()[0].0, ["18446744073709551615"]);
     let missing = "is missing | every row has all codes and counts; write 0 if there is nobody";
@@ -216,6 +220,8 @@ fn columns_in_memory_are_refused_by_row_and_column() {
             format!("row 2: n: {missing}"),
             None,
         ),
+        ("code", vec![None, some("x")].into(), format!("row 1: code: {missing}"), None),
+        ("n", vec![Some(1), None].into(), format!("row 2: n: {missing}"), None),
         (
             "n",
             large(),
