@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 
 use unspent::file::FileDigest;
 use unspent::question::{CertificateQuestion, Product};
+use unspent::report::brief;
 use unspent::report::certificate::Stamp;
 use unspent::report::document::{Document, Table as Lines};
 use unspent::schema::{Rows, Schema};
-use unspent::{Allocation, Ask, Certificate, Delta, Error, ErrorKind, Result};
+use unspent::{Allocation, Ask, Certificate, Delta, Error, ErrorKind, Result, Round};
 
 use crate::date;
 use crate::directory::{self, Leftover, Unfinished};
@@ -112,13 +113,29 @@ impl Measured {
                     first(level.units.to_string()),
                     query.query_name.clone(),
                     query.query_shape.iter().map(u32::to_string).collect::<Vec<_>>().join(" × "),
-                    query.noise.sigma2.to_decimal_or_fraction(),
+                    // The manifest has it exactly.
+                    brief(&query.noise.sigma2, Round::Up),
                     query.measurements.to_string(),
                 ]);
             }
         }
         text.table(table);
         text.line("");
+        for level in &manifest.levels {
+            for budget in level.larger_budgets.iter().filter(|budget| budget.units > 0) {
+                text.line(format!(
+                    "{} of the {} units of {} have the budget of {} too: their only parts are bypassed.",
+                    budget.units,
+                    level.units,
+                    level.level,
+                    budget.levels[1..].join(", ")
+                ));
+            }
+        }
+        for level in &manifest.exact {
+            let names: Vec<&str> = level.queries.iter().map(|query| query.query_name.as_str()).collect();
+            text.line(format!("Published exactly for {}: {}.", level.level, names.join(", ")));
+        }
         if manifest.private {
             text.line(format!("{} certificate.md has the rest.", manifest.certificate.in_short()));
             text.line(&manifest.assumes);

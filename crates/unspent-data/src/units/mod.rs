@@ -18,6 +18,9 @@ use crate::tabulation::{Codes, Known};
 /// Between the codes of a unit, where there are several columns of them. No code has it.
 const BETWEEN: char = '\u{1f}';
 
+/// What a list in memory is called.
+const UNITS: &str = "units";
+
 /// Where the list of units comes from.
 #[derive(Clone, Default)]
 pub enum UnitList {
@@ -63,7 +66,10 @@ impl Units {
         columns: UnitColumns<'_>,
         progress: &mut dyn Progress,
     ) -> Result<Units> {
-        let name = input.name();
+        let name = match &input {
+            Input::Columns(_) => UNITS.into(),
+            other => other.name(),
+        };
         let one = |column: Option<&String>| column.cloned().into_iter().collect::<Vec<_>>();
         let (values, mut counts) = (one(columns.bypassed), plan.public().to_vec());
         counts.extend(one(columns.total));
@@ -166,10 +172,15 @@ impl Units {
     pub(crate) fn unknown(&self, key: &str) -> Error {
         let code = key.replace(BETWEEN, "-");
         Error::stated(
-            format!("unit `{code}` is not in the list of units, {}", self.name),
+            format!("unit `{code}` is not in the list of units{}", self.called()),
             "the list has every unit of the smallest level, also those with nobody in them",
         )
-        .concealed_as(format!("the unit is not in the list of units, {}", self.name))
+        .concealed_as(format!("the unit is not in the list of units{}", self.called()))
+    }
+
+    /// What the list is called, if it is a file.
+    fn called(&self) -> String {
+        if self.name == UNITS { String::new() } else { format!(", {}", self.name) }
     }
 }
 

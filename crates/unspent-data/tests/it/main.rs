@@ -2,5 +2,7 @@
 
 mod measure;
 mod read_back;
+mod records;
 mod support;
+mod units;
 mod utility;
