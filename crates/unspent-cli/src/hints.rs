@@ -18,8 +18,8 @@ pub fn of(error: &Error) -> String {
                 .into()
         }
         ErrorKind::NoUnits => {
-            "give the list of all units of the smallest level, --units FILE; it is public and must not depend on \
-             the records. If the table itself has a row for every unit: --units-of-table"
+            "give the list of all units of the smallest level, --units FILE; it is public and must not \
+             depend on the records. If the table itself has a row for every unit: --units-of-table"
                 .into()
         }
         ErrorKind::NoQuery => hint.replacen("name one", "name one with --query", 1),

@@ -34,7 +34,8 @@ pub struct RowArguments {
     #[arg(long, value_name = "COLUMN", conflicts_with = "id")]
     count: Option<String>,
 
-    /// A row is a record, and this column has a number of its own for each: a record that comes twice is refused
+    /// A row is a record, and this column has a number of its own for each: a record that comes twice is
+    /// refused
     #[arg(long, value_name = "COLUMN")]
     id: Option<String>,
 

@@ -17,6 +17,7 @@
 //! Nothing is printed: long work tells a [`Progress`] how far it is. An error is `unspent::Error`. It never
 //! shows a value of a table unless it is asked to ([revealed](unspent::Error::revealed)).
 
+pub(crate) mod codes;
 pub mod date;
 pub mod directory;
 pub mod interval;

@@ -53,7 +53,8 @@ struct Run<'r> {
     end: Mutex<Option<End>>,
 }
 
-/// Reads the table into `feed`, of a plan of so many levels, and gives every batch to `sink`, with noise; returns the number of rows.
+/// Reads the table into `feed`, of a plan of so many levels, and gives every batch to `sink`, with noise;
+/// returns the number of rows.
 ///
 /// A panic of any thread, and a [stop](unspent::stop) of this one, end all of them and go on from here.
 pub(crate) fn run(

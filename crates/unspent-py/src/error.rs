@@ -33,8 +33,8 @@ fn hint(error: &unspent::Error) -> String {
         ErrorKind::NoPromise => "give the promise to keep: epsilon, or conversion".into(),
         ErrorKind::NoTable => "give schema=, a file whose [table] says how the table is read".into(),
         ErrorKind::NoUnits => {
-            "give units=, the list of all units of the smallest level: a path or columns; it is public and must \
-             not depend on the records. If the table itself has a row for every unit: units=True"
+            "give units=, the list of all units of the smallest level: a path or columns; it is public \
+             and must not depend on the records. If the table itself has a row for every unit: units=True"
                 .into()
         }
         ErrorKind::NoQuery => error.hint().replacen("name one", "give query=, one of", 1),

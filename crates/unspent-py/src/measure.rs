@@ -416,7 +416,8 @@ impl NoisyMeasurement {
         sigma2.map(|sigma2| fraction(py, sigma2)).transpose()
     }
 
-    /// What the query has spent at this level in zCDP, a Fraction; None if units have spent different amounts.
+    /// What the query has spent at this level in zCDP, a Fraction; None if units have spent different
+    /// amounts.
     #[getter]
     fn rho<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let rho = self.noise().and_then(|noise| noise.rho.as_ref());

@@ -363,7 +363,7 @@ fn files_that_make_no_sense_are_refused_with_their_line() {
             "t.csv:3: g9_12_no_diploma: is not a count\nhint: counts are never negative\n",
         ),
         (
-            plain(&FOUR).replace(",50,50,100,", ",5.0,5.0,10.0,"),
+            plain(&FOUR).replace(",50,50,100,", ",5.5,5.5,10.5,"),
             "t.csv:5: lt_9th_grade: is not a count\nhint: counts are whole: noise on the integers is for \
              integers\n",
         ),

@@ -189,7 +189,7 @@ fn bad_questions_are_refused_by_name() {
     );
     refuses(
         &with(&["--sigma2", "Block=5:4", "--by", "age"]),
-        "query `cells`: attribute: `age` is not one of the attributes of the table, voting age, race",
+        "query `cells`: attributes: `age` is not one of the attributes and recodes voting age, race",
     );
     refuses(
         &with(&["--sigma2", "Block=5:4", "--bands", "1,10"]),
@@ -201,7 +201,7 @@ fn bad_questions_are_refused_by_name() {
     );
     refuses(&with(&["--sigma2", "Block=5:4", "--level", "State"]), "--level: `State` is not one of Block");
     place.write("alone.csv", "code,pop\n1,2\n");
-    let output = place.run(&["utility", "alone.csv", "--before", "paper-2022-08-25"]);
+    let output = place.run(&["utility", "alone.csv", "--sigma2", "Block=5:4"]);
     assert!(stderr(&output).starts_with("error: alone.csv: nothing says how the table is read\n"));
 }
 

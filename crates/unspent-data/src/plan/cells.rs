@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use unspent::schema::{Attribute, Impossible, Schema};
 use unspent::{Error, Result};
 
-/// The cells of a full histogram as numbers, those of the last attribute changing fastest. An attribute that a
-/// record may lack has one more value, after all others.
+/// The cells of a full histogram as numbers, those of the last attribute changing fastest. An attribute that
+/// a record may lack has one more value, after all others.
 #[derive(Clone, Debug)]
 pub(crate) struct Cells {
     sizes: Vec<u64>,

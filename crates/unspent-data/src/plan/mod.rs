@@ -88,9 +88,9 @@ pub(crate) struct CellSource {
 }
 
 impl Plan {
-    /// Fails if a level or an attribute is asked for that the schema lacks, and with [`ErrorKind::NoTable`] if
-    /// it does not say how a table is read. Without any level, the plan says no more than which columns of the
-    /// table are read.
+    /// Fails if a level or an attribute is asked for that the schema lacks, and with [`ErrorKind::NoTable`]
+    /// if it does not say how a table is read. Without any level, the plan says no more than which columns of
+    /// the table are read.
     pub fn new<'q>(schema: &Schema, asked: impl IntoIterator<Item = LevelQueries<'q>>) -> Result<Plan> {
         let layout = layout(schema)?;
         let mut columns = Columns::default();
@@ -180,7 +180,7 @@ impl Plan {
             let Some((_, exact)) = exact.as_mut().filter(|(level, _)| *level == invariant.level) else {
                 return Err(Error::stated(
                     format!("invariants: `{name}` is of level `{}`", invariant.level),
-                    "numbers of units are of the smallest level of the table: each row of the list is such a unit",
+                    "numbers of units are of the smallest level: each row of the list is such a unit",
                 ));
             };
             let start = self.public.len();
@@ -266,8 +266,8 @@ fn no_table(what: &str) -> Error {
     )
 }
 
-/// What is said of places inside a unit is said of the levels below it in the allocation: they must be below in
-/// the table.
+/// What is said of places inside a unit is said of the levels below it in the allocation: they must be below
+/// in the table.
 fn check_order(allocation: &Allocation, layout: &Layout) -> Result<()> {
     let depths = allocation.levels().iter().map(|level| depth(layout, &level.name));
     let descends = depths.collect::<Result<Vec<_>>>()?.is_sorted_by(|above, below| above < below);

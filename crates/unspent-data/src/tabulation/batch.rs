@@ -21,8 +21,8 @@ pub struct Batch {
     lengths: Vec<usize>,
 }
 
-/// Complete units of a level, with noise on every value, or with values that the allocation says are published
-/// exactly.
+/// Complete units of a level, with noise on every value, or with values that the allocation says are
+/// published exactly.
 pub struct NoisyBatch {
     /// Index into [`Plan::levels`].
     pub level: usize,
@@ -127,8 +127,8 @@ impl Batch {
         &self.codes
     }
 
-    /// The exact values of a query, for what is computed of them here and is not private, or is declared to be
-    /// published exactly.
+    /// The exact values of a query, for what is computed of them here and is not private, or is declared to
+    /// be published exactly.
     pub(crate) fn exact(&self, query: usize) -> Vec<i64> {
         let mut values = vec![0; self.codes.len() * self.lengths[query]];
         self.counts[query].iter().for_each(|(place, count)| values[*place] += count);

@@ -6,10 +6,10 @@ use std::hash::{BuildHasher, RandomState};
 use unspent::{Error, Result};
 
 use super::sparse::Sparse;
-use super::{Known, Tabulation, TakeBatch};
+use super::{Tabulation, TakeBatch};
 use crate::plan::{Plan, RowSource};
 use crate::table::Row;
-use crate::units::{self, Units};
+use crate::units::{self, Known, Units};
 
 /// The order in which rows come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,8 +82,8 @@ impl<'p> Feed<'p> {
                 return Err(Error::of_kind(
                     unspent::ErrorKind::NoUnits,
                     format!("{name}: the list of all units is missing"),
-                    "which units there are is public and must not depend on the records: give a list of all units \
-                     of the smallest level, also those with nobody in them",
+                    "give a list of all units of the smallest level, also of those with nobody in them: which units \
+                     there are is public and must not depend on the records",
                 ));
             }
             (Some(units), _) if sorted => {

@@ -6,13 +6,12 @@
 //!         (any order)        (in order of code)
 //! ```
 //!
-//! Units come sorted, so that one is complete when the next one begins: memory holds one open unit a level, as
-//! the cells that are not empty, and one batch a level, however long the table is. Only a [`NoisyBatch`] has
-//! values that can be read.
+//! Units come sorted, so that one is complete when the next one begins: memory holds one open unit a level,
+//! as the cells that are not empty, and one batch a level, however long the table is. Only a [`NoisyBatch`]
+//! has values that can be read.
 
 mod batch;
 mod feed;
-mod order;
 mod sparse;
 #[cfg(test)]
 mod tests;
@@ -21,25 +20,17 @@ use unspent::{Error, Result};
 
 pub use self::batch::{Batch, NoisyBatch};
 pub use self::feed::{Feed, RowOrder};
-pub(crate) use self::order::Codes;
-pub use self::order::MAX_CODE;
 use self::sparse::Sparse;
+use crate::codes::Codes;
+pub use crate::codes::MAX_CODE;
 use crate::plan::Plan;
+use crate::units::Known;
 
 /// Takes a batch that is full.
 pub type TakeBatch<'b> = dyn FnMut(Batch) -> Result<()> + 'b;
 
 /// Values at which a batch is cut: some 16 megabytes.
 const BATCH: usize = 1 << 21;
-
-/// What is public of a smallest unit.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Known<'k> {
-    /// The number of its path among those of the plan.
-    pub(crate) path: usize,
-    /// Its numbers in the plan's public columns.
-    pub(crate) public: &'k [i64],
-}
 
 /// The units that are being added up.
 pub(crate) struct Tabulation<'p> {
@@ -75,8 +66,8 @@ impl<'p> Tabulation<'p> {
         }
     }
 
-    /// Adds a smallest unit: its codes in the order of the plan's columns, what is public of it, and the counts of
-    /// its cells. Batches that are full go to `full`.
+    /// Adds a smallest unit: its codes in the order of the plan's columns, what is public of it, and the
+    /// counts of its cells. Batches that are full go to `full`.
     pub(crate) fn unit(
         &mut self,
         codes: &[&str],

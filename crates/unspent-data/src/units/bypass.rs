@@ -7,10 +7,10 @@ use unspent::allocation::{Allocation, Bypass, Production};
 use unspent::{Error, Result};
 
 use super::{BETWEEN, Units};
+use crate::codes::Codes;
 use crate::plan::Plan;
 use crate::progress::Quiet;
 use crate::table::{Input, Table, Wanted};
-use crate::tabulation::Codes;
 
 /// How it is known which units are bypassed. It is public, and does not depend on the records.
 #[derive(Clone, Default)]
@@ -18,8 +18,8 @@ pub enum BypassRule {
     /// None is.
     #[default]
     None,
-    /// Every unit that is the only child of its parent, except on levels that are always kept: the rule of the
-    /// production system of 2020.
+    /// Every unit that is the only child of its parent, except on levels that are always kept: the rule of
+    /// the production system of 2020.
     OnlyChildren,
     /// A column of the list of units names the levels that are bypassed, with `|` between them.
     Column(String),

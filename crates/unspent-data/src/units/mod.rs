@@ -10,10 +10,10 @@ mod bypass;
 use unspent::{Error, Result};
 
 pub use self::bypass::BypassRule;
+use crate::codes::Codes;
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::table::{Input, Table, Wanted};
-use crate::tabulation::{Codes, Known};
 
 /// Between the codes of a unit, where there are several columns of them. No code has it.
 const BETWEEN: char = '\u{1f}';
@@ -47,6 +47,15 @@ pub struct Units {
     bypassed: Vec<String>,
     /// The public numbers of all units, one unit after the other.
     public: Vec<i64>,
+}
+
+/// What is public of a smallest unit.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Known<'k> {
+    /// The number of its path among those of the plan.
+    pub(crate) path: usize,
+    /// Its numbers in the plan's public columns.
+    pub(crate) public: &'k [i64],
 }
 
 /// The columns of a list of units that are read besides its codes.

@@ -57,7 +57,8 @@ County = 2
 Town = 4
 "#;
 
-/// State 1 has two counties, one of a single town; state 2 is one county of one town; state 3 one county of two.
+/// State 1 has two counties, one of a single town; state 2 is one county of one town; state 3 one county of
+/// two.
 const TOWNS: [&str; 6] = ["1101", "1102", "1201", "2101", "3101", "3102"];
 
 fn texts(texts: &[&str]) -> Values {
@@ -114,7 +115,8 @@ fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
 #[test]
 fn an_only_child_is_bypassed_and_its_budget_goes_up() {
     let noisy = found(homes());
-    // State 2 has the budgets of its only county and town, 7/10 in all; state 3 that of its only county, 3/10.
+    // State 2 has the budgets of its only county and town, 7/10 in all; state 3 that of its only county,
+    // 3/10.
     assert_eq!(noises(&noisy, 0), pairs(&[("1", "20"), ("2", "20/7"), ("3", "20/3")]));
     // County 12 has that of its only town: 3/5 instead of 1/5.
     assert_eq!(noises(&noisy, 1), pairs(&[("11", "20"), ("12", "20/3")]));

@@ -160,7 +160,8 @@ impl AllocationBuilder {
         self.attributes.get(&name.to_lowercase()).is_some_and(|known| known == name)
     }
 
-    /// A query by these attributes, or recodes of the schema; one record moves a cell of it by at most `shift`.
+    /// A query by these attributes, or recodes of the schema; one record moves a cell of it by at most
+    /// `shift`.
     pub fn query<A: AsRef<str>>(&mut self, name: &str, by: &[A], shift: u64) -> Result<usize> {
         check_text("query", name)?;
         let mut attributes: Vec<String> = vec![];

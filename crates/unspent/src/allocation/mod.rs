@@ -286,8 +286,8 @@ impl Allocation {
         self.form
     }
 
-    /// The same allocation for a table that is read so: with the attributes of `schema`, if it has any, or with
-    /// its layout only.
+    /// The same allocation for a table that is read so: with the attributes of `schema`, if it has any, or
+    /// with its layout only.
     #[must_use]
     pub fn with_schema(mut self, schema: Schema) -> Allocation {
         self.schema = Some(self.schema.take().unwrap_or_default().overlaid(schema));

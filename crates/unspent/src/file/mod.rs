@@ -13,6 +13,7 @@ mod layout;
 mod limits;
 mod new;
 mod preset;
+mod production;
 mod reader;
 mod schema;
 mod toml;

@@ -98,8 +98,8 @@ impl Schema {
         text
     }
 
-    /// What a shipped schema does not say by its name, except queries. The values of attributes are in a table
-    /// of their own, or in `[table]` where `attributes` is a list already.
+    /// What a shipped schema does not say by its name, except queries. The values of attributes are in a
+    /// table of their own, or in `[table]` where `attributes` is a list already.
     pub(super) fn write_tables(&self, text: &mut String, own_table: bool) {
         let shipped = self.shipped.and_then(|name| Schema::shipped(name).ok());
         if shipped.is_none() {

@@ -132,10 +132,10 @@ fn bad_tables_are_refused_by_name_and_nothing_is_written() {
         place.run(&["measure", "blocks.csv", "--allocation", "pl94-persons-us-2020", "--out", "noisy"]);
     assert_eq!(
         stderr(&output),
-        "error: `P.L. 94-171 redistricting data, persons, United States, 2020 production` does not say how a \
-         table is read\n\
-         hint: add a [table] to the allocation file, or name a file that has one with --schema; \
-         examples/blocks.toml is an example\n"
+        "error: blocks.csv: there is no column `geocode`\n\
+         hint: the table has geoid, pop_white, pop_black, pop_hisp, pop_aian, pop_asian, pop_nhpi, \
+         pop_other, pop_two, vap_white, vap_black, vap_hisp, vap_aian, vap_asian, vap_nhpi, vap_other, \
+         vap_white; [table] says which are read\n"
     );
     place.write("damaged.parquet", &good);
     let output = place.run(&["measure", "damaged.parquet", "--allocation", EXAMPLE, "--out", "noisy"]);
@@ -188,6 +188,6 @@ fn bad_schemas_are_refused_where_they_are_bad() {
     refuses(
         "code = \"geoid\"",
         "kode = \"geoid\"",
-        "unknown key: `kode` is not one of the keys code, levels, attributes, cells",
+        "unknown key: `kode` is not one of the keys code, levels, attributes, cells, count, id, columns",
     );
 }

@@ -82,7 +82,10 @@ fn modules_form_no_cycle() {
 /// The library, from the bottom up: a module uses its own layer and those below.
 const LAYERS: [(&str, &[&str]); 6] = [
     ("words and numbers", &["error", "named", "stop", "parallel", "number", "quantity", "effort", "scope"]),
-    ("one answer", &["transform", "mechanism", "spelling", "residual", "sampler", "expected", "margin"]),
+    (
+        "one answer",
+        &["transform", "mechanism", "spelling", "schema", "residual", "sampler", "expected", "margin"],
+    ),
     ("many answers", &["envelope", "zcdp", "profile", "composition"]),
     ("what is built on them", &["calibrate", "dominating", "tradeoff"]),
     ("budgets", &["allocation", "worst", "release", "file"]),

@@ -107,8 +107,8 @@ impl<'p> Codes<'p> {
         Ok(())
     }
 
-    /// The same where that is plain to see: the code has the length of the one before, comes after it, and all
-    /// levels are its first characters.
+    /// The same where that is plain to see: the code has the length of the one before, comes after it, and
+    /// all levels are its first characters.
     fn changed_prefix(&self, codes: &[&str]) -> Option<usize> {
         let code = codes[0];
         // Without hyphens the order of letters is that of parts, for codes of the same length.
