@@ -236,16 +236,15 @@ impl SyntheticRecords {
         to.flush()
     }
 
-    /// Writes all people as Parquet: codes and values as texts with dictionaries.
+    /// Writes all people as Parquet, with dictionaries. Values are integers where their codes are, which
+    /// takes a third less time to read than texts.
     pub fn write_parquet(
         &mut self,
         to: impl Write + Send,
         progress: &mut (dyn Progress + Send),
     ) -> io::Result<()> {
         let mut writer = self.parquet_writer(to)?;
-        let text = |code: &String| ByteArray::from(code.clone().into_bytes());
-        let dictionaries: Vec<Vec<ByteArray>> =
-            self.codes.iter().map(|codes| codes.iter().map(text).collect()).collect();
+        let dictionaries: Vec<Dictionary> = self.codes.iter().map(|codes| Dictionary::of(codes)).collect();
         let rows = self.rows;
         let mut number = 0;
         let make = || {
@@ -260,7 +259,16 @@ impl SyntheticRecords {
                 |(i, rows): (usize, &u32)| std::iter::repeat_n(codes.slice(i * CODE, CODE), *rows as usize);
             write_texts(&mut to, group.block_rows.iter().enumerate().flat_map(code))?;
             for (dictionary, values) in dictionaries.iter().zip(&group.values) {
-                write_texts(&mut to, values.iter().map(|value| dictionary[usize::from(*value)].clone()))?;
+                match dictionary {
+                    Dictionary::Numbers(codes) => {
+                        let values: Vec<i32> =
+                            values.iter().map(|value| codes[usize::from(*value)]).collect();
+                        write_column::<Int32Type>(&mut to, &values)?;
+                    }
+                    Dictionary::Texts(codes) => {
+                        write_texts(&mut to, values.iter().map(|value| codes[usize::from(*value)].clone()))?;
+                    }
+                }
             }
             match rows {
                 RecordRows::Records => {}
@@ -280,8 +288,14 @@ impl SyntheticRecords {
 
     fn parquet_writer<W: Write + Send>(&self, to: W) -> io::Result<SerializedFileWriter<W>> {
         let names = self.names();
-        let (texts, numbers) = names.split_at(1 + self.codes.len());
-        let mut fields = texts.iter().map(|name| text_field(name)).collect::<io::Result<Vec<_>>>()?;
+        let (attributes, numbers) = names[1..].split_at(self.codes.len());
+        let mut fields = vec![text_field(&names[0])?];
+        for (name, codes) in attributes.iter().zip(&self.codes) {
+            fields.push(match Dictionary::of(codes) {
+                Dictionary::Numbers(_) => integer_field(name, PhysicalType::INT32)?,
+                Dictionary::Texts(_) => text_field(name)?,
+            });
+        }
         let mut properties = WriterProperties::builder().set_dictionary_page_size_limit(DICTIONARY);
         for name in numbers {
             let kind = match self.rows {
@@ -295,6 +309,24 @@ impl SyntheticRecords {
                 .set_column_encoding(column, Encoding::DELTA_BINARY_PACKED);
         }
         self.blocks.open_parquet(to, fields, properties, &[("unspent.schema", self.schema.name())])
+    }
+}
+
+/// The codes of an attribute, as Parquet has them.
+enum Dictionary {
+    Numbers(Vec<i32>),
+    Texts(Vec<ByteArray>),
+}
+
+impl Dictionary {
+    /// Numbers if their digits are the codes: one that begins with a zero would lose it.
+    fn of(codes: &[String]) -> Dictionary {
+        let number = |code: &String| code.parse().ok().filter(|number: &i32| number.to_string() == *code);
+        let text = |code: &String| ByteArray::from(code.clone().into_bytes());
+        match codes.iter().map(number).collect() {
+            Some(numbers) => Dictionary::Numbers(numbers),
+            None => Dictionary::Texts(codes.iter().map(text).collect()),
+        }
     }
 }
 
