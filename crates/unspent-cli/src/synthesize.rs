@@ -225,9 +225,10 @@ impl<'o> Files<'o> {
         let (beside, schema) = &self.schema;
         schema.write(made.schema_file().as_bytes())?;
         let mut summary = made.document();
-        let listed = self.units.iter().map(|(units, _)| format!(", and {units} lists all blocks"));
-        let (out, listed) = (self.out, listed.collect::<String>());
-        summary.line(format!("Seed {seed}. Written to {out}; {beside} says how it is read{listed}."));
+        summary.line(format!("Seed {seed}. Written to {}; {beside} says how it is read.", self.out));
+        if let Some((units, _)) = &self.units {
+            summary.line(format!("{units} lists all blocks, with the number of persons of each."));
+        }
         output::print(&summary.terminal())
     }
 }

@@ -255,7 +255,7 @@ fn people_are_written_in_a_shipped_schema() {
             assert_eq!((units.lines().next(), units.lines().count()), (Some("geocode,persons"), 301));
             assert_eq!(place.read("people.toml"), place.read("again.toml"));
             assert!(said.contains(&format!("The table has {} rows.", text.lines().count() - 1)), "{said}");
-            let end = "people.toml says how it is read, and people-units.csv lists all blocks.\n";
+            let end = "\npeople-units.csv lists all blocks, with the number of persons of each.\n";
             assert!(said.ends_with(end), "{said}");
         }
     }

@@ -93,7 +93,7 @@ impl SynthesizedRecords {
         let of = |n: u64| format!("{:.1} %", 100.0 * n as f64 / self.blocks.persons.max(1) as f64);
         let Tally { rows, group_quarters, minors, hispanic, multiracial } = self.people;
         text.line(format!(
-            "{} live in group quarters, {} are under 18, {} are Hispanic or Latino, {} are of several races.",
+            "In group quarters: {}; under 18: {}; Hispanic or Latino: {}; of several races: {}.",
             of(group_quarters),
             of(minors),
             of(hispanic),

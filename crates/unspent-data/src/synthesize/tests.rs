@@ -86,7 +86,7 @@ fn counts_numbers_and_lists_agree_with_records() {
             PersonSchema::Dhc => person[3].parse::<u8>().unwrap() < 18,
         });
         let minors = 100.0 * minors.count() as f64 / people.len() as f64;
-        assert!(text.contains(&format!("{minors:.1} % are under 18")), "{text}");
+        assert!(text.contains(&format!("under 18: {minors:.1} %")), "{text}");
     }
 }
 
