@@ -37,8 +37,12 @@ fn parquet(place: &Place, name: &str) -> (String, BTreeMap<String, String>) {
         let row = row.unwrap();
         text += row.get_string(0).unwrap();
         for (_, field) in row.get_column_iter().skip(1) {
-            let Field::Int(count) = field else { panic!("{field}") };
-            text += &format!(",{count}");
+            match field {
+                Field::Int(count) => text += &format!(",{count}"),
+                Field::Long(number) => text += &format!(",{number}"),
+                Field::Str(value) => text += &format!(",{value}"),
+                other => panic!("{other}"),
+            }
         }
         text.push('\n');
     }
@@ -213,11 +217,93 @@ fn bad_input_is_refused_by_name() {
         (&["--seed", "18446744073709551616"], "between 0 and 2^64 − 1"),
         (&["--out", "people.txt"], "does not end in .csv, .parquet"),
         (&["--out", "no/people.csv"], "the directory of `no/people.csv` does not exist"),
+        (&["--schema", "pl95"], "--schema: `pl95`"),
+        (&["--schema", "pl94-units"], "one of pl94, pl94-persons, dhc-persons"),
+        (&["--state", "guam-sized"], "--state: `guam-sized`"),
+        (&["--state", "vermont-sized", "--blocks", "5"], "cannot be used with"),
+        (&["--rows", "counts"], "missing: --schema <NAME>"),
+        (&["--ids"], "missing: --schema <NAME>"),
+        (&["--schema", "pl94", "--rows", "people"], "--rows: `people`"),
+        (&["--schema", "pl94", "--rows", "counts", "--ids"], "--ids: a row of --rows counts is several"),
     ] {
         let said = refused(&place.run(&[&["synthesize"], arguments].concat()));
         assert!(said.contains(cause), "{arguments:?}: {said}");
     }
     assert!(files(&place).is_empty());
+}
+
+#[test]
+fn people_are_written_in_a_shipped_schema() {
+    let place = Place::new("persons");
+    let common = ["synthesize", "--blocks", "300", "--seed", "3", "--schema"];
+    let run = |more: &[&str]| succeeds(&place.run(&[&common[..], more].concat()));
+    for (schema, heads) in [
+        ("pl94", "geocode,hhgq,votingage,hispanic,cenrace"),
+        ("dhc-persons", "geocode,relgq,sex,age,hispanic,cenrace"),
+    ] {
+        for (rows, last) in [(&[][..], ""), (&["--ids"], ",person"), (&["--rows", "counts"], ",count")] {
+            let said = run(&[&[schema, "--force", "--out", "people.csv"][..], rows].concat());
+            run(&[&[schema, "--force", "--out", "again.parquet"][..], rows].concat());
+            let text = place.read("people.csv");
+            assert_eq!(text.lines().next(), Some(format!("{heads}{last}").as_str()));
+            assert!(text == run(&[&[schema][..], rows].concat()), "{schema}, {rows:?}: stdout");
+            let (again, notes) = parquet(&place, "again.parquet");
+            assert!(text == again, "{schema}, {rows:?}: Parquet");
+            assert!(notes["unspent.schema"].starts_with(schema), "{notes:?}");
+            let units = place.read("people-units.csv");
+            assert_eq!(units, parquet(&place, "again-units.parquet").0);
+            assert_eq!((units.lines().next(), units.lines().count()), (Some("geocode,persons"), 301));
+            assert_eq!(place.read("people.toml"), place.read("again.toml"));
+            assert!(said.contains(&format!("The table has {} rows.", text.lines().count() - 1)), "{said}");
+            let end = "\npeople-units.csv lists all blocks, with the number of persons of each.\n";
+            assert!(said.ends_with(end), "{said}");
+        }
+    }
+    let names = ["again-units.parquet", "again.parquet", "again.toml"];
+    let names = names.into_iter().chain(["people-units.csv", "people.csv", "people.toml"]);
+    assert_eq!(files(&place), names.map(String::from).collect());
+    // The list of units is somebody's, too.
+    fs::remove_file(place.path("people.csv")).unwrap();
+    fs::remove_file(place.path("people.toml")).unwrap();
+    let said = refused(&place.run(&[&common[..], &["pl94", "--out", "people.csv"]].concat()));
+    assert!(said.contains("the list of units beside it: `people-units.csv` exists already"), "{said}");
+}
+
+#[test]
+fn a_state_is_measured_with_its_list_of_units() {
+    let place = Place::new("state");
+    let made = succeeds(&place.run(&[
+        "synthesize",
+        "--schema",
+        "pl94",
+        "--state",
+        "rhode-island-sized",
+        "--rows",
+        "counts",
+        "--out",
+        "ri.parquet",
+    ]));
+    assert!(made.lines().any(|line| line.split_whitespace().eq(["State", "1", "1050393"])), "{made}");
+    // Totals alone, with noise of a variance of which a draw is 0 but for a chance of 2·exp(−500).
+    let levels = ["US", "State", "County", "Tract", "Block_Group", "Block"]
+        .map(|level| format!("[[levels]]\nname = \"{level}\"\n[levels.sigma2]\ntotal = \"0.001\"\n"));
+    let head = "name = \"test\"\nneighbours = \"bounded\"\ndelta = \"1e-10\"\nschema = \"pl94-persons\"\n\
+                [queries]\ntotal = []\n";
+    place.write("totals.toml", &[head, &levels.concat()].concat());
+    let noisy = succeeds(&place.run(&[
+        "measure",
+        "ri.parquet",
+        "--allocation",
+        "totals.toml",
+        "--units",
+        "ri-units.parquet",
+        "--check-total",
+        "persons",
+        "--sorted",
+        "--out",
+        "noisy",
+    ]));
+    assert!(noisy.lines().any(|line| line.contains("Block ") && line.contains(" 25181 ")), "{noisy}");
 }
 
 #[test]

@@ -12,9 +12,18 @@
 //!
 //! All arithmetic is on integers, so that a size and a seed give the same population on every machine. A
 //! larger population is another one, not the smaller one with blocks added: it has more states.
+//!
+//! [`persons`] turns the counts of a block into people with all that a schema asks of them.
+
+mod facilities;
+pub mod persons;
+mod races;
+mod state;
 
 use unspent::schema::Schema;
 use unspent::{Error, Result};
+
+pub use state::StateSize;
 
 /// Most blocks of a population.
 pub const MAX_BLOCKS: u64 = 1_000_000_000;
@@ -104,7 +113,15 @@ pub struct Population {
     /// How dense the open county is, in 1/256.
     density: u64,
     tract: Tract,
+    /// How dense the whole is, in 1/[`SCALE`].
+    scale: u64,
+    /// Whether the people of each block have random words of their own, so that the units are the same
+    /// whatever the scale is.
+    forked: bool,
 }
+
+/// A scale of 1.
+const SCALE: u64 = 1 << 16;
 
 /// A block: a row of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,7 +147,7 @@ const TRACT: usize = 5;
 const BLOCK: usize = 7;
 
 /// Characters of the codes of each level, as in [`SCHEMA`].
-const ENDS: [usize; LEVELS] = [0, 2, 5, 6, 7, 11, 12, CODE];
+pub(crate) const ENDS: [usize; LEVELS] = [0, 2, 5, 6, 7, 11, 12, CODE];
 
 /// Into how many units a unit of the level above typically falls, and of how many blocks these are at least:
 /// so there are some 3,100 counties, 76,000 tracts and 216,000 block groups for 11 million blocks, and units
@@ -213,6 +230,12 @@ impl Population {
         let mut words = Words(seed);
         let root = cube_root(blocks / BLOCKS_BY_CUBE_OF_STATES).max(1);
         let states = states(&mut words, blocks, root.min(MOST_STATES));
+        Ok(Population::of_states(words, states, COUNTY_BY_STATES * root))
+    }
+
+    /// States of so many blocks, with counties of typically so many.
+    fn of_states(words: Words, states: Vec<u64>, county: u64) -> Population {
+        let blocks = states.iter().sum();
         let mut population = Population {
             words,
             code: [b'0'; CODE],
@@ -220,16 +243,18 @@ impl Population {
             left: [0; LEVELS],
             units: [0; LEVELS],
             states,
-            county: COUNTY_BY_STATES * root,
+            county,
             typical: [1; LEVELS],
             // Room for factors below 1.
             weights: [WEIGHTS.map(|weight| weight << 8); LEVELS],
             density: 256,
             tract: Tract { households: 0, inhabited: 0, races: Box::new([0; 1 << 10]) },
+            scale: SCALE,
+            forked: false,
         };
         population.left[US] = blocks;
         population.units[US] = 1;
-        Ok(population)
+        population
     }
 
     /// How many units of each level of the schema there were so far.
@@ -292,7 +317,8 @@ impl Population {
             self.density = (256 + self.words.factor()) / 2;
         }
         if level == TRACT {
-            let density = (self.density * self.words.factor()) >> 8;
+            // No overflow: a density is below 2²⁷, and a scale at most 2⁸ of its unit, which is 2¹⁶.
+            let density = ((self.density * self.words.factor()) >> 8) * self.scale / SCALE;
             self.tract.households = HOUSEHOLDS * density / 2;
             // More of a dense tract's blocks have people: 31 % at the least, 86 % at the most.
             self.tract.inhabited = 80 + (density * 5 / 16).min(140);
@@ -342,7 +368,15 @@ impl Iterator for Population {
     #[inline]
     fn next(&mut self) -> Option<Block> {
         self.open()?;
-        let counts = self.people();
+        let counts = if self.forked {
+            let own = Words(self.words.next());
+            let units = std::mem::replace(&mut self.words, own);
+            let counts = self.people();
+            self.words = units;
+            counts
+        } else {
+            self.people()
+        };
         Some(Block { digits: self.code, counts })
     }
 }
@@ -381,6 +415,12 @@ impl Words {
         let word = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         word ^ (word >> 31)
+    }
+
+    /// A number below `n`, all alike but for one part in 2³².
+    #[inline]
+    fn below(&mut self, n: u32) -> u32 {
+        (((self.next() >> 32) * u64::from(n)) >> 32) as u32
     }
 
     /// A factor in 1/256; see [`factor`].
