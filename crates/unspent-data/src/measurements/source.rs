@@ -73,6 +73,15 @@ impl Source {
         })
     }
 
+    /// What must be said of its noise, if that is known not to be private.
+    #[must_use]
+    pub fn warning(&self) -> Option<&str> {
+        match self {
+            Source::Own(reader) => reader.manifest().warning.as_deref(),
+            Source::Bureau(_) => None,
+        }
+    }
+
     /// Fails if a level or a query is wanted that is not there.
     pub fn check(&self, only: &Only) -> Result<()> {
         let known = |field: &str, wanted: &Option<String>, names: Vec<&str>| match wanted {

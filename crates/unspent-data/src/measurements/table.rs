@@ -41,7 +41,8 @@ impl<'s> IntervalTable<'s> {
         Ok(IntervalTable { source, only, intervals, confidence })
     }
 
-    /// Writes it as CSV; returns its number of rows. An error of reading is inside that of writing.
+    /// Writes it as CSV; returns its number of rows. What must be said of noise that is not private is told to
+    /// `progress`, as a CSV has no place for it. An error of reading is inside that of writing.
     pub fn write_csv(&mut self, to: impl Write, progress: &mut dyn Progress) -> io::Result<u64> {
         let mut to = BufWriter::new(to);
         to.write_all(csv(&COLUMNS, &[]).as_bytes())?;
@@ -89,6 +90,9 @@ impl<'s> IntervalTable<'s> {
         take: &mut dyn FnMut(NoisyRow<'_>, &[Option<(i64, i64)>]) -> io::Result<()>,
     ) -> io::Result<u64> {
         let IntervalTable { source, only, intervals, .. } = self;
+        if let Some(warning) = source.warning() {
+            progress.warning(warning);
+        }
         let (mut rows, mut ends) = (0, vec![]);
         let mut failed = None;
         let read = source.rows(only, &mut |row| {
@@ -123,12 +127,14 @@ impl<'s> IntervalTable<'s> {
         let fields = COLUMNS.iter().enumerate().map(field).collect::<parquet::errors::Result<_>>()?;
         let schema = Type::group_type_builder("unspent").with_fields(fields).build()?;
         let note = |key: &str, value: String| KeyValue::new(key.into(), Some(value));
+        let mut notes = vec![
+            note("unspent.version", env!("CARGO_PKG_VERSION").into()),
+            note("unspent.confidence", self.confidence.to_decimal_or_fraction()),
+        ];
+        notes.extend(self.source.warning().map(|warning| note("unspent.warning", warning.into())));
         let mut properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
-            .set_key_value_metadata(Some(vec![
-                note("unspent.version", env!("CARGO_PKG_VERSION").into()),
-                note("unspent.confidence", self.confidence.to_decimal_or_fraction()),
-            ]));
+            .set_key_value_metadata(Some(notes));
         for name in ["cell", "value", "lower", "upper"] {
             properties = properties
                 .set_column_dictionary_enabled(name.into(), false)

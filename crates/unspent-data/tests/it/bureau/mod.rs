@@ -328,3 +328,31 @@ fn one_door_takes_our_directories_too() {
     assert!(read.bounds().is_empty());
     assert!(matches!(Source::open(&place.path("noisy")).unwrap(), Source::Own(_)));
 }
+
+/// More values than are read at a time, and lists of very different lengths.
+#[test]
+fn a_large_row_group_is_read_in_parts() {
+    let place = Place::new("bureau-large");
+    let row = |i: i64| {
+        let long = i % 2 == 0;
+        FixtureRow {
+            geocode: format!("{:04}", i / 2),
+            name: if long { "detailed_dpq".into() } else { "total_dpq".into() },
+            shape: if long { vec![8, 2, 2, 63] } else { vec![1; 4] },
+            values: (0..if long { 2_016 } else { 1 }).map(|cell| cell * 3 - i).collect(),
+            variance: 5.25,
+            sign: None,
+        }
+    };
+    let rows: Vec<FixtureRow> = (0..2_400).map(row).collect();
+    let form = Form { list: ("array", None), group: rows.len(), ..PLAIN };
+    let path = place.path("US_Person_PL_PROD");
+    fixture::write(&path.join("Tract.parquet/DPQuery/a"), &fixture::columns(&rows, &[], form), form);
+    let read = read_any(&path).unwrap();
+    let level = &read.levels()[0];
+    assert_eq!((level.codes.len(), level.codes[1_199].as_str()), (1_200, "1199"));
+    let [total, detailed] = &level.queries[..] else { panic!("two queries") };
+    assert_eq!(total.values, (0..1_200).map(|i| -2 * i - 1).collect::<Vec<i64>>());
+    let expected = (0..1_200).flat_map(|i| (0..2_016).map(move |cell| cell * 3 - 2 * i));
+    assert!(detailed.values.iter().copied().eq(expected));
+}

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use unspent_data::measurements::bureau::{BureauDataset, BureauOptions};
 use unspent_data::measurements::read_any;
 
+use super::Random;
 use super::fixture::{self, Columns, FixtureRow, Form, PLAIN, Values};
 use crate::support::Place;
 
@@ -332,4 +333,36 @@ fn the_product_is_known_or_named() {
         format!("{}: has the columns of pl94-persons, not of pl94-units", file.display())
     );
     assert_eq!(error.hint(), "the product is what the dataset's name says, or the schema that was named");
+}
+
+/// Several hundred damaged files: all are read, with other values perhaps, or refused with their names.
+#[test]
+fn damaged_files_are_refused() {
+    let place = Place::new("bureau-damaged");
+    let path = place.path("US_Person_PL_PROD");
+    let file = path.join("State.parquet/DPQuery/a");
+    fixture::write(&file, &columns(&noisy()), PLAIN);
+    let good = fs::read(&file).unwrap();
+    let hook = std::panic::take_hook();
+    // A library that trips over a damaged file is no news.
+    std::panic::set_hook(Box::new(move |panic| {
+        if !unspent_data::panics::is_caught() {
+            hook(panic);
+        }
+    }));
+    let (mut read, mut refused, mut random) = (0, 0, Random(1));
+    for _ in 0..600 {
+        let mut bytes = good.clone();
+        let at = random.below(bytes.len());
+        bytes[at] ^= 1 + random.below(255) as u8;
+        fs::write(&file, bytes).unwrap();
+        match read_any(&path) {
+            Ok(_) => read += 1,
+            Err(error) => {
+                assert!(error.is_input() && error.to_string().contains("DPQuery"), "{error}");
+                refused += 1;
+            }
+        }
+    }
+    assert!(read > 10 && refused > 100, "{read} were read, {refused} refused");
 }
