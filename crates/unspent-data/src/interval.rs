@@ -7,7 +7,7 @@ use std::fmt;
 use serde::Serialize;
 use unspent::expected::Law;
 use unspent::report::brief;
-use unspent::{Rational, Result, Round};
+use unspent::{Error, Rational, Result, Round};
 
 /// A confidence interval for the count behind a noisy one.
 ///
@@ -75,6 +75,12 @@ impl Intervals {
         Ok(Intervals { sigma2: sigma2.clone(), confidence: confidence.clone(), half_width })
     }
 
+    /// With noise of which only the variance is known, rounded to a 32-bit float or less. They are those of a
+    /// σ² that is no smaller than the true one.
+    pub fn of_variance(variance: f64, confidence: &Rational) -> Result<Intervals> {
+        Intervals::new(&sigma2_of_variance(variance)?, confidence)
+    }
+
     /// A noisy count is within this of the true one so often.
     #[must_use]
     pub fn half_width(&self) -> u64 {
@@ -103,6 +109,50 @@ impl Intervals {
         }
     }
 }
+
+/// A σ² that is at least that of the discrete Gaussian of this variance, and larger by 10⁻⁶ of it at most if
+/// the variance is 1 or more.
+///
+/// A larger σ² never has a shorter interval: the ratio of the weights `exp(−x²/2σ²)` of two σ² is monotone in
+/// |x|, so that |X| grows in law with σ², and with it the half-width and the variance.
+///
+/// With `t = 1/2σ²`, the variance is `−d/dt log Σ exp(−tx²)`, and by Poisson's summation formula
+///
+/// ```text
+/// Σ exp(−tx²) = √(π/t) (1 + 2 Σ_{m≥1} exp(−π²m²/t)),
+/// Var = σ² − 8π²σ⁴ S₂ / (1 + 2S₀),      Sₖ = Σ_{m≥1} mᵏ exp(−2π²σ²m²).
+/// ```
+///
+/// So `Var < σ²`, and for σ² ≥ 1 the difference is at most `8π²σ² exp(−2π²σ²) (1 + 10⁻²⁰)` of σ², which falls
+/// with σ² and is 2.12·10⁻⁷ at σ² = 1 (there it is 3.6 times the rounding of a 32-bit float; it is below that
+/// from σ² = 1.07 on, and at 2 it is 10⁻¹⁵). A variance that was rounded to the nearest 32-bit float is up to
+/// 2⁻²⁴ = 5.96·10⁻⁸ of itself below the true one. Both together are below 2.8·10⁻⁷; 2⁻²¹ = 4.77·10⁻⁷ is added.
+fn sigma2_of_variance(variance: f64) -> Result<Rational> {
+    if !(variance > 0.0 && variance.is_finite()) {
+        let allowed = "a finite number above 0";
+        return Err(Error::input("variance", variance, allowed, "values without noise need no interval"));
+    }
+    const MARGIN: f64 = 1.0 / (1 << 21) as f64;
+    let variance_at_most = variance * (1.0 + MARGIN);
+    if variance >= 1.0 {
+        return Rational::from_f64("variance", variance_at_most);
+    }
+    // The variance falls faster than σ² below 1: find where it is reached. A law's own variance is right to
+    // about 10⁻¹², which the margin covers.
+    let variance_of = |sigma2: f64| Ok(Law::new(&Rational::from_f64("sigma2", sigma2)?)?.plain().mse);
+    let (mut low, mut high) = (SMALLEST, 2.0);
+    if variance_of(low)? >= variance_at_most {
+        return Rational::from_f64("sigma2", low);
+    }
+    while high - low > high * MARGIN {
+        let middle = (low + high) / 2.0;
+        if variance_of(middle)? >= variance_at_most { high = middle } else { low = middle }
+    }
+    Rational::from_f64("sigma2", high)
+}
+
+/// The smallest σ² that there is noise of, rounded up.
+const SMALLEST: f64 = 0.001_000_000_000_1;
 
 #[cfg(test)]
 mod tests {
@@ -138,5 +188,46 @@ mod tests {
             json,
             r#"{"count":12,"sigma2":"16/3","confidence":"1/3","half_width":1,"lower":11,"upper":13}"#
         );
+    }
+
+    /// What files have of noise of this σ²: its variance as a double, and as a 32-bit float.
+    fn variances(sigma2: &Rational) -> [f64; 2] {
+        let variance = Law::new(sigma2).unwrap().plain().mse;
+        [variance, f64::from(variance as f32)]
+    }
+
+    #[test]
+    fn a_variance_gives_a_sigma2_that_is_never_too_small() {
+        let many = (0..200).map(|i| format!("{}", 0.02 * 1.07f64.powi(i)));
+        let close = (90..130).map(|i| format!("{i}/100"));
+        for sigma2 in many.chain(close).chain(["1", "1/3", "100000/9563", "0.3"].map(String::from)) {
+            let sigma2: Rational = sigma2.parse().unwrap();
+            for variance in variances(&sigma2) {
+                let found = sigma2_of_variance(variance).unwrap();
+                assert!(found >= sigma2, "{sigma2}: {found} of {variance}");
+                let more = found.to_f64() / sigma2.to_f64() - 1.0;
+                // Below 1 the variance says less of σ²: it hardly changes its digits.
+                assert!(more < if variance >= 1.0 { 1e-6 } else { 1e-5 }, "{sigma2}: {more}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_variance_gives_the_intervals_of_its_sigma2() {
+        let confidence = "0.9".parse().unwrap();
+        for sigma2 in ["0.05", "0.25", "0.9", "1", "16/3", "456.62", "100000/9563"] {
+            let sigma2: Rational = sigma2.parse().unwrap();
+            let exactly = Intervals::new(&sigma2, &confidence).unwrap().half_width();
+            for variance in variances(&sigma2) {
+                let found = Intervals::of_variance(variance, &confidence).unwrap().half_width();
+                assert_eq!(found, exactly, "{sigma2}");
+            }
+        }
+        // Whatever has less noise than there can be has none to speak of.
+        assert_eq!(Intervals::of_variance(1e-300, &confidence).unwrap().half_width(), 0);
+        for (variance, shown) in [(0.0, "0"), (-1.0, "-1"), (f64::NAN, "NaN"), (f64::INFINITY, "inf")] {
+            let error = Intervals::of_variance(variance, &confidence).unwrap_err();
+            assert_eq!(error.to_string(), format!("variance: `{shown}` is not a finite number above 0"));
+        }
     }
 }

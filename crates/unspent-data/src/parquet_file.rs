@@ -1,6 +1,8 @@
-//! Parquet files that may be damaged, or whose disk may be full.
+//! Parquet files: what their columns are of. They may be damaged, or their disk may be full.
 
+use parquet::basic::{ConvertedType, Type as PhysicalType};
 use parquet::errors::ParquetError;
+use parquet::schema::types::ColumnDescriptor;
 use unspent::{Error, Result};
 
 use crate::panics;
@@ -36,5 +38,50 @@ pub fn system_error(error: ParquetError) -> std::io::Error {
             Err(other) => std::io::Error::other(other),
         },
         other => std::io::Error::other(other),
+    }
+}
+
+/// What a column is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// INT32 or INT64, without sign only if it fits all the same.
+    Integers,
+    /// FLOAT or DOUBLE.
+    Reals,
+    /// Bytes, of which it is not said that they are something else than a text.
+    Texts,
+}
+
+/// What a column is of; none if it is of something else.
+pub fn kind_of(column: &ColumnDescriptor) -> Option<Kind> {
+    use ConvertedType::{DECIMAL, ENUM, INT_8, INT_16, INT_32, INT_64, NONE, UINT_8, UINT_16, UTF8};
+    if column.converted_type() == NONE && column.logical_type_ref().is_some() {
+        // Times in nanoseconds and others that came later.
+        return None;
+    }
+    match (column.physical_type(), column.converted_type()) {
+        (
+            PhysicalType::INT32 | PhysicalType::INT64,
+            NONE | INT_8 | INT_16 | INT_32 | INT_64 | UINT_8 | UINT_16,
+        ) => Some(Kind::Integers),
+        // Other decimals, and dates, are integers only as they are stored.
+        (PhysicalType::INT32 | PhysicalType::INT64, DECIMAL) if column.type_scale() == 0 => {
+            Some(Kind::Integers)
+        }
+        (PhysicalType::DOUBLE | PhysicalType::FLOAT, NONE) => Some(Kind::Reals),
+        (PhysicalType::BYTE_ARRAY, NONE | UTF8 | ENUM) => Some(Kind::Texts),
+        _ => None,
+    }
+}
+
+/// What a column is of, for messages.
+pub fn shown_kind(column: &ColumnDescriptor) -> String {
+    match (column.converted_type(), column.logical_type_ref()) {
+        (ConvertedType::NONE, None) => column.physical_type().to_string(),
+        (ConvertedType::NONE, Some(kind)) => {
+            let shown = format!("{kind:?}");
+            shown.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_uppercase()
+        }
+        (kind, _) => kind.to_string(),
     }
 }

@@ -10,6 +10,7 @@ mod crowd;
 mod disk;
 mod files;
 mod help;
+mod interval;
 mod measure;
 mod names;
 mod openapi;

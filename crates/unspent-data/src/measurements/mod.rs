@@ -2,16 +2,26 @@
 //!
 //! A file is Parquet with the field names of the Census Bureau's noisy measurement files: one row for each
 //! unit and query, `geocode`, `query_name`, `query_shape`, `value`, `variance`, `plb`. `value` lists the
-//! query's noisy counts, the last attribute changing fastest.
+//! query's noisy counts, the last attribute changing fastest. The Bureau's own files are read too:
+//! [`bureau`]. [`read_any`] and [`Source`] take either.
 
+pub mod bureau;
+mod columns;
+mod intervals;
 mod memory;
 mod read;
+mod source;
+mod table;
 mod write;
 
 use unspent::Rational;
 
+pub use self::bureau::{BureauDataset, BureauMeasurements};
+pub use self::intervals::{LevelIntervals, QueryIntervals, RowIntervals};
 pub(crate) use self::memory::{Kept, Memory};
 pub use self::read::{Reader, Row, Rows};
+pub use self::source::{AnyMeasurements, NoisyRow, Only, Source, read_any};
+pub use self::table::IntervalTable;
 pub(crate) use self::write::Files;
 use crate::manifest::{ExactEntry, ExactQuery, LevelEntry, Manifest, NoiseEntry, QueryEntry};
 

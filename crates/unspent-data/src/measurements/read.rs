@@ -5,14 +5,14 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use parquet::basic::{ConvertedType, Type as PhysicalType};
-use parquet::column::reader::{ColumnReaderImpl, get_typed_column_reader};
-use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
+use parquet::data_type::{DoubleType, Int32Type, Int64Type};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use unspent::{Error, ErrorKind, Result, stop};
 
+use super::columns::{Column, Lists};
 use super::{ExactMeasurements, LevelMeasurements, Measurements, QueryMeasurements};
 use crate::manifest::{ExactEntry, FileEntry, LevelEntry, Manifest, NoiseEntry};
-use crate::parquet_file::{damaged, whole};
+use crate::parquet_file::whole;
 
 /// The columns of a file, with the type of their values and how deep these lie in lists.
 const COLUMNS: [(&str, PhysicalType, i16); 6] = [
@@ -59,27 +59,6 @@ pub struct Row<'r> {
     pub variance: f64,
     /// What they have spent.
     pub plb: f64,
-}
-
-/// Lists, one after the other.
-#[derive(Clone, Debug)]
-struct Lists<T> {
-    items: Vec<T>,
-    /// Where each ends.
-    ends: Vec<usize>,
-}
-
-impl<T> Default for Lists<T> {
-    fn default() -> Lists<T> {
-        Lists { items: vec![], ends: vec![] }
-    }
-}
-
-impl<T> Lists<T> {
-    fn get(&self, i: usize) -> &[T] {
-        let start = if i == 0 { 0 } else { self.ends[i - 1] };
-        &self.items[start..self.ends[i]]
-    }
 }
 
 impl Reader {
@@ -202,25 +181,18 @@ impl Rows {
             let group = whole(name, || reader.get_row_group(group))?;
             whole(name, || rows.read_group(group.as_ref()))?;
         }
-        let count = rows.geocodes.len();
-        let lengths = [
-            rows.names.len(),
-            rows.shapes.ends.len(),
-            rows.values.ends.len(),
-            rows.variances.len(),
-            rows.plbs.len(),
-        ];
-        if lengths.iter().all(|length| *length == count) { Ok(rows) } else { Err(damaged(name)) }
+        Ok(rows)
     }
 
     fn read_group(&mut self, group: &dyn RowGroupReader) -> parquet::errors::Result<()> {
         let count = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
-        texts(group, 0, count, &mut self.geocodes)?;
-        texts(group, 1, count, &mut self.names)?;
-        lists::<Int32Type>(group, 2, count, &mut self.shapes)?;
-        lists::<Int64Type>(group, 3, count, &mut self.values)?;
-        column::<DoubleType>(group, 4)?.read_records(count, None, None, &mut self.variances)?;
-        column::<DoubleType>(group, 5)?.read_records(count, None, None, &mut self.plbs)?;
+        let row = self.len() as u64;
+        Column::open(group, 0, row)?.texts(count, &mut self.geocodes)?;
+        Column::open(group, 1, row)?.texts(count, &mut self.names)?;
+        Column::<Int32Type>::open(group, 2, row)?.lists(count, &mut self.shapes)?;
+        Column::<Int64Type>::open(group, 3, row)?.lists(count, &mut self.values)?;
+        Column::<DoubleType>::open(group, 4, row)?.values(count, &mut self.variances)?;
+        Column::<DoubleType>::open(group, 5, row)?.values(count, &mut self.plbs)?;
         Ok(())
     }
 
@@ -286,31 +258,32 @@ fn budget_of(budgets: &[Vec<&NoiseEntry>], unit: &[Row<'_>]) -> Option<usize> {
 impl Measurements {
     /// Reads a directory of measurements.
     pub fn read(directory: &Path) -> Result<Measurements> {
-        let reader = Reader::open(directory)?;
+        Reader::open(directory)?.read_all()
+    }
+}
+
+impl Reader {
+    /// All measurements.
+    pub fn read_all(&self) -> Result<Measurements> {
         let mut levels: Vec<LevelMeasurements> = vec![];
-        for level in &reader.manifest.levels {
+        for level in &self.manifest.levels {
             let mut codes = vec![];
             let mut queries = QueryMeasurements::of_level(level);
-            let budgets = level.noises();
-            for file in &level.files {
-                let rows = reader.rows(level, file)?;
-                let rows: Vec<Row<'_>> = rows.iter(&level.level).collect();
-                for unit in rows.chunks_exact(queries.len().max(1)) {
-                    let budget = budget_of(&budgets, unit).expect("was checked") as u16;
-                    codes.push(unit[0].geocode.into());
-                    for (query, row) in queries.iter_mut().zip(unit) {
-                        query.values.extend_from_slice(row.values);
-                        query.noise_of.push(budget);
-                    }
+            self.units(level, &mut |unit, budget| {
+                codes.push(unit[0].geocode.into());
+                for (query, row) in queries.iter_mut().zip(unit) {
+                    query.values.extend_from_slice(row.values);
+                    query.noise_of.push(budget);
                 }
-            }
+                Ok(())
+            })?;
             levels.push(LevelMeasurements { level: level.level.clone(), codes, queries });
         }
         let mut exact = vec![];
-        for level in &reader.manifest.exact {
+        for level in &self.manifest.exact {
             let (mut codes, mut values) = (vec![], vec![vec![]; level.queries.len()]);
             for file in &level.files {
-                let rows = reader.exact_rows(level, file)?;
+                let rows = self.exact_rows(level, file)?;
                 for (i, row) in rows.iter(&level.level).enumerate() {
                     let query = i % values.len();
                     values[query].extend_from_slice(row.values);
@@ -321,7 +294,24 @@ impl Measurements {
             }
             exact.push(ExactMeasurements::new(level, codes, values));
         }
-        Ok(Measurements { manifest: reader.manifest, levels, exact })
+        Ok(Measurements { manifest: self.manifest.clone(), levels, exact })
+    }
+
+    /// Hands on the rows of each unit of a level, and which of the level's budgets it has.
+    pub(super) fn units(
+        &self,
+        level: &LevelEntry,
+        take: &mut dyn FnMut(&[Row<'_>], u16) -> Result<()>,
+    ) -> Result<()> {
+        let budgets = level.noises();
+        for file in &level.files {
+            let rows = self.rows(level, file)?;
+            let rows: Vec<Row<'_>> = rows.iter(&level.level).collect();
+            for unit in rows.chunks_exact(level.queries.len().max(1)) {
+                take(unit, budget_of(&budgets, unit).expect("was checked") as u16)?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -331,51 +321,4 @@ fn differs(name: &str, what: &str) -> Error {
         format!("{name}: {what}"),
         "a directory of measurements is read as it was written; measure again only as one more release",
     )
-}
-
-fn column<T: DataType>(
-    group: &dyn RowGroupReader,
-    at: usize,
-) -> parquet::errors::Result<ColumnReaderImpl<T>> {
-    Ok(get_typed_column_reader(group.get_column_reader(at)?))
-}
-
-fn texts(
-    group: &dyn RowGroupReader,
-    at: usize,
-    count: usize,
-    to: &mut Vec<String>,
-) -> parquet::errors::Result<()> {
-    let mut bytes: Vec<ByteArray> = vec![];
-    column::<ByteArrayType>(group, at)?.read_records(count, None, None, &mut bytes)?;
-    for bytes in bytes {
-        to.push(bytes.as_utf8()?.into());
-    }
-    Ok(())
-}
-
-/// Lists of which none is empty.
-fn lists<T: DataType>(
-    group: &dyn RowGroupReader,
-    at: usize,
-    count: usize,
-    to: &mut Lists<T::T>,
-) -> parquet::errors::Result<()> {
-    let (mut present, mut repetitions) = (vec![], vec![]);
-    let before = to.items.len();
-    column::<T>(group, at)?.read_records(count, Some(&mut present), Some(&mut repetitions), &mut to.items)?;
-    let whole = present.iter().all(|level| *level == 1)
-        && present.len() == to.items.len() - before
-        && repetitions.len() == present.len()
-        && repetitions.first().is_none_or(|first| *first == 0);
-    if !whole {
-        return Err(parquet::errors::ParquetError::General("a list is empty".into()));
-    }
-    // A list ends where the next begins.
-    let starts = (1..repetitions.len()).filter(|i| repetitions[*i] == 0);
-    to.ends.extend(starts.map(|i| before + i));
-    if !repetitions.is_empty() {
-        to.ends.push(to.items.len());
-    }
-    Ok(())
 }

@@ -2,17 +2,15 @@
 
 use std::fs::File;
 
-use parquet::basic::{ConvertedType, Type as PhysicalType};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, FloatType, Int32Type, Int64Type};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
-use parquet::schema::types::ColumnDescriptor;
 use unspent::{Error, Result, stop};
 
 use super::batch::{Batch, Digits, Filled, at_row, rows_at_a_time};
 use super::places::{Places, missing, not_a_text};
 use super::{TakeRow, Wanted, count};
-use crate::parquet_file::{damaged, whole};
+use crate::parquet_file::{Kind, damaged, kind_of, shown_kind, whole};
 use crate::progress::Progress;
 
 /// A table that was opened.
@@ -29,12 +27,18 @@ impl Parquet {
         let places = Places::find(name, names, wanted)?;
         let check = |at: usize, counts: bool| {
             let column = schema.column(at);
-            if fits(&column, counts) && column.max_rep_level() == 0 {
+            let fits = match kind_of(&column) {
+                Some(Kind::Integers) => true,
+                Some(Kind::Reals) => counts,
+                Some(Kind::Texts) => !counts,
+                None => false,
+            };
+            if fits && column.max_rep_level() == 0 {
                 return Ok(());
             }
             let what = if counts { "integers" } else { "texts or integers" };
             Err(Error::stated(
-                format!("{name}: column `{}` is of {}, not of {what}", places.names[at], kind(&column)),
+                format!("{name}: column `{}` is of {}, not of {what}", places.names[at], shown_kind(&column)),
                 "counts are columns of signed integers, or of whole DOUBLE or FLOAT; \
                  codes and values are texts or integers",
             ))
@@ -84,38 +88,6 @@ impl Parquet {
             }
         }
         Ok(())
-    }
-}
-
-/// Whether a column can be read as counts, or as codes or values.
-fn fits(column: &ColumnDescriptor, counts: bool) -> bool {
-    use ConvertedType::{DECIMAL, ENUM, INT_8, INT_16, INT_32, INT_64, NONE, UINT_8, UINT_16, UTF8};
-    if column.converted_type() == NONE && column.logical_type_ref().is_some() {
-        // Times in nanoseconds and others that came later.
-        return false;
-    }
-    match (column.physical_type(), column.converted_type()) {
-        (
-            PhysicalType::INT32 | PhysicalType::INT64,
-            NONE | INT_8 | INT_16 | INT_32 | INT_64 | UINT_8 | UINT_16,
-        ) => true,
-        // Other decimals, and dates, are integers only as they are stored.
-        (PhysicalType::INT32 | PhysicalType::INT64, DECIMAL) => column.type_scale() == 0,
-        (PhysicalType::DOUBLE | PhysicalType::FLOAT, NONE) => counts,
-        (PhysicalType::BYTE_ARRAY, NONE | UTF8 | ENUM) => !counts,
-        _ => false,
-    }
-}
-
-/// What a column is of, for messages.
-fn kind(column: &ColumnDescriptor) -> String {
-    match (column.converted_type(), column.logical_type_ref()) {
-        (ConvertedType::NONE, None) => column.physical_type().to_string(),
-        (ConvertedType::NONE, Some(kind)) => {
-            let shown = format!("{kind:?}");
-            shown.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_uppercase()
-        }
-        (kind, _) => kind.to_string(),
     }
 }
 
