@@ -82,8 +82,8 @@ impl<'p> Feed<'p> {
                 return Err(Error::of_kind(
                     unspent::ErrorKind::NoUnits,
                     format!("{name}: the list of all units is missing"),
-                    "give a list of all units of the smallest level, also of those with nobody in them: which units \
-                     there are is public and must not depend on the records",
+                    "give a list of all units of the smallest level, also of those with nobody in them; it \
+                     is public and must not depend on the records",
                 ));
             }
             (Some(units), _) if sorted => {
