@@ -38,6 +38,9 @@ With --out people.csv, people.toml is written beside it: how the table is read, 
 persons each has, for --units and --check-total persons. Without --out, CSV of the table alone goes
 to stdout. Rows are sorted by block, and memory does not grow with their number.
 
+Allocations of dhc-persons list the paths of the real geography on which units were bypassed. Here
+other paths occur: measure with --bypass none.
+
 Examples:
   unspent synthesize --out people.csv
   unspent measure people.csv --allocation budget.toml --schema people.toml --out noisy

@@ -289,7 +289,7 @@ fn a_state_is_measured_with_its_list_of_units() {
         .map(|level| format!("[[levels]]\nname = \"{level}\"\n[levels.sigma2]\ntotal = \"0.001\"\n"));
     let head = "name = \"test\"\nneighbours = \"bounded\"\ndelta = \"1e-10\"\nschema = \"pl94-persons\"\n\
                 [queries]\ntotal = []\n";
-    place.write("totals.toml", &[head, &levels.concat()].concat());
+    place.write("totals.toml", format!("{head}{}", levels.concat()));
     let noisy = succeeds(&place.run(&[
         "measure",
         "ri.parquet",

@@ -183,7 +183,7 @@ mod relgq {
     pub const NOT_RELATED: u8 = 17;
 }
 
-/// Those who are neither householder nor spouse nor partner: how many in [`CHANCES`]. The others are children.
+/// Those who are neither householder nor spouse nor partner, in [`CHANCES`]. All others are children.
 const OTHERS: [(u32, u8); 10] = [
     (24, relgq::ADOPTED),
     (50, relgq::STEPCHILD),
