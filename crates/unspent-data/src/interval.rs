@@ -126,8 +126,8 @@ impl Intervals {
 /// So `Var < σ²`, and for σ² ≥ 1 the difference is at most `8π²σ² exp(−2π²σ²) (1 + 10⁻²⁰)` of σ², which falls
 /// with σ² and is 2.12·10⁻⁷ at σ² = 1: 3.5 times the rounding of a 32-bit float there, less than it from
 /// σ² = 1.07 on, and 1.2·10⁻¹⁵ at σ² = 2. A variance that was rounded to the nearest 32-bit float is up to
-/// 2⁻²⁴ = 5.96·10⁻⁸ of itself below the true one. Both together are below 2.8·10⁻⁷ (also where a variance just
-/// below 1 was rounded to 1), and 2⁻²¹ = 4.77·10⁻⁷ is added.
+/// 2⁻²⁴ = 5.96·10⁻⁸ of itself below the true one. Both together are below 2.8·10⁻⁷, also where a variance
+/// just below 1 was rounded to 1; 2⁻²¹ = 4.77·10⁻⁷ is added.
 fn sigma2_of_variance(variance: f64) -> Result<Rational> {
     if !(variance > 0.0 && variance.is_finite()) {
         let allowed = "a finite number above 0";

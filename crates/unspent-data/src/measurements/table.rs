@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as PhysicalType};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 use unspent::report::columns::csv;
@@ -134,6 +134,8 @@ impl<'s> IntervalTable<'s> {
         notes.extend(self.source.warning().map(|warning| note("unspent.warning", warning.into())));
         let mut properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
+            // Those of every page would be kept until the end.
+            .set_statistics_enabled(EnabledStatistics::Chunk)
             .set_key_value_metadata(Some(notes));
         for name in ["cell", "value", "lower", "upper"] {
             properties = properties
