@@ -120,7 +120,8 @@ impl Arguments {
         written?;
         let confidence = brief(confidence, Round::Down);
         let mut text = format!(
-            "{rows} intervals written to {out}. Of such intervals at least {confidence} contain the true count.\n"
+            "{rows} intervals written to {out}. \
+             Of such intervals at least {confidence} contain the true count.\n"
         );
         if let Source::Bureau(dataset) = &source
             && !dataset.missing().is_empty()

@@ -124,35 +124,32 @@ impl Intervals {
 /// ```
 ///
 /// So `Var < σ²`, and for σ² ≥ 1 the difference is at most `8π²σ² exp(−2π²σ²) (1 + 10⁻²⁰)` of σ², which falls
-/// with σ² and is 2.12·10⁻⁷ at σ² = 1 (there it is 3.6 times the rounding of a 32-bit float; it is below that
-/// from σ² = 1.07 on, and at 2 it is 10⁻¹⁵). A variance that was rounded to the nearest 32-bit float is up to
-/// 2⁻²⁴ = 5.96·10⁻⁸ of itself below the true one. Both together are below 2.8·10⁻⁷; 2⁻²¹ = 4.77·10⁻⁷ is added.
+/// with σ² and is 2.12·10⁻⁷ at σ² = 1: 3.5 times the rounding of a 32-bit float there, less than it from
+/// σ² = 1.07 on, and 1.2·10⁻¹⁵ at σ² = 2. A variance that was rounded to the nearest 32-bit float is up to
+/// 2⁻²⁴ = 5.96·10⁻⁸ of itself below the true one. Both together are below 2.8·10⁻⁷, also where a variance
+/// just below 1 was rounded to 1; 2⁻²¹ = 4.77·10⁻⁷ is added.
 fn sigma2_of_variance(variance: f64) -> Result<Rational> {
     if !(variance > 0.0 && variance.is_finite()) {
         let allowed = "a finite number above 0";
         return Err(Error::input("variance", variance, allowed, "values without noise need no interval"));
     }
     const MARGIN: f64 = 1.0 / (1 << 21) as f64;
-    let variance_at_most = variance * (1.0 + MARGIN);
+    // Below this, 32-bit floats have fewer digits.
+    let variance_at_most = variance.max(f32::MIN_POSITIVE.into()) * (1.0 + MARGIN);
     if variance >= 1.0 {
         return Rational::from_f64("variance", variance_at_most);
     }
     // The variance falls faster than σ² below 1: find where it is reached. A law's own variance is right to
     // about 10⁻¹², which the margin covers.
     let variance_of = |sigma2: f64| Ok(Law::new(&Rational::from_f64("sigma2", sigma2)?)?.plain().mse);
-    let (mut low, mut high) = (SMALLEST, 2.0);
-    if variance_of(low)? >= variance_at_most {
-        return Rational::from_f64("sigma2", low);
-    }
+    // Noise of σ² = 0.002 has a variance below 10⁻¹⁰⁰.
+    let (mut low, mut high) = (0.002, 2.0);
     while high - low > high * MARGIN {
         let middle = (low + high) / 2.0;
         if variance_of(middle)? >= variance_at_most { high = middle } else { low = middle }
     }
     Rational::from_f64("sigma2", high)
 }
-
-/// The smallest σ² that there is noise of, rounded up.
-const SMALLEST: f64 = 0.001_000_000_000_1;
 
 #[cfg(test)]
 mod tests {

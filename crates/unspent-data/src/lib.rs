@@ -41,7 +41,7 @@ pub mod utility;
 pub use interval::{Interval, Intervals};
 pub use manifest::Manifest;
 pub use measure::{Measure, Measured};
-pub use measurements::{LevelMeasurements, Measurements, QueryMeasurements};
+pub use measurements::{AnyMeasurements, LevelMeasurements, Measurements, QueryMeasurements, read_any};
 pub use noise::NoiseSource;
 pub use plan::Plan;
 pub use progress::{Progress, Quiet};

@@ -22,7 +22,7 @@ pub enum Source {
 #[derive(Clone, Debug)]
 pub enum AnyMeasurements {
     /// From a directory with a manifest.
-    Own(Measurements),
+    Own(Box<Measurements>),
     /// From a dataset that the Census Bureau published.
     Bureau(BureauMeasurements),
 }
@@ -68,7 +68,7 @@ impl Source {
     /// Reads all of it.
     pub fn read(&self) -> Result<AnyMeasurements> {
         Ok(match self {
-            Source::Own(reader) => AnyMeasurements::Own(reader.read_all()?),
+            Source::Own(reader) => AnyMeasurements::Own(reader.read_all()?.into()),
             Source::Bureau(dataset) => AnyMeasurements::Bureau(dataset.read()?),
         })
     }

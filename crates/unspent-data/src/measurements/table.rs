@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as PhysicalType};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 use unspent::report::columns::csv;
@@ -18,8 +18,8 @@ use crate::progress::Progress;
 
 /// Confidence intervals for the noisy counts of a source, as a table.
 ///
-/// Its columns are `level`, `geocode`, `query`, `cell` (from 0), `value`, `variance`, `lower` and `upper`. Both
-/// ends are missing where no count that is not negative is near enough.
+/// Its columns are `level`, `geocode`, `query`, `cell` (from 0), `value`, `variance`, `lower` and `upper`.
+/// Both ends are missing where no count that is not negative is near enough.
 #[derive(Clone, Debug)]
 pub struct IntervalTable<'s> {
     source: &'s Source,
@@ -29,6 +29,9 @@ pub struct IntervalTable<'s> {
 }
 
 const COLUMNS: [&str; 8] = ["level", "geocode", "query", "cell", "value", "variance", "lower", "upper"];
+
+/// Takes a row of the source, and the ends of the interval of each of its values.
+type TakeRow<'t> = dyn FnMut(NoisyRow<'_>, &[Option<(i64, i64)>]) -> io::Result<()> + 't;
 
 /// Rows of the table that are written at a time.
 const ROWS: usize = 1 << 18;
@@ -41,8 +44,9 @@ impl<'s> IntervalTable<'s> {
         Ok(IntervalTable { source, only, intervals, confidence })
     }
 
-    /// Writes it as CSV; returns its number of rows. What must be said of noise that is not private is told to
-    /// `progress`, as a CSV has no place for it. An error of reading is inside that of writing.
+    /// Writes it as CSV; returns its number of rows. An error of reading is inside that of writing.
+    ///
+    /// What must be said of noise that is not private is told to `progress`: a CSV has no place for it.
     pub fn write_csv(&mut self, to: impl Write, progress: &mut dyn Progress) -> io::Result<u64> {
         let mut to = BufWriter::new(to);
         to.write_all(csv(&COLUMNS, &[]).as_bytes())?;
@@ -84,11 +88,7 @@ impl<'s> IntervalTable<'s> {
     }
 
     /// Hands on each row of the source with the ends of its intervals; returns how many values there were.
-    fn each(
-        &mut self,
-        progress: &mut dyn Progress,
-        take: &mut dyn FnMut(NoisyRow<'_>, &[Option<(i64, i64)>]) -> io::Result<()>,
-    ) -> io::Result<u64> {
+    fn each(&mut self, progress: &mut dyn Progress, take: &mut TakeRow<'_>) -> io::Result<u64> {
         let IntervalTable { source, only, intervals, .. } = self;
         if let Some(warning) = source.warning() {
             progress.warning(warning);
@@ -134,6 +134,8 @@ impl<'s> IntervalTable<'s> {
         notes.extend(self.source.warning().map(|warning| note("unspent.warning", warning.into())));
         let mut properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
+            // Those of every page would be kept until the end.
+            .set_statistics_enabled(EnabledStatistics::Chunk)
             .set_key_value_metadata(Some(notes));
         for name in ["cell", "value", "lower", "upper"] {
             properties = properties

@@ -44,8 +44,8 @@ pub(super) fn levels(path: &Path) -> Result<Vec<Level>> {
     Ok(levels)
 }
 
-const HINT: &str = "noisy measurements have a manifest.json, or, if the Census Bureau published them, folders \
-                    like State.parquet/DPQuery";
+const HINT: &str = "noisy measurements have a manifest.json, or, if the Census Bureau published them, \
+                    folders like State.parquet/DPQuery";
 
 /// The name of a folder; a path like `.` has none of its own.
 pub(super) fn name(path: &Path) -> String {

@@ -13,8 +13,9 @@
 //!
 //! # What could not be checked
 //!
-//! No such file was at hand when this was written. Folders, columns, names and shapes are those of the Bureau's
-//! published code and of three programs by others that read the files. Not known, and so:
+//! No such file was at hand when this was written: nothing here was ever run on one. Folders, columns, names
+//! and shapes are those of the Bureau's published code, and of three programs by others that read the files.
+//! Not known are:
 //!
 //! - Widths of integers and reals, whether values may be missing, and how lists are nested: all are read that
 //!   Parquet has for lists of integers. Files must be packed with snappy or not at all.
@@ -23,10 +24,10 @@
 //! - What `plb` is: it is not read. So no budget is known, and [`RowNoise`] has none.
 //! - The contents of the columns of attributes (`*`, `hhgq`, `detailed`): only the shape is checked.
 //! - The code of the United States, and lengths of codes below the state: codes are taken as they are.
-//! - The DHC unit product: its dataset's name, its columns and the shape of `tenvacgq`. `DHCH` is taken as its
-//!   mark, and any shape that has the right entries other than 1.
-//! - Whether all units of a level have the same queries: files where they do not are refused. Rows can be read
-//!   one by one all the same ([`BureauDataset::rows`]).
+//! - The DHC unit product: its dataset's name, its columns and the shape of `tenvacgq`. `DHCH` is taken as
+//!   its mark, and any shape that has the right entries other than 1.
+//! - Whether all units of a level have the same queries: files where they do not are refused. Rows can be
+//!   read one by one all the same ([`BureauDataset::rows`]).
 //! - Whether a variance is rounded to the nearest 32-bit float: it is assumed to be that near at least.
 
 mod collect;
@@ -259,7 +260,8 @@ fn product_of_files(path: &Path, levels: &[folders::Level]) -> Result<Product> {
     }
     Err(Error::stated(
         format!("{}: neither its name nor its columns say what product it is of", path.display()),
-        "call it like US_Person_PL_PROD, or name the schema: pl94-persons, pl94-units, dhc-persons, dhc-units",
+        "call it like US_Person_PL_PROD, or name its schema, one of pl94-persons, pl94-units, dhc-persons \
+         and dhc-units",
     ))
 }
 

@@ -76,7 +76,8 @@ impl Product {
         self.schema.queries().iter().position(|query| query.name == name)
     }
 
-    /// The shape that files have for a query of the schema: an entry for each attribute, 1 if it is summed out.
+    /// The shape that files have for a query of the schema: an entry for each attribute, 1 if it is summed
+    /// out.
     pub(super) fn full_shape(&self, query: usize) -> Result<Vec<i64>> {
         let parts = self.schema.resolve(&self.schema.queries()[query].by)?;
         let mut shape = vec![1; self.schema.attributes().len()];
@@ -93,7 +94,7 @@ impl Product {
     }
 }
 
-/// The shape of an answer as the library has it: without the attributes that are summed out; `[1]` for a total.
+/// The shape of an answer as the library has it: without attributes that are summed out; `[1]` for a total.
 pub(super) fn without_ones(shape: &[i64]) -> Vec<u32> {
     let kept: Vec<u32> = shape.iter().filter(|n| **n != 1).map(|n| *n as u32).collect();
     if kept.is_empty() { vec![1] } else { kept }

@@ -18,7 +18,7 @@ pub struct Form {
     pub long: [bool; 2],
     /// Whether variances are doubles.
     pub double: bool,
-    /// The names in the path of a list's items: of the repeated field, and of what is in it, if it is a group.
+    /// The names in a list's path: of the repeated field, and of what is in it, if that is a group.
     pub list: (&'static str, Option<&'static str>),
     /// Whether columns may have nulls.
     pub optional: bool,

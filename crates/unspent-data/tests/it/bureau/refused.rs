@@ -200,9 +200,7 @@ fn constraints_are_refused_by_query_and_unit() {
     assert_eq!(
         of_constraints(|rows| rows[1].sign = Some("=")),
         [
-            format!(
-                "{EXACT}: row 2: query `hhgq_total_ub` of unit `101`: differs in shape or sign from a row before"
-            ),
+            last("differs in shape or sign from a row before").replace("_con`", "`"),
             "a query is the same for all units of a level".into()
         ]
     );
@@ -254,8 +252,8 @@ fn nulls_and_empty_lists_are_refused_by_column_and_row() {
 
 #[test]
 fn folders_are_refused_by_name() {
-    let hint = "noisy measurements have a manifest.json, or, if the Census Bureau published them, folders like \
-                State.parquet/DPQuery";
+    let hint = "noisy measurements have a manifest.json, or, if the Census Bureau published them, \
+                folders like State.parquet/DPQuery";
     let place = Place::new("bureau-folders");
     let error = read_any(&place.path("nowhere")).map(|_| ()).unwrap_err();
     let nowhere = place.path("nowhere").display().to_string();
