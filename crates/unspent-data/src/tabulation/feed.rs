@@ -9,7 +9,7 @@ use super::sparse::Sparse;
 use super::{Tabulation, TakeBatch};
 use crate::plan::{Plan, RowSource};
 use crate::table::Row;
-use crate::units::{self, Known, Units};
+use crate::units::{self, Keys, Known, Units};
 
 /// The order in which rows come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -238,7 +238,7 @@ impl<'p> Collected<'p> {
     }
 
     fn finish(
-        mut self: Box<Self>,
+        mut self,
         plan: &Plan,
         tabulation: &mut Tabulation<'_>,
         full: &mut TakeBatch<'_>,
@@ -247,10 +247,12 @@ impl<'p> Collected<'p> {
         let (made, order): (Option<Units>, Option<Vec<usize>>) = match self.units {
             Some(_) => (None, None),
             None => {
-                let mut keys = vec![String::new(); self.numbers.len()];
-                self.numbers.drain().for_each(|(key, unit)| keys[unit] = key);
+                let mut texts = vec![String::new(); self.numbers.len()];
+                self.numbers.drain().for_each(|(key, unit)| texts[unit] = key);
+                let mut keys = Keys::default();
+                texts.iter().for_each(|key| keys.push(key));
                 let (units, order) = Units::of(&self.name, plan, keys).map_err(|e| e.at(&self.name))?;
-                (Some(units), Some(order))
+                (Some(units), order)
             }
         };
         let units = self.units.or(made.as_ref()).expect("one of the two");

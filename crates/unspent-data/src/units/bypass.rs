@@ -55,15 +55,21 @@ impl Units {
         }
         let starts = Starts::find(&self, plan)?;
         let bit = |name: &str| names.iter().position(|n| *n == name).map_or(0, |at| 1u64 << at);
+        // What every path of the allocation keeps is always kept; other paths than those it knows may occur
+        // here.
         let kept = match &allocation.production().bypass {
+            None => 1,
             Some(Bypass::Keep(kept)) => kept.iter().fold(1, |kept, name| kept | bit(name)),
-            _ => 1,
+            Some(Bypass::Paths(paths)) => {
+                let keeps = |path: &Vec<String>| path.iter().fold(1, |kept, name| kept | bit(name));
+                paths.iter().map(keeps).fold(u64::MAX, |all, path| all & path)
+            }
         };
         let bypassed = match rule {
             BypassRule::None => vec![0; self.len()],
             BypassRule::OnlyChildren => starts.spread(|unit| starts.only[unit] & !kept),
-            BypassRule::Column(_) => self.from_column(&starts, &names, kept)?,
-            BypassRule::List(input) => self.from_list(input.clone(), &starts, plan, kept)?,
+            BypassRule::Column(_) => self.marked_in_column(&starts, &names, kept)?,
+            BypassRule::List(input) => self.named_in_list(input.clone(), &starts, plan, kept)?,
         };
         let mut masks: Vec<u64> = bypassed.clone();
         masks.sort_unstable();
@@ -72,22 +78,9 @@ impl Units {
             let kept = names.iter().enumerate().filter(|(at, _)| mask >> at & 1 == 0);
             kept.map(|(_, name)| (*name).to_string()).collect()
         };
-        let paths: Vec<Vec<String>> = masks.iter().map(path).collect();
-        let bypass = if masks == [0] { None } else { Some(Bypass::Paths(paths.clone())) };
+        let bypass = if masks == [0] { None } else { Some(Bypass::Paths(masks.iter().map(path).collect())) };
         let known = allocation.production();
         let made = allocation.clone().used_by(Production { bypass, ..known.clone() })?;
-        if let Some(Bypass::Paths(allowed)) = &known.bypass {
-            let same = |path: &Vec<String>, other: &Vec<String>| {
-                path.len() == other.len() && path.iter().all(|name| other.contains(name))
-            };
-            if let Some(path) = paths.iter().find(|path| !allowed.iter().any(|other| same(path, other))) {
-                let cause = format!("bypass: there are units on the path {}", path.join(", "));
-                return Err(Error::stated(
-                    cause,
-                    "the allocation lists the paths, and this one is not among them",
-                ));
-            }
-        }
         // The numbers of the paths, in the order of the allocation.
         let number = |mask: &u64| -> u8 {
             let keeps = |path: &unspent::allocation::Path| {
@@ -101,7 +94,7 @@ impl Units {
         Ok((self, made))
     }
 
-    fn from_column(&self, starts: &Starts, names: &[&str], kept: u64) -> Result<Vec<u64>> {
+    fn marked_in_column(&self, starts: &Starts, names: &[&str], kept: u64) -> Result<Vec<u64>> {
         let mut masks = vec![];
         for (unit, text) in self.bypassed.iter().enumerate() {
             let mut mask = 0;
@@ -131,7 +124,7 @@ impl Units {
         Ok(masks)
     }
 
-    fn from_list(&self, input: Input, starts: &Starts, plan: &Plan, kept: u64) -> Result<Vec<u64>> {
+    fn named_in_list(&self, input: Input, starts: &Starts, plan: &Plan, kept: u64) -> Result<Vec<u64>> {
         let name = input.name();
         let columns = ["level".to_string(), "code".to_string()];
         let mut listed: HashSet<(String, String)> = HashSet::new();
@@ -204,13 +197,13 @@ impl Starts {
         let mut only = vec![0; units.len()];
         for (unit, only) in only.iter_mut().enumerate().rev() {
             let here = changed[unit];
-            for level in usize::from(here)..levels {
+            for (level, next) in next.iter_mut().enumerate().skip(usize::from(here)) {
                 let first = usize::from(here) < level;
-                let last = next[level].is_none_or(|new| usize::from(new) < level);
+                let last = next.is_none_or(|new| usize::from(new) < level);
                 if level > 0 && first && last {
                     *only |= 1u64 << level;
                 }
-                next[level] = Some(here);
+                *next = Some(here);
             }
         }
         Ok(Starts { changed, only })

@@ -37,8 +37,7 @@ pub enum UnitList {
 #[derive(Clone, Debug, Default)]
 pub struct Units {
     name: String,
-    keys: String,
-    ends: Vec<usize>,
+    keys: Keys,
     /// The number of records of each, if it is to be checked.
     totals: Option<Vec<i64>>,
     /// The path of each among those of the plan; all have the first if it is empty.
@@ -85,64 +84,64 @@ impl Units {
         let numbers = plan.public().len();
         let wanted = Wanted { codes: plan.columns().codes, values: &values, counts: &counts };
         let table = Table::open(input, wanted)?;
-        let mut rows: Vec<(String, i64, String)> = vec![];
+        let (mut keys, mut totals, mut marks) = (Keys::default(), vec![], vec![]);
         let mut public: Vec<i64> = vec![];
+        let mut key = String::new();
         table.rows(progress, &mut |row| {
-            let total = row.counts.get(numbers).copied().unwrap_or(0);
+            write_key(row.codes, &mut key)?;
+            keys.push(&key);
             public.extend_from_slice(&row.counts[..numbers]);
-            let bypassed = row.values.first().copied().unwrap_or("");
-            rows.push((key(row.codes)?, total, bypassed.into()));
+            totals.extend(row.counts.get(numbers).copied());
+            marks.extend(row.values.first().map(|mark| mark.to_string()));
             Ok(())
         })?;
-        if rows.is_empty() {
+        if keys.len() == 0 {
             let hint = "it has a line of names and then one line for each unit, also where nobody lives";
             return Err(Error::stated(format!("{name}: the list of units has no rows"), hint));
         }
-        let keys = rows.iter_mut().map(|row| std::mem::take(&mut row.0)).collect();
         // The list is public: its codes may be shown.
         let (mut units, order) = Units::of(&name, plan, keys).map_err(|e| e.revealed().at(&name))?;
-        units.public =
-            order.iter().flat_map(|at| public[at * numbers..][..numbers].iter().copied()).collect();
-        units.totals = columns.total.map(|_| order.iter().map(|at| rows[*at].1).collect());
-        if columns.bypassed.is_some() {
-            units.bypassed = order.iter().map(|at| std::mem::take(&mut rows[*at].2)).collect();
+        if let Some(order) = order {
+            public = order.iter().flat_map(|at| public[at * numbers..][..numbers].iter().copied()).collect();
+            let moved = |at: &usize| totals[*at];
+            totals = if totals.is_empty() { totals } else { order.iter().map(moved).collect() };
+            marks =
+                if marks.is_empty() { marks } else { order.iter().map(|at| marks[*at].clone()).collect() };
         }
+        units.public = public;
+        units.totals = columns.total.map(|_| totals);
+        units.bypassed = marks;
         Ok(units)
     }
 
-    /// Units with these keys, in order, and the place that each had before.
-    pub(crate) fn of(name: &str, plan: &Plan, keys: Vec<String>) -> Result<(Units, Vec<usize>)> {
-        let mut order: Vec<usize> = (0..keys.len()).collect();
-        if !in_order(plan, keys.iter().map(String::as_str)) {
-            order.sort_unstable_by(|a, b| keys[*a].cmp(&keys[*b]));
+    /// Units with these keys, in order, and the place that each had before if it was another.
+    pub(crate) fn of(name: &str, plan: &Plan, mut keys: Keys) -> Result<(Units, Option<Vec<usize>>)> {
+        let mut order = None;
+        if check(plan, &keys).is_err() {
+            let mut places: Vec<usize> = (0..keys.len()).collect();
+            places.sort_unstable_by(|a, b| keys.get(*a).cmp(keys.get(*b)));
+            let mut sorted = Keys::default();
+            places.iter().for_each(|at| sorted.push(keys.get(*at)));
+            check(plan, &sorted)?;
+            (keys, order) = (sorted, Some(places));
         }
-        let mut units = Units { name: name.into(), ..Units::default() };
-        let mut codes = Codes::new(plan);
-        for key in order.iter().map(|at| &keys[*at]) {
-            let parts: Vec<&str> = key.split(BETWEEN).collect();
-            let changed = codes.check(&parts)?;
-            codes.next(&parts, changed)?;
-            units.keys.push_str(key);
-            units.ends.push(units.keys.len());
-        }
-        Ok((units, order))
+        Ok((Units { name: name.into(), keys, ..Units::default() }, order))
     }
 
     /// How many there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.ends.len()
+        self.keys.len()
     }
 
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
+        self.keys.len() == 0
     }
 
     pub(crate) fn key(&self, unit: usize) -> &str {
-        let start = if unit == 0 { 0 } else { self.ends[unit - 1] };
-        &self.keys[start..self.ends[unit]]
+        self.keys.get(unit)
     }
 
     /// The codes of a unit, in the order of the plan's columns.
@@ -193,14 +192,30 @@ impl Units {
     }
 }
 
-/// The codes of a unit as one text.
-pub(crate) fn key(codes: &[&str]) -> Result<String> {
-    let mut key = String::with_capacity(codes.iter().map(|code| code.len() + 1).sum());
-    write_key(codes, &mut key)?;
-    Ok(key)
+/// Texts one after the other: a country has millions of units.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Keys {
+    text: String,
+    ends: Vec<usize>,
 }
 
-/// The same, into a text that there is already.
+impl Keys {
+    pub(crate) fn push(&mut self, key: &str) {
+        self.text.push_str(key);
+        self.ends.push(self.text.len());
+    }
+
+    fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    fn get(&self, at: usize) -> &str {
+        let start = if at == 0 { 0 } else { self.ends[at - 1] };
+        &self.text[start..self.ends[at]]
+    }
+}
+
+/// Writes the codes of a unit as one text.
 pub(crate) fn write_key(codes: &[&str], key: &mut String) -> Result<()> {
     key.clear();
     for (i, code) in codes.iter().enumerate() {
@@ -215,11 +230,15 @@ pub(crate) fn write_key(codes: &[&str], key: &mut String) -> Result<()> {
     Ok(())
 }
 
-/// Whether units come in an order in which they can be added up.
-fn in_order<'k>(plan: &Plan, keys: impl Iterator<Item = &'k str>) -> bool {
+/// Fails if units do not come in an order in which they can be added up.
+fn check(plan: &Plan, keys: &Keys) -> Result<()> {
     let mut codes = Codes::new(plan);
-    keys.into_iter().all(|key| {
-        let parts: Vec<&str> = key.split(BETWEEN).collect();
-        codes.check(&parts).and_then(|changed| codes.next(&parts, changed)).is_ok()
-    })
+    let mut parts: Vec<&str> = vec![];
+    for unit in 0..keys.len() {
+        parts.clear();
+        parts.extend(keys.get(unit).split(BETWEEN));
+        let changed = codes.check(&parts)?;
+        codes.next(&parts, changed)?;
+    }
+    Ok(())
 }

@@ -131,11 +131,9 @@ impl<'t> Reader<'t> {
         }
         let at = root.get("schema").or(root.get("attributes")).map_or(0..0, Spanned::span);
         if listed.is_none() && (root.get("schema").is_some() || root.get("attributes").is_some()) {
-            let attributes = schema.attributes().iter();
-            attributes
-                .map(|a| builder.attribute(&a.name))
-                .collect::<Result<()>>()
-                .map_err(|e| self.at(at.clone(), e))?;
+            let mut attributes = schema.attributes().iter();
+            let declared = attributes.try_for_each(|a| builder.attribute(&a.name));
+            declared.map_err(|e| self.at(at.clone(), e))?;
         }
         builder.schema(schema.clone());
         let described = root.get("queries").and_then(|v| v.get_ref().as_table());
