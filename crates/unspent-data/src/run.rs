@@ -1,4 +1,4 @@
-//! A run: one thread reads and tabulates, others add the noise and put it where it goes.
+//! A run: one thread reads and tabulates, all add the noise and put it where it goes.
 //!
 //! ```text
 //! table ─▶ Tabulation ─▶ Batch + Draws ─▶ noise ─▶ Sink
@@ -8,7 +8,7 @@
 use std::any::Any;
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::{Receiver, TrySendError, sync_channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -81,11 +81,13 @@ pub(crate) fn run(
             let part = *number;
             *number += 1;
             let job = Job { draws: streams.take(&batch), batch, part };
-            if workers == 0 {
-                return run.write(job);
-            }
-            if sender.send(job).is_err() {
-                unreachable!("workers go on until there are no more jobs");
+            // The thread that reads lends a hand where the others have enough to do.
+            match sender.try_send(job) {
+                Ok(()) => {}
+                Err(TrySendError::Full(job)) => return run.write(job),
+                Err(TrySendError::Disconnected(_)) => {
+                    unreachable!("workers go on until there are no more jobs")
+                }
             }
             // Whatever is read from now on would be in vain.
             match *run.end() {

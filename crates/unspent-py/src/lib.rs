@@ -23,6 +23,7 @@ mod error;
 mod group;
 mod interval;
 mod measure;
+mod measurements;
 mod mechanism;
 mod memory;
 mod noise;
@@ -56,7 +57,9 @@ mod _native {
     #[pymodule_export]
     use crate::interval::{Interval, IntervalArray, interval};
     #[pymodule_export]
-    use crate::measure::{Measured, Measurements, NoisyMeasurement, measure, read_measurements};
+    use crate::measure::{Measured, measure, read_measurements};
+    #[pymodule_export]
+    use crate::measurements::{Measurements, NoisyMeasurement};
     #[pymodule_export]
     use crate::mechanism::{DiscreteGaussian, Gaussian};
     #[pymodule_export]

@@ -4,24 +4,20 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
-use numpy::{PyArray1, PyArrayMethods};
-use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyIterator, PyList, PyTuple};
 use unspent::allocation::ExactValues;
 use unspent::schema::{Rows, Schema};
 use unspent::{Delta, Error, ErrorKind};
-use unspent_data::measurements::RowNoise;
-use unspent_data::{
-    BypassRule, Input, LevelMeasurements, Manifest, Measure, QueryMeasurements, Quiet, RowOrder, UnitList,
-};
+use unspent_data::measurements::{AnyMeasurements, read_any};
+use unspent_data::{BypassRule, Input, Manifest, Measure, Quiet, RowOrder, UnitList};
 
 use crate::allocation::Allocation;
 use crate::certificate::dictionary;
 use crate::columns::{input, unit_input};
 use crate::error::{OrRaise, exception};
-use crate::noise::{int64, seeded, threads_given};
-use crate::number::{fraction, rational};
+use crate::measurements::Measurements;
+use crate::noise::{seeded, threads_given};
+use crate::number::rational;
 use crate::work::interruptible;
 
 /// How often signals are looked for while an interrupted run clears up.
@@ -131,7 +127,7 @@ pub fn measure<'py>(
     let Some(out) = out else {
         let found = to_the_end(py, move || measure.in_memory(&mut Quiet))?;
         let found = found.map_err(|error| raised(py, error, show_values))?;
-        return Ok(Bound::new(py, Measurements::new(py, found)?)?.into_any());
+        return Ok(Bound::new(py, Measurements::new(py, AnyMeasurements::Own(Box::new(found)))?)?.into_any());
     };
     let found = to_the_end(py, move || measure.to_directory(&out, &mut Quiet))?;
     let found = found.map_err(|error| raised(py, error, show_values))?;
@@ -207,8 +203,9 @@ fn to_the_end<T: Send + 'static>(
     found
 }
 
-/// Reads a directory of noisy measurements, as `measure` and the command write it, and checks it against its
-/// manifest.
+/// Reads a directory of noisy measurements: as `measure` and the command write it, checked against its
+/// manifest; or a dataset of the Census Bureau's noisy measurement files of 2020 (US_Person_PL_PROD and others),
+/// whose units each have the variance of their own rows.
 ///
 /// >>> import tempfile, unspent
 /// >>> towns = unspent.Allocation.parse('''
@@ -232,7 +229,7 @@ fn to_the_end<T: Send + 'static>(
 /// (['Town'], Fraction(5, 1))
 #[pyfunction]
 pub fn read_measurements(py: Python<'_>, directory: PathBuf) -> PyResult<Measurements> {
-    let found = interruptible(py, move || unspent_data::Measurements::read(&directory))?.or_raise(py)?;
+    let found = interruptible(py, move || read_any(&directory))?.or_raise(py)?;
     Measurements::new(py, found)
 }
 
@@ -267,169 +264,5 @@ impl Measured {
     fn __repr__(&self) -> String {
         let Manifest { allocation, levels, .. } = &self.0.manifest;
         format!("<Measured '{allocation}': {} levels in {}>", levels.len(), self.0.path.display())
-    }
-}
-
-/// Noisy measurements, by level and query: `measurements["County"]["total"].values`.
-///
-/// A level is a dict of NoisyMeasurement, by the name of the query.
-#[pyclass(frozen, mapping, module = "unspent")]
-pub struct Measurements {
-    manifest: Manifest,
-    levels: Py<PyDict>,
-}
-
-impl Measurements {
-    fn new(py: Python<'_>, found: unspent_data::Measurements) -> PyResult<Measurements> {
-        let dtype = int64(py, found.manifest.warning.as_deref())?;
-        let levels = PyDict::new(py);
-        for LevelMeasurements { level, codes, queries } in found.levels {
-            let units = codes.len();
-            let codes = py.import("numpy")?.call_method1("array", (codes, "str"))?;
-            let of_level = PyDict::new(py);
-            for query in queries {
-                let QueryMeasurements { name, shape, noises, noise_of, values } = query;
-                let sizes: Vec<usize> =
-                    [units].into_iter().chain(shape.iter().map(|n| *n as usize)).collect();
-                let values = PyArray1::from_vec(py, values).reshape(sizes)?;
-                // What is said of noise that is not private stays with views and copies.
-                let values = values.call_method1("view", (&dtype,))?;
-                let (level, codes) = (level.clone(), codes.clone().unbind());
-                let measurement = NoisyMeasurement {
-                    level,
-                    query: name.clone(),
-                    codes,
-                    values: values.unbind(),
-                    noises,
-                    noise_of,
-                };
-                of_level.set_item(name, Bound::new(py, measurement)?)?;
-            }
-            levels.set_item(level, of_level)?;
-        }
-        Ok(Measurements { manifest: found.manifest, levels: levels.unbind() })
-    }
-}
-
-#[pymethods]
-impl Measurements {
-    /// The names of the levels, from the largest areas to the smallest.
-    #[getter]
-    fn levels<'py>(&self, py: Python<'py>) -> Bound<'py, PyList> {
-        self.levels.bind(py).keys()
-    }
-
-    /// Whether the noise came from a key that nobody knows.
-    #[getter]
-    fn private(&self) -> bool {
-        self.manifest.private
-    }
-
-    /// What was released, as in manifest.json: a dict. In memory there are no files.
-    #[getter]
-    fn manifest<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        dictionary(py, &self.manifest)
-    }
-
-    /// One row for each value, as a pandas DataFrame: level, geocode, query, cell (its place in the query,
-    /// the last attribute changing fastest), value and variance.
-    fn to_pandas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        py.import("unspent._frames")?.call_method1("noisy", (&self.levels,))
-    }
-
-    fn __getitem__<'py>(&self, py: Python<'py>, level: &str) -> PyResult<Bound<'py, PyAny>> {
-        let levels = self.levels.bind(py);
-        levels.get_item(level)?.ok_or_else(|| {
-            let known: Vec<String> = levels.keys().iter().map(|name| name.to_string()).collect();
-            PyKeyError::new_err(format!("level `{level}`: the levels are {}", known.join(", ")))
-        })
-    }
-
-    fn __len__(&self, py: Python<'_>) -> usize {
-        self.levels.bind(py).len()
-    }
-
-    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
-        self.levels.bind(py).try_iter()
-    }
-
-    fn __contains__(&self, py: Python<'_>, level: &Bound<'_, PyAny>) -> PyResult<bool> {
-        self.levels.bind(py).contains(level)
-    }
-
-    fn __repr__(&self) -> String {
-        let Manifest { allocation, levels, .. } = &self.manifest;
-        let values: u64 =
-            levels.iter().flat_map(|level| &level.queries).map(|query| query.measurements).sum();
-        format!("<Measurements '{allocation}': {} levels, {values} values>", levels.len())
-    }
-}
-
-/// A query asked of every unit of a level, with noise on every value. It unpacks into codes and values.
-#[pyclass(frozen, module = "unspent")]
-pub struct NoisyMeasurement {
-    /// The name of the level.
-    #[pyo3(get)]
-    level: String,
-    /// The name of the query.
-    #[pyo3(get)]
-    query: String,
-    /// The codes of the units, an array of str.
-    #[pyo3(get)]
-    codes: Py<PyAny>,
-    /// The noisy counts, an int64 array: the first axis is the unit, the others are the query's attributes.
-    #[pyo3(get)]
-    values: Py<PyAny>,
-    noises: Vec<RowNoise>,
-    /// Which of them each unit has.
-    noise_of: Vec<u16>,
-}
-
-impl NoisyMeasurement {
-    /// The noise of all units, if they have the same.
-    fn noise(&self) -> Option<&RowNoise> {
-        let first = self.noise_of.first().copied().unwrap_or(0);
-        let same = self.noise_of.iter().all(|noise| *noise == first);
-        self.noises.get(usize::from(first)).filter(|_| same)
-    }
-}
-
-#[pymethods]
-impl NoisyMeasurement {
-    /// The variance of the noise on each value, a float; None if units have different noise: see variances.
-    #[getter]
-    fn variance(&self) -> Option<f64> {
-        self.noise().map(|noise| noise.variance)
-    }
-
-    /// The variance of the noise on each value of a unit, a float64 array with one for each unit.
-    #[getter]
-    fn variances<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        let of = |noise: &u16| self.noises[usize::from(*noise)].variance;
-        PyArray1::from_vec(py, self.noise_of.iter().map(of).collect())
-    }
-
-    /// The parameter of the noise on each value, a Fraction; None if units have different noise.
-    #[getter]
-    fn sigma2<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let sigma2 = self.noise().and_then(|noise| noise.sigma2.as_ref());
-        sigma2.map(|sigma2| fraction(py, sigma2)).transpose()
-    }
-
-    /// What the query has spent at this level in zCDP, a Fraction; None if units have spent different
-    /// amounts.
-    #[getter]
-    fn rho<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let rho = self.noise().and_then(|noise| noise.rho.as_ref());
-        rho.map(|rho| fraction(py, rho)).transpose()
-    }
-
-    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
-        PyTuple::new(py, [&self.codes, &self.values])?.try_iter()
-    }
-
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let shape = self.values.bind(py).getattr("shape")?;
-        Ok(format!("<NoisyMeasurement '{}' at '{}': values of shape {shape}>", self.query, self.level))
     }
 }

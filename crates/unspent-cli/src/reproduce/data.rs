@@ -151,7 +151,7 @@ fn errors(
         Evaluation::new(Question { schema, by, noises, bands: BANDS.to_vec(), trials: 0 }, None)?;
     let Some(path) = files.table else {
         let population = Population::new(BLOCKS.0, BLOCKS.1)?;
-        let found = evaluation.evaluate(|row| {
+        let found = evaluation.evaluate(None, |row| {
             for block in population {
                 row(Row { codes: &[block.code()], values: &[], counts: &block.counts.map(i64::from) })?;
             }
@@ -162,7 +162,7 @@ fn errors(
     };
     defect::hide_values();
     let table = Table::open(source::table(path), evaluation.plan().columns())?;
-    let found = evaluation.evaluate(|row| table.rows(progress, row))?;
+    let found = evaluation.evaluate(None, |row| table.rows(progress, row))?;
     Ok((Source { name: source::file_name(path), made_up: false }, found))
 }
 

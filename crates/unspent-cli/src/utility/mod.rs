@@ -4,9 +4,10 @@ mod figures;
 
 use clap::Args;
 use unspent::mechanism::Stated;
+use unspent::schema::Rows;
 use unspent::{Delta, Error, ErrorKind, Neighbours};
 use unspent_data::utility::{After, GivenNoise, LevelErrors, MAX_TRIALS};
-use unspent_data::{UtilityQuestion, UtilityReport};
+use unspent_data::{UnitList, UtilityQuestion, UtilityReport};
 
 pub use self::figures::{by_cell, by_level};
 use crate::Failure;
@@ -109,6 +110,16 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE.toml")]
     schema: Option<String>,
 
+    /// The list of all units of the smallest level, for a table of records or counts
+    ///
+    /// Without it, only units that are in the table are looked at.
+    #[arg(long, value_name = "FILE")]
+    units: Option<String>,
+
+    /// A row is a combination of values, and this column says how many records have it
+    #[arg(long, value_name = "COLUMN")]
+    count: Option<String>,
+
     /// Draws the noise so many times besides
     ///
     /// Means with intervals of 95 % stand beside what is expected.
@@ -190,6 +201,8 @@ impl Arguments {
                 name => After::Allocation(Box::new(allocation(name)?)),
             },
             schema: source::schema(self.schema.as_deref())?,
+            rows: self.count.clone().map(Rows::Counts),
+            units: self.units.as_deref().map_or(UnitList::Rows, |list| UnitList::List(source::table(list))),
             query: self.query.clone(),
             by: self.by.as_ref().map(names),
             bands: bands.collect::<Result<_, _>>()?,

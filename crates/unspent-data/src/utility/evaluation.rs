@@ -19,7 +19,8 @@ use unspent::{DiscreteGaussian, Error, ErrorKind, Mechanism, Rational, Result, s
 use super::errors::{Errors, Estimate, Group, LevelErrors, NOT_PRIVATE, Pair, Simulated, Utility};
 use crate::plan::{LevelQueries, Plan, PlannedLevel, Query, UnitBudget};
 use crate::table::TakeRow;
-use crate::tabulation::{Batch, Feed};
+use crate::tabulation::{Batch, Feed, RowOrder};
+use crate::units::Units;
 
 /// The noise of a level, before and after.
 #[derive(Clone, Debug)]
@@ -149,10 +150,19 @@ impl Evaluation {
     }
 
     /// Reads a table: `rows` gives each row's codes and counts to what it is given.
-    pub fn evaluate(mut self, rows: impl FnOnce(&mut TakeRow<'_>) -> Result<()>) -> Result<Utility> {
+    ///
+    /// Without a list of units, the units are those of the table.
+    pub fn evaluate(
+        mut self,
+        units: Option<&Units>,
+        rows: impl FnOnce(&mut TakeRow<'_>) -> Result<()>,
+    ) -> Result<Utility> {
         let Evaluation { question, plan, levels } = &mut self;
         let mut full = |batch: Batch| tally(question, plan, levels, &batch);
-        let mut feed = Feed::of_table(plan)?;
+        let mut feed = match units {
+            Some(_) => Feed::new("table", plan, units, false, RowOrder::Any)?,
+            None => Feed::of_table(plan)?,
+        };
         rows(&mut |row| feed.row(row, &mut full))?;
         let rows = feed.finish(&mut full)?;
         self.report(rows)

@@ -15,7 +15,7 @@ use std::num::NonZeroUsize;
 use serde::Serialize;
 use unspent::mechanism::Stated;
 use unspent::report::recalibration::Change;
-use unspent::schema::Schema;
+use unspent::schema::{Rows, Schema};
 use unspent::{Allocation, Delta, Error, Promise, Rational, Result, Scaling};
 
 pub(crate) use self::errors::NORMAL_95;
@@ -26,6 +26,7 @@ use crate::noise::NoiseSource;
 use crate::progress::Progress;
 use crate::run::all_cores;
 use crate::table::{Input, Table};
+use crate::units::{UnitColumns, UnitList, Units};
 
 /// Most trials of one run.
 pub const MAX_TRIALS: u64 = 1_000_000;
@@ -39,6 +40,10 @@ pub struct UtilityQuestion {
     pub table: Input,
     /// How it is read; as the first allocation or a file beside the table says, unless given.
     pub schema: Option<Schema>,
+    /// What a row is; as the schema says, unless given.
+    pub rows: Option<Rows>,
+    /// The list of all units of the smallest level. Without one, the units are those of the table.
+    pub units: UnitList,
     /// The allocation whose noise it is before.
     pub before: Option<Allocation>,
     /// Whose noise it is after.
@@ -103,6 +108,8 @@ impl UtilityQuestion {
         UtilityQuestion {
             table,
             schema: None,
+            rows: None,
+            units: UnitList::Rows,
             before: None,
             after: After::Calibrated(Scaling::Total),
             given: vec![],
@@ -123,15 +130,29 @@ impl UtilityQuestion {
             return Err(Error::input("trials", self.trials, allowed, "100 are enough for most"));
         }
         let schema = self.table.needed_schema(self.schema.clone(), self.before.as_ref())?;
+        let schema = match &self.rows {
+            Some(rows) => schema.with_rows(rows.clone()),
+            None => schema,
+        };
         let (after, change) = self.after()?;
         let layout = schema.layout().ok_or_else(|| self.table.no_layout())?;
         let (noises, left_out) = self.noises(layout, after.as_ref())?;
-        let by = self.by.unwrap_or_else(|| schema.attributes().iter().map(|a| a.name.clone()).collect());
+        // What the query is by whose noise it is, or all that is known.
+        let query = self.query.as_ref().zip(self.before.as_ref());
+        let query = query.and_then(|(name, a)| a.queries().iter().find(|query| query.name == *name));
+        let by = self.by.or_else(|| query.map(|query| query.by.clone()));
+        let by = by.unwrap_or_else(|| schema.attributes().iter().map(|a| a.name.clone()).collect());
         let question = Question { schema, by, noises, bands: self.bands, trials: self.trials };
         let key = if self.trials > 0 { Some(self.noise.key(progress)?) } else { None };
         let evaluation = Evaluation::new(question, key.as_ref().map(|key| (key, self.threads)))?;
         let table = Table::open(self.table, evaluation.plan().columns())?;
-        let errors = evaluation.evaluate(|row| table.rows(progress, row))?;
+        let units = match self.units {
+            UnitList::List(list) => {
+                Some(Units::read(list, evaluation.plan(), UnitColumns::default(), progress)?)
+            }
+            _ => None,
+        };
+        let errors = evaluation.evaluate(units.as_ref(), |row| table.rows(progress, row))?;
         Ok(UtilityReport { errors, change, left_out })
     }
 

@@ -19,6 +19,32 @@ def frame(data: Any) -> Any:
 
 def noisy(levels: "dict[str, dict[str, NoisyMeasurement]]") -> Any:
     """Every value of noisy measurements, with its level, unit, query and place in the query."""
+    return frame(noisy_columns(levels))
+
+
+def noisy_polars(levels: "dict[str, dict[str, NoisyMeasurement]]") -> Any:
+    """The same for polars."""
+    import polars
+
+    return polars.DataFrame(noisy_columns(levels))
+
+
+def noisy_arrow(levels: "dict[str, dict[str, NoisyMeasurement]]") -> Any:
+    """The same for pyarrow."""
+    import pyarrow
+
+    return pyarrow.table(noisy_columns(levels))
+
+
+def ends(values: Any, widths: Any) -> tuple[Any, Any]:
+    """Both ends of the intervals around noisy counts, of so much to either side in each unit."""
+    counts = np.asarray(values)
+    around = widths.reshape([-1] + [1] * (counts.ndim - 1))
+    return np.maximum(counts - around, 0), counts + around
+
+
+def noisy_columns(levels: "dict[str, dict[str, NoisyMeasurement]]") -> dict[str, Any]:
+    """The columns of such a table."""
     columns: dict[str, list[Any]] = {
         name: [] for name in ["level", "geocode", "query", "cell", "value", "variance"]
     }
@@ -32,7 +58,7 @@ def noisy(levels: "dict[str, dict[str, NoisyMeasurement]]") -> Any:
             columns["cell"].append(np.tile(np.arange(cells), units))
             columns["value"].append(values.reshape(-1))
             columns["variance"].append(np.repeat(measured.variances, cells))
-    return frame({name: np.concatenate(parts) for name, parts in columns.items()})
+    return {name: np.concatenate(parts) for name, parts in columns.items()}
 
 
 def measurements(allocation: "Allocation") -> Any:

@@ -297,9 +297,7 @@ impl Allocation {
     /// The same allocation for a table whose rows are these, if its schema says how a table is read.
     #[must_use]
     pub fn with_rows(mut self, rows: Rows) -> Allocation {
-        if let Some(schema) = &mut self.schema {
-            schema.layout = schema.layout.take().map(|layout| layout.with_rows(rows));
-        }
+        self.schema = self.schema.map(|schema| schema.with_rows(rows));
         self
     }
 

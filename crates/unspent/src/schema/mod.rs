@@ -207,6 +207,13 @@ impl Schema {
         self
     }
 
+    /// The same for a table whose rows are these, if it says how a table is read.
+    #[must_use]
+    pub fn with_rows(mut self, rows: Rows) -> Schema {
+        self.layout = self.layout.map(|layout| layout.with_rows(rows));
+        self
+    }
+
     /// The attribute of that name.
     #[must_use]
     pub fn attribute(&self, name: &str) -> Option<usize> {

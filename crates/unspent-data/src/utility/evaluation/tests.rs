@@ -42,7 +42,7 @@ fn evaluate(question: Question, key: Option<&Key>) -> Utility {
     let all = |row: &mut TakeRow<'_>| {
         rows().iter().try_for_each(|(code, counts)| row(Row { codes: &[code], values: &[], counts }))
     };
-    evaluation.evaluate(all).unwrap()
+    evaluation.evaluate(None, all).unwrap()
 }
 
 #[test]
