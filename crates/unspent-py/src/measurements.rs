@@ -210,7 +210,7 @@ impl NoisyMeasurement {
     /// A confidence interval for the count behind every value, from the noise of its own unit: the lower and
     /// the upper ends, int64 arrays like values. Where no count that is not negative is near enough, the upper
     /// end is below the lower one.
-    #[pyo3(signature = (confidence=None), text_signature = "(confidence='0.95')")]
+    #[pyo3(signature = (confidence=None), text_signature = "($self, confidence='0.95')")]
     fn interval<'py>(
         &self,
         py: Python<'py>,

@@ -256,7 +256,7 @@ def test_a_directory_that_was_changed_is_refused(tmp_path: Path):
     with pytest.raises(UnspentError, match="part-00000.parquet: cannot be read: No such file"):
         unspent.read_measurements(tmp_path / "noisy")
     with pytest.raises(
-        UnspentError, match="manifest.json: cannot be read: No such file.*\nhint: name a directory of noisy"
+        UnspentError, match="has no folder of a level\nhint: noisy measurements have a manifest.json"
     ):
         unspent.read_measurements(tmp_path)
 

@@ -124,10 +124,7 @@ def test_records_are_a_group_by_of_duckdb(tmp_path: Path):
 
 def test_counts_may_be_their_own_list_of_units():
     table = people()
-    counts = duckdb.sql(
-        "SELECT code, sex, home, age, count(*) AS n FROM 'table' GROUP BY ALL".replace("'table'", "table")
-    )
-    counts = counts.to_arrow_table() if hasattr(counts, "to_arrow_table") else counts.arrow()
+    counts = pl.from_arrow(table).group_by("code", "sex", "home", "age").len("n").to_arrow()
     empty = pa.table(
         {
             "code": CODES,
@@ -146,7 +143,7 @@ def test_what_is_wrong_is_refused_by_name():
     table = people(50)
     with pytest.raises(UnspentError, match="the list of all units is missing"):
         seeded(table, homes())
-    with pytest.raises(UnspentError, match="row 51: sex: is not one of the values 1, 2$"):
+    with pytest.raises(UnspentError, match="row 51: sex: is not one of the values 1, 2\\n"):
         seeded(
             pa.concat_tables([table, table.slice(0, 1).set_column(1, "sex", [["3"]])]), homes(), units=UNITS
         )

@@ -106,7 +106,7 @@ def test_to_pandas():
         (
             (towns(), towns()),
             {"query": "age", "by": "sex"},
-            "attribute: `sex` is not one of the attributes of the table, age",
+            "attributes: `sex` is not one of the attributes and recodes age",
         ),
         (
             (towns(), towns()),
