@@ -204,8 +204,8 @@ fn to_the_end<T: Send + 'static>(
 }
 
 /// Reads a directory of noisy measurements: as `measure` and the command write it, checked against its
-/// manifest; or a dataset of the Census Bureau's noisy measurement files of 2020 (US_Person_PL_PROD and others),
-/// whose units each have the variance of their own rows.
+/// manifest; or a dataset of the Census Bureau's noisy measurement files of 2020 (US_Person_PL_PROD and
+/// others), whose units each have the variance of their own rows.
 ///
 /// >>> import tempfile, unspent
 /// >>> towns = unspent.Allocation.parse('''

@@ -90,7 +90,8 @@ impl Measurements {
         self.manifest.as_ref().map(|manifest| manifest.private)
     }
 
-    /// What was released, as in manifest.json: a dict. In memory there are no files. None for files of others.
+    /// What was released, as in manifest.json: a dict. In memory there are no files. None for files of
+    /// others.
     #[getter]
     fn manifest<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.manifest.as_ref().map(|manifest| dictionary(py, manifest)).transpose()
@@ -208,8 +209,8 @@ impl NoisyMeasurement {
     }
 
     /// A confidence interval for the count behind every value, from the noise of its own unit: the lower and
-    /// the upper ends, int64 arrays like values. Where no count that is not negative is near enough, the upper
-    /// end is below the lower one.
+    /// the upper ends, int64 arrays like values. Where no count that is not negative is near enough, the
+    /// upper end is below the lower one.
     #[pyo3(signature = (confidence=None), text_signature = "($self, confidence='0.95')")]
     fn interval<'py>(
         &self,

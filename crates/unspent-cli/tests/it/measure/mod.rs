@@ -1,5 +1,6 @@
 //! `unspent measure`: what it writes. What it refuses is in `refused`.
 
+mod records;
 mod refused;
 
 use std::collections::BTreeMap;
