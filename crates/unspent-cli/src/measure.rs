@@ -18,7 +18,8 @@ use crate::{Failure, defect, source};
 pub struct RowArguments {
     /// The list of all units of the smallest level, also of those with nobody in them: CSV or Parquet
     ///
-    /// It is public: it must not depend on the records. It has the table's columns of codes.
+    /// Which units there are is public: it must not depend on the records. It has the table's columns of
+    /// codes.
     #[arg(long, value_name = "FILE", conflicts_with = "units_of_table")]
     units: Option<String>,
 
@@ -26,7 +27,7 @@ pub struct RowArguments {
     #[arg(long)]
     units_of_table: bool,
 
-    /// The column of --units that says how many records each unit has, to be checked
+    /// The column of --units that says how many records each unit has, to be checked; it is not published
     #[arg(long, value_name = "COLUMN", requires = "units")]
     check_total: Option<String>,
 
@@ -64,13 +65,17 @@ impl RowArguments {
 }
 
 /// How it is known which units are bypassed.
-fn bypass(text: &str) -> BypassRule {
-    match (text, text.strip_prefix("column:")) {
+fn bypass(text: &str) -> Result<BypassRule, Error> {
+    Ok(match (text, text.strip_prefix("column:")) {
         ("none", _) => BypassRule::None,
         ("only-children", _) => BypassRule::OnlyChildren,
         (_, Some(column)) => BypassRule::Column(column.into()),
-        (file, None) => BypassRule::List(source::table(file)),
-    }
+        (file, None) if Path::new(file).is_file() => BypassRule::List(source::table(file)),
+        (other, None) => {
+            let allowed = "none, only-children, column:NAME, or a file with the columns level and code";
+            return Err(Error::input("--bypass", other, allowed, "check the spelling, or the path"));
+        }
+    })
 }
 
 /// Adds exact discrete Gaussian noise to a table of counts, as an allocation says.
@@ -154,13 +159,17 @@ impl Arguments {
     /// Checks, measures and writes.
     pub fn run(&self) -> Result<(), Failure> {
         let neighbours = self.neighbours.as_deref().map(Neighbours::parse).transpose()?;
+        if self.table == "-" && self.rows.units.as_deref() == Some("-") {
+            let hint = "give one of them as a file";
+            return Err(Failure::usage("the table and the list of units cannot both come from stdin", hint));
+        }
         let measure = Measure {
             schema: source::schema(self.schema.as_deref())?,
             rows: self.rows.rows(),
             order: self.rows.order(),
             units: self.rows.units(),
             check_total: self.rows.check_total.clone(),
-            bypass: self.bypass.as_deref().map(bypass),
+            bypass: self.bypass.as_deref().map(bypass).transpose()?,
             delta: self.delta.as_deref().map(Delta::parse).transpose()?,
             noise: self.noise.source()?,
             threads: self.noise.threads()?,

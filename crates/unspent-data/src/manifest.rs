@@ -5,7 +5,7 @@ use std::path::{Component, Path};
 
 use serde::{Deserialize, Serialize};
 use unspent::schema::Rows;
-use unspent::{Error, ErrorKind, Rational, Result};
+use unspent::{DiscreteGaussian, Error, ErrorKind, Rational, Result};
 
 use crate::plan::{Plan, PlannedLevel, PlannedQuery, QueryNoise};
 
@@ -19,9 +19,10 @@ pub(crate) fn assumes(plan: &Plan, listed: bool) -> String {
         Rows::Counts(_) => "every record is counted in exactly one row",
         Rows::Records(_) => "every record is exactly one row",
     };
-    let (list, empty) = match listed {
-        true => ("units", "units with nobody in them are in it too"),
-        false => ("rows", "units with nobody in them have a row too"),
+    let (list, empty) = match (listed, plan.layout().rows()) {
+        (true, _) => ("units", "units with nobody in them are in it too"),
+        (false, Rows::Units(_)) => ("rows", "units with nobody in them have a row too"),
+        (false, _) => ("units in the table", "units with nobody in them have a row too"),
     };
     format!("It holds if {records}, and if the list of {list} does not depend on the records: {empty}.")
 }
@@ -39,8 +40,10 @@ pub struct Manifest<C = serde_json::Value> {
     pub allocation: String,
     /// The table's name, without its path.
     pub table: String,
-    /// How many rows it had.
-    pub rows: u64,
+    /// How many rows it had, where each is a unit. The number of records, or of combinations that occur, is
+    /// not published.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<u64>,
     /// Whether the noise came from a key that nobody knows.
     pub private: bool,
     /// Whether the ε that the allocation states is certified to be kept; none if it states none.
@@ -207,6 +210,20 @@ impl Manifest {
             if units != Some(level.units) {
                 return wrong("its files have another number of units than it says".into());
             }
+            let noises = level.noises();
+            for noise in noises.iter().flatten() {
+                // What is computed from one is computed from the other.
+                let Ok(law) = DiscreteGaussian::new(noise.sigma2.clone(), 1) else {
+                    return wrong(format!("sigma2 `{}` is no variance of noise", noise.sigma2));
+                };
+                let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * b.abs();
+                if !near(noise.variance, law.variance()) || !near(noise.plb, noise.rho.to_f64()) {
+                    return wrong("its exact noise and what the files have of it differ".into());
+                }
+            }
+            if level.larger_budgets.iter().any(|budget| budget.noises.len() != level.queries.len()) {
+                return wrong("a larger budget has other queries than the level".into());
+            }
             for query in &level.queries {
                 let length = query.query_shape.iter().try_fold(1u64, |n, part| n.checked_mul((*part).into()));
                 let values = length.and_then(|length| length.checked_mul(level.units));
@@ -323,12 +340,15 @@ pub(crate) fn folders(plan: &Plan) -> Vec<String> {
     folders
 }
 
-/// `block-group` for `Block group`.
+/// `block-group` for `Block group`. Folders of exact values begin with `exact-`.
 fn folder(level: &str) -> String {
     let letters = level.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' });
     let name: String = letters.collect();
-    let name = name.trim_matches('-');
-    if name.is_empty() { "level".into() } else { name.into() }
+    match name.trim_matches('-') {
+        "" => "level".into(),
+        name if name.starts_with("exact-") => format!("level-{name}"),
+        name => name.into(),
+    }
 }
 
 #[cfg(test)]
@@ -350,8 +370,8 @@ mod tests {
             "levels": [{
                 "level": "A", "folder": "a", "units": 3,
                 "queries": [{
-                    "query_name": "q", "query_shape": [2], "sigma2": "32/15", "variance": 0.1, "rho": "0.5",
-                    "plb": 0.5, "measurements": 6
+                    "query_name": "q", "query_shape": [2], "sigma2": "32/15", "variance": 2.1333333326,
+                    "rho": "0.5", "plb": 0.5, "measurements": 6
                 }],
                 "files": [{ "file": "a/part-00000.parquet", "rows": 3, "units": 3 }]
             }]
@@ -379,6 +399,10 @@ mod tests {
         assert_eq!(
             wrong(|m| m.levels[0].units = 4),
             "level `A`: its files have another number of units than it says"
+        );
+        assert_eq!(
+            wrong(|m| m.levels[0].queries[0].noise.sigma2 = Rational::integer(1)),
+            "level `A`: its exact noise and what the files have of it differ"
         );
         assert_eq!(
             wrong(|m| m.levels[0].queries[0].query_shape = vec![u32::MAX; 3]),

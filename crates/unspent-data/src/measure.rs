@@ -14,7 +14,7 @@ use unspent::report::brief;
 use unspent::report::certificate::Stamp;
 use unspent::report::document::{Document, Table as Lines};
 use unspent::schema::{Rows, Schema};
-use unspent::{Allocation, Ask, Certificate, Delta, Error, ErrorKind, Result, Round};
+use unspent::{Allocation, Ask, Certificate, Delta, Error, ErrorKind, Neighbours, Result, Round};
 
 use crate::date;
 use crate::directory::{self, Leftover, Unfinished};
@@ -124,11 +124,12 @@ impl Measured {
         for level in &manifest.levels {
             for budget in level.larger_budgets.iter().filter(|budget| budget.units > 0) {
                 text.line(format!(
-                    "{} of the {} units of {} have the budget of {} too: their only parts are bypassed.",
+                    "Units of {} that have the budget of {} too, because their only part is bypassed: {} of \
+                     {}.",
+                    level.level,
+                    budget.levels[1..].join(", "),
                     budget.units,
                     level.units,
-                    level.level,
-                    budget.levels[1..].join(", ")
                 ));
             }
         }
@@ -255,6 +256,7 @@ impl Measure {
             _ => BypassRule::None,
         });
         let all_measured = Plan::of(&allocation.without_bypass())?;
+        check_exact(&allocation, &all_measured, self.check_total.as_deref())?;
         let of_table = matches!(self.units, UnitList::Table);
         let (units, allocation) = match self.units {
             UnitList::List(input) => {
@@ -267,12 +269,11 @@ impl Measure {
             _ => {
                 let needed = !matches!(rule, BypassRule::None) || self.check_total.is_some();
                 if needed || !all_measured.public().is_empty() {
-                    return Err(Error::of_kind(
-                        ErrorKind::NoUnits,
+                    return Err(Error::stated(
                         format!(
                             "{name}: bypassed units, check totals and exact columns need a list of units"
                         ),
-                        "give a list of all units of the smallest level",
+                        "give a list of all units of the smallest level, in a table of its own",
                     ));
                 }
                 (None, allocation.without_bypass())
@@ -327,7 +328,7 @@ impl Checked {
             version: env!("CARGO_PKG_VERSION").into(),
             allocation: self.allocation.name().into(),
             table: self.name.clone(),
-            rows: ran.rows,
+            rows: matches!(self.plan.layout().rows(), Rows::Units(_)).then_some(ran.rows),
             private: self.noise == NoiseSource::Private,
             kept: self.certificate.kept,
             warning: self.noise.warning(),
@@ -338,6 +339,18 @@ impl Checked {
             assumes: assumes(&self.plan, self.units.is_some()),
             certificate: self.certificate.clone(),
         }
+    }
+}
+
+/// Fails if the number of records would be published exactly for neighbours that differ in it.
+fn check_exact(allocation: &Allocation, plan: &Plan, total: Option<&str>) -> Result<()> {
+    let published = total.filter(|total| plan.public().iter().any(|column| column == total));
+    match (published, allocation.neighbours()) {
+        (Some(column), Neighbours::AddRemove) => Err(Error::stated(
+            format!("invariants: column `{column}` is the number of records, which is not to be published"),
+            "adding a record changes it; exact totals need bounded neighbours",
+        )),
+        _ => Ok(()),
     }
 }
 

@@ -110,7 +110,7 @@ def test_records_are_a_group_by_of_duckdb(tmp_path: Path):
     noisy = seeded(table, homes(), units=UNITS)
     check(noisy, table)
     assert noisy["Town"]["detailed"].values.shape == (60, 2, 3, 2)
-    assert noisy.manifest["rows"] == 4_000 and noisy.manifest["exact"][0]["level"] == "State"
+    assert "rows" not in noisy.manifest and noisy.manifest["exact"][0]["level"] == "State"
     # From pandas, polars, a file, packed or not, and in the order of the units.
     connection = duckdb.connect()
     connection.register("people", table)

@@ -4,6 +4,7 @@
 //   UNSPENT   the program
 //   EXAMPLES  the directory of blocks.toml
 //   OUT       the directory for pictures of the page
+//   PART      `presets` or `use`: what is checked, so that the two can run side by side
 //   CHROMIUM  the browser, unless it is /usr/bin/chromium
 import { rmSync } from 'node:fs';
 import { finish } from './checks.mjs';
@@ -16,13 +17,11 @@ import { checkParts } from './explorer/parts.mjs';
 import { checkPresets } from './explorer/presets.mjs';
 import { checkSpending } from './explorer/spending.mjs';
 
+const PARTS = {
+  presets: [checkPresets],
+  use: [checkEditing, checkParts, checkSpending, checkFiles, checkLinks, checkLooks],
+};
 const page = await open();
-await checkPresets(page);
-await checkEditing(page);
-await checkParts(page);
-await checkSpending(page);
-await checkFiles(page);
-await checkLinks(page);
-await checkLooks(page);
+for (const checks of PARTS[process.env.PART]) await checks(page);
 rmSync(scratch, { recursive: true, force: true });
 await finish();

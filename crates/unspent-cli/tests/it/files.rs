@@ -3,6 +3,7 @@
 //! The messages of all bad files are tested in the library; here is one of each kind, through the command.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::process::Command;
 
 use crate::support::{Place, expect, refuses, stderr, succeeds};
@@ -91,7 +92,16 @@ fn a_file_that_may_not_be_read() {
         program = Command::new(copy);
         program.uid(NOBODY).current_dir(&place.0);
     }
-    let output = program.args(["certificate", "secret.toml"]).output().unwrap();
+    program.args(["certificate", "secret.toml"]);
+    // A copy is busy while a process that another test has just begun still has it open for writing.
+    let output = loop {
+        match program.output() {
+            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => {
+                std::thread::sleep(std::time::Duration::from_millis(10));
+            }
+            output => break output.unwrap(),
+        }
+    };
     let message = "error: secret.toml: cannot be read: permission denied\nhint: check that you may read it\n";
     refuses(&output, message);
 }

@@ -262,7 +262,17 @@ fn what_is_wrong_is_said() {
 }
 
 #[test]
-fn the_page_in_a_browser() {
+fn the_page_in_a_browser_has_every_preset() {
+    the_page_in_a_browser("presets");
+}
+
+#[test]
+fn the_page_in_a_browser_is_used() {
+    the_page_in_a_browser("use");
+}
+
+/// A part of what is checked of the page; the two run side by side.
+fn the_page_in_a_browser(part: &str) {
     let server = Server::start();
     let root = repository("");
     let screenshots = root.join("target/explorer");
@@ -272,6 +282,7 @@ fn the_page_in_a_browser() {
             .env("URL", format!("http://{}/", server.address))
             .env("UNSPENT", env!("CARGO_BIN_EXE_unspent"))
             .env("EXAMPLES", root.join("examples"))
+            .env("PART", part)
             .env("OUT", screenshots);
     });
 }

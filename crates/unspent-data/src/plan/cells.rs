@@ -65,7 +65,14 @@ impl ValueCodes {
         let numbers = listed.iter().all(|text| text.bytes().all(|b| b.is_ascii_digit()));
         if numbers {
             for (text, value) in listed.iter().zip(0..) {
-                known.entry(without_zeros(text).into()).or_insert(value);
+                let short = without_zeros(text);
+                if *known.entry(short.into()).or_insert(value) != value {
+                    let name = &attribute.name;
+                    return Err(Error::stated(
+                        format!("attribute `{name}`: `{short}` may be the code `{text}` or another value"),
+                        "name values so that a table cannot be read in two ways, also if zeros are lost",
+                    ));
+                }
             }
         }
         let missing = attribute.optional.then_some(attribute.values.len() as u32);
@@ -78,6 +85,7 @@ impl ValueCodes {
             return Ok(*value);
         }
         if self.numbers
+            && !text.is_empty()
             && text.bytes().all(|b| b.is_ascii_digit())
             && let Some(value) = self.known.get(without_zeros(text))
         {

@@ -134,6 +134,7 @@ impl Plan {
         };
         let layout = layout(schema).map_err(|_| no_table(&format!("`{}`", allocation.name())))?;
         check_order(allocation, layout)?;
+        check_touched(allocation, schema)?;
         let paths = allocation.paths();
         let mut asked = vec![];
         // Which budget each path has at each level of the allocation.
@@ -264,6 +265,22 @@ fn no_table(what: &str) -> Error {
         format!("{what} does not say how a table is read"),
         "add a [table] to the allocation, or give a schema; examples/blocks.toml is an example",
     )
+}
+
+/// What a certificate says of an attribute rests on what queries touch: the schema must say the same.
+fn check_touched(allocation: &Allocation, schema: &Schema) -> Result<()> {
+    for (_, query, _) in allocation.measurements() {
+        let name = &query.name;
+        let touched = schema.touched(&query.by).map_err(|e| e.at(format!("query `{name}`")))?;
+        let same = |a: &Vec<String>, b: &Vec<String>| a.iter().all(|attribute| b.contains(attribute));
+        if !same(&touched, &query.attributes) || !same(&query.attributes, &touched) {
+            return Err(Error::stated(
+                format!("query `{name}`: touches other attributes by this schema than by the allocation"),
+                "use the schema that the allocation was written for",
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// What is said of places inside a unit is said of the levels below it in the allocation: they must be below

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 
+use unspent::schema::Rows;
 use unspent::{Error, Result};
 
 use super::sparse::Sparse;
@@ -34,7 +35,14 @@ enum Grouping<'p> {
     /// Every row is a unit.
     Rows,
     /// The rows of a unit come one after the other, in the order of the list.
-    Sorted { units: &'p Units, at: usize, open: Sparse, key: String },
+    Sorted {
+        units: &'p Units,
+        at: usize,
+        open: Sparse,
+        key: String,
+        /// The last unit that had a row.
+        seen: Option<usize>,
+    },
     /// The rows of a unit come anywhere.
     Any(Box<Collected<'p>>),
 }
@@ -86,8 +94,15 @@ impl<'p> Feed<'p> {
                      is public and must not depend on the records",
                 ));
             }
+            (None, false) if matches!(plan.layout().rows(), Rows::Records(_)) => {
+                return Err(Error::stated(
+                    format!("{name}: a table of records cannot be the list of its own units"),
+                    "units with nobody in them have no record: give a list of all units of the smallest \
+                     level",
+                ));
+            }
             (Some(units), _) if sorted => {
-                Grouping::Sorted { units, at: 0, open: Sparse::default(), key: String::new() }
+                Grouping::Sorted { units, at: 0, open: Sparse::default(), key: String::new(), seen: None }
             }
             (None, _) if sorted => {
                 let cause = format!("{name}: sorted rows need a list of units");
@@ -123,7 +138,7 @@ impl<'p> Feed<'p> {
         self.rows += 1;
         match &mut self.units {
             Grouping::Rows => self.tabulation.unit(row.codes, Known::default(), cells, full),
-            Grouping::Sorted { units, at, open, key } => {
+            Grouping::Sorted { units, at, open, key, seen } => {
                 units::write_key(row.codes, key)?;
                 while *at < units.len() && units.key(*at) != key.as_str() {
                     let before = *at;
@@ -133,6 +148,10 @@ impl<'p> Feed<'p> {
                 if *at == units.len() {
                     return Err(not_in_order(units, key));
                 }
+                if one_row && *seen == Some(*at) {
+                    return Err(two_rows());
+                }
+                *seen = Some(*at);
                 open.add_all(cells).ok_or_else(|| super::overflow("a unit"))
             }
             Grouping::Any(collected) => collected.add(row.codes, cells, one_row),
@@ -177,6 +196,10 @@ fn hand_on(
     Ok(())
 }
 
+fn two_rows() -> Error {
+    Error::stated("there are two rows for one unit", "there is one row for each unit of the last level")
+}
+
 /// The units after the last one were looked through in vain.
 fn not_in_order(units: &Units, key: &str) -> Error {
     let error = units.unknown(key);
@@ -211,8 +234,7 @@ impl<'p> Collected<'p> {
             }
         };
         if one_row && self.seen[unit] {
-            let cause = "there are two rows for one unit";
-            return Err(Error::stated(cause, "there is one row for each unit of the last level"));
+            return Err(two_rows());
         }
         self.seen[unit] = true;
         self.entries.extend(cells.iter().map(|(cell, count)| (unit, *cell, *count)));
@@ -247,12 +269,13 @@ impl<'p> Collected<'p> {
         let (made, order): (Option<Units>, Option<Vec<usize>>) = match self.units {
             Some(_) => (None, None),
             None => {
-                let mut texts = vec![String::new(); self.numbers.len()];
-                self.numbers.drain().for_each(|(key, unit)| texts[unit] = key);
+                // In the order of their letters, whatever rows came first: the order of units is published.
+                let mut texts: Vec<(String, usize)> = self.numbers.drain().collect();
+                texts.sort_unstable();
                 let mut keys = Keys::default();
-                texts.iter().for_each(|key| keys.push(key));
-                let (units, order) = Units::of(&self.name, plan, keys).map_err(|e| e.at(&self.name))?;
-                (Some(units), order)
+                texts.iter().for_each(|(key, _)| keys.push(key));
+                let (units, _) = Units::of(&self.name, plan, keys).map_err(|e| e.at(&self.name))?;
+                (Some(units), Some(texts.into_iter().map(|(_, unit)| unit).collect()))
             }
         };
         let units = self.units.or(made.as_ref()).expect("one of the two");
@@ -332,7 +355,7 @@ impl RowReader<'_> {
 
 /// A difference of columns is.
 fn negative(plan: &Plan, cell: usize, count: i64) -> Error {
-    let unspent::schema::Rows::Units(cells) = plan.layout().rows() else { unreachable!("rows have cells") };
+    let Rows::Units(cells) = plan.layout().rows() else { unreachable!("rows have cells") };
     let cell = &cells[cell];
     let what = format!("{} less {} is", cell.column, cell.minus.join(" less "));
     let hint = "a cell is never negative: check the columns of the schema";

@@ -28,7 +28,7 @@ pub enum BypassRule {
 }
 
 /// Most levels: a path is a set of bits.
-const MAX_LEVELS: usize = 64;
+const MAX_LEVELS: usize = 63;
 
 /// Where each smallest unit begins new units.
 struct Starts {
@@ -48,10 +48,18 @@ impl Units {
         plan: &Plan,
         allocation: &Allocation,
     ) -> Result<(Units, Allocation)> {
+        if matches!(rule, BypassRule::None) {
+            return Ok((self, allocation.without_bypass()));
+        }
         let names: Vec<&str> = plan.levels().iter().map(|level| level.name.as_str()).collect();
-        if !allocation.is_nested() || names.len() > MAX_LEVELS {
-            let cause = "bypass: the levels are not nested, or more than 64";
+        if !allocation.is_nested() {
+            let cause = "bypass: the levels are not nested";
             return Err(Error::stated(cause, "a unit is bypassed because one above it covers the same area"));
+        }
+        if names.len() > MAX_LEVELS {
+            let cause =
+                format!("bypass: there are {} levels; at most {MAX_LEVELS} are possible", names.len());
+            return Err(Error::stated(cause, "measure all units: none is bypassed then"));
         }
         let starts = Starts::find(&self, plan)?;
         let bit = |name: &str| names.iter().position(|n| *n == name).map_or(0, |at| 1u64 << at);
@@ -66,7 +74,7 @@ impl Units {
             }
         };
         let bypassed = match rule {
-            BypassRule::None => vec![0; self.len()],
+            BypassRule::None => unreachable!("was looked at first"),
             BypassRule::OnlyChildren => starts.spread(|unit| starts.only[unit] & !kept),
             BypassRule::Column(_) => self.marked_in_column(&starts, &names, kept)?,
             BypassRule::List(input) => self.named_in_list(input.clone(), &starts, plan, kept)?,

@@ -13,7 +13,7 @@ use crate::support::{BUDGET, Place, budget, columns, measure, names, table};
 fn memory_and_files_have_the_same_measurements() {
     let place = Place::new("same");
     let measured = measure(40).to_directory(&place.path("noisy"), &mut Quiet).unwrap();
-    assert_eq!((measured.manifest.rows, measured.manifest.private), (40, false));
+    assert_eq!((measured.manifest.rows, measured.manifest.private), (Some(40), false));
     let read = unspent_data::Measurements::read(&place.path("noisy")).unwrap();
     let kept = measure(40).in_memory(&mut Quiet).unwrap();
     assert_eq!(read.levels, kept.levels);

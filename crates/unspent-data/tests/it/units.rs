@@ -171,7 +171,7 @@ fn the_certificate_is_over_the_paths_that_occur() {
     let again = unspent::Ask::answer(&certificate).unwrap();
     assert_eq!(again.lines[0].tight.at_most(17), measured.manifest.certificate.lines[0].tight.at_most(17));
     let text = measured.document().terminal();
-    assert!(text.contains("1 of the 3 units of State have the budget of County, Town too"), "{text}");
+    assert!(text.contains("Units of State that have the budget of County, Town too"), "{text}");
     assert!(text.contains("Published exactly for Town: schools."), "{text}");
     assert!(
         measured
@@ -346,6 +346,52 @@ fn plain() -> Measure {
     let end = text.find("[[levels]]").unwrap();
     let allocation = Allocation::parse("homes.toml", &[&text[..start], &text[end..]].concat()).unwrap();
     Measure { noise: NoiseSource::NotPrivate(5), ..Measure::new(people(&PEOPLE), allocation) }
+}
+
+/// The list of units must not be read off the records, and an exact number of records needs bounded
+/// neighbours.
+#[test]
+fn what_would_say_too_much_is_refused() {
+    refuses(
+        Measure { units: UnitList::Table, ..plain() },
+        "table: a table of records cannot be the list of its own units",
+        "table: a table of records cannot be the list of its own units",
+    );
+    let add_remove =
+        |text: &str| text.replace("bounded", "add-remove").replace("exact_totals = [\"State\"]\n", "");
+    let error = Allocation::parse("homes.toml", &add_remove(HOMES)).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "homes.toml:21:1: invariants: add-remove neighbours do not agree on `home`"
+    );
+    let start = HOMES.find("[[invariants]]\nlevel = \"County\"").unwrap();
+    let end = HOMES.find("[[invariants]]\nlevel = \"Town\"").unwrap();
+    let text = add_remove(&[&HOMES[..start], &HOMES[end..]].concat());
+    let allocation = Allocation::parse("homes.toml", &text).unwrap();
+    let measure = Measure { allocation, check_total: Some("primary".into()), ..homes() };
+    refuses(
+        measure,
+        "invariants: column `primary` is the number of records, which is not to be published",
+        "invariants: column `primary` is the number of records, which is not to be published",
+    );
+    // What is certified is for neighbours that agree on what is exact, and says so first.
+    let place = Place::new("agree");
+    let private = Measure { noise: NoiseSource::Private, ..homes() };
+    let measured = private.to_directory(&place.path("noisy"), &mut Quiet).unwrap();
+    let text = measured.document().terminal();
+    assert!(text.contains("for bounded neighbours that agree on what is exact."), "{text}");
+    let certificate = std::fs::read_to_string(place.path("noisy").join("certificate.md")).unwrap();
+    let exact = "agree on what is published exactly: the totals of State, home of County, schools of Town.";
+    assert!(certificate.contains(exact), "{certificate}");
+}
+
+#[test]
+fn a_value_that_is_missing_is_not_zero() {
+    refuses(
+        with(["1101", "1", "house", ""]),
+        "table: row 6: age: is missing",
+        "table: row 6: age: is missing",
+    );
 }
 
 #[test]

@@ -1,5 +1,6 @@
 """Reports as pandas DataFrames."""
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,7 +51,8 @@ def noisy_columns(levels: "dict[str, dict[str, NoisyMeasurement]]") -> dict[str,
     }
     for level, queries in levels.items():
         for query, measured in queries.items():
-            values = measured.values.reshape(len(measured.codes), -1)
+            cells = math.prod(measured.values.shape[1:])
+            values = measured.values.reshape(len(measured.codes), cells)
             units, cells = values.shape
             columns["level"].append(np.full(units * cells, level))
             columns["geocode"].append(np.repeat(measured.codes, cells))

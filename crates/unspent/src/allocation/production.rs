@@ -227,6 +227,12 @@ impl Production {
         for invariant in &self.invariants {
             known("invariants", &invariant.level)?;
             let ExactValues::Query(name) = &invariant.values else { continue };
+            if allocation.neighbours == super::Neighbours::AddRemove {
+                return Err(Error::stated(
+                    format!("invariants: add-remove neighbours do not agree on `{name}`"),
+                    "adding a record changes exact answers; they need bounded neighbours",
+                ));
+            }
             match allocation.queries.iter().find(|query| query.name == *name) {
                 None => {
                     let known = allocation.queries.iter().map(|query| query.name.as_str());

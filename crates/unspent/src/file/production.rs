@@ -40,6 +40,8 @@ impl<'t> Reader<'t> {
         if let Some(value) = root.get("invariants") {
             production.invariants = self.invariants(value)?;
             place = value.span();
+            let only = Production { invariants: production.invariants.clone(), ..Production::default() };
+            allocation.clone().used_by(only).map_err(|e| self.at(place.clone(), e))?;
         }
         if let Some(value) = root.get("bypass") {
             let hint =

@@ -113,6 +113,9 @@ pub struct Product {
     pub touches: u64,
     /// Levels whose units' totals are published exactly: the guarantee is for neighbours that keep them.
     pub exact_totals: Vec<String>,
+    /// What else is published exactly, by name and level.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub invariants: Vec<String>,
 }
 
 /// What one scope promises at the certificate's δ.
@@ -303,6 +306,11 @@ impl Product {
             paths: allocation.paths().len(),
             touches: production.touches.filter(|_| several).unwrap_or(1),
             exact_totals: production.exact_totals.clone(),
+            invariants: production
+                .invariants
+                .iter()
+                .map(|i| format!("{} of {}", i.name(), i.level))
+                .collect(),
             name: allocation.name().into(),
             source: allocation.source().map(Into::into),
             file,
@@ -332,8 +340,8 @@ fn assumptions(release: &Release) -> Vec<String> {
          measurement."
             .into(),
         "The noise is exactly the discrete Gaussian, independent from cell to cell.".into(),
-        "Every record is in one unit of each level and in one cell of each query; which units there are \
-         does not depend on the records."
+        "Every record is in one unit of each level and in at most one cell of each query; which units there \
+         are does not depend on the records."
             .into(),
     ];
     if release.allocations().iter().any(|a| !a.attributes().is_empty()) {

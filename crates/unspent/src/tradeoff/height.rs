@@ -283,8 +283,10 @@ mod tests {
     ];
 
     /// Three heights, the ratio of the gaps, whether they are those of 1 − H, and the ends of the maximum.
-    const MAXIMA: [([f64; 3], f64, bool, Ends); 2] = [
+    const MAXIMA: [([f64; 3], f64, bool, Ends); 3] = [
         ([0.31, 0.32, 0.3], 1.1, false, [0.32, 0.3420000000000002, 0.6579999999999998, 0.68]),
+        // Heights so far apart that their difference is no double.
+        ([0.1, 0.37, 0.013], 1.0, false, [0.37, 0.7270000000000014, 0.2729999999999986, 0.63]),
         ([0.33, 0.3, 0.31], 0.93, true, [0.6999999999999998, 0.7322580645161293, 0.26774193548387076, 0.3]),
     ];
 

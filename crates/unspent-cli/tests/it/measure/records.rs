@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Place, stderr, stdout, succeeds, succeeds_seeded};
+use crate::support::{Place, repository, stderr, stdout, succeeds, succeeds_seeded};
 
 const PRESET: &str = "pl94-persons-us-2020";
 
@@ -56,6 +56,22 @@ fn the_redistricting_data_are_measured_from_records() {
     let table = place.read("county.csv");
     assert!(table.contains("level,geocode,query,cell,value,variance,lower,upper"), "{table}");
     assert_eq!(table.lines().filter(|line| line.starts_with("County,")).count() as u64, level(2)["units"]);
+}
+
+#[test]
+fn the_example_of_records_works() {
+    let place = Place::new("homes");
+    let [table, allocation, units] =
+        ["homes.csv", "homes.toml", "homes-units.csv"].map(|name| repository(&format!("examples/{name}")));
+    let [table, allocation, units] = [&table, &allocation, &units].map(|path| path.to_str().unwrap());
+    let measure =
+        ["measure", table, "--allocation", allocation, "--units", units, "--check-total", "persons"];
+    let said = succeeds(&place.run(&[&measure[..], &["--out", "noisy"]].concat()));
+    assert!(said.contains("Published exactly for Block: facilities."), "{said}");
+    assert!(said.contains("Units of Tract that have the budget of Block too"), "{said}");
+    let bounded = place.read("noisy/certificate.md");
+    assert!(bounded.contains("published exactly: facilities of Block."), "{bounded}");
+    succeeds(&place.run(&["certificate", allocation]));
 }
 
 #[test]

@@ -46,12 +46,23 @@ impl Certificate {
     /// The whole of it in one line.
     #[must_use]
     pub fn in_short(&self) -> String {
+        let agree = if self.exact().is_empty() { "" } else { " that agree on what is exact" };
         format!(
-            "Certified epsilon ≤ {} at {}, for {} neighbours.",
+            "Certified epsilon ≤ {} at {}, for {} neighbours{agree}.",
             self.lines[0].tight.at_most(READABLE),
             words::at_delta(self.delta.value()),
             self.neighbours
         )
+    }
+
+    /// What is published exactly, in words.
+    fn exact(&self) -> Vec<String> {
+        let mut exact = vec![];
+        for product in &self.products {
+            exact.extend(product.exact_totals.iter().map(|level| format!("the totals of {level}")));
+            exact.extend(product.invariants.iter().cloned());
+        }
+        exact
     }
 
     /// The lines above the tables: promises, products, neighbours, δ.
@@ -81,6 +92,11 @@ impl Certificate {
             }
         }
         lines.push(self.neighbours.in_words(&self.record));
+        let exact = self.exact();
+        if !exact.is_empty() {
+            lines
+                .push(format!("The two data sets agree on what is published exactly: {}.", exact.join(", ")));
+        }
         lines.push(words::at_delta(self.delta.value()));
         lines
     }
