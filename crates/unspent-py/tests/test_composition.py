@@ -304,11 +304,11 @@ def test_ctrl_c_ends_the_work_itself():
         "        try:\n            names.append(open(path).read().strip())\n"
         "        except OSError:\n            pass\n"
         "    return names\n"
-        # Fractions that have nothing in common: minutes, if it is let.
+        # Fractions that have nothing in common: many times as long as it is let.
         "share = lambda i: '3' * 95 + str(10000 + i) + '/' + '7' * 94 + str(1001 + 2 * i)\n"
-        "release = unspent.Composition([unspent.DiscreteGaussian(sigma2=share(i)) for i in range(66)])\n"
+        "release = unspent.Composition([unspent.DiscreteGaussian(sigma2=share(i)) for i in range(3000)])\n"
         "signal.signal(signal.SIGALRM, signal.default_int_handler)\n"
-        "signal.setitimer(signal.ITIMER_REAL, 1)\n"
+        "signal.setitimer(signal.ITIMER_REAL, 0.2)\n"
         "try:\n    release.calibrate(epsilon=30, delta='1e-10')\n    print('done')\n"
         "except KeyboardInterrupt:\n    print('interrupted')\n"
         "for _ in range(100):\n"
