@@ -314,6 +314,15 @@ mod tests {
         ("1e6", "1e-100", 1030348.542587704, 1030343.3468684669),
     ];
 
+    /// An exponent of 2.5·10¹⁷ is off by more than a unit of its exponential: the error counts.
+    #[test]
+    fn a_large_exponent_is_rounded_up_as_before() {
+        let rho = Rho::parse("1e-6").unwrap();
+        let found = rho.delta_bun_steinke(&Epsilon::parse("1000000.3").unwrap());
+        // The exact one is 1.9041295333463689…e-108573685619777867.
+        assert_eq!(found.to_decimal(17, Round::Down), "1.9041295333554744e-108573685619777867");
+    }
+
     #[test]
     fn deltas_undo_epsilons() {
         let rho = Rho::parse("2.63").unwrap();
