@@ -280,6 +280,12 @@ impl Measure {
             }
         };
         let plan = Plan::of(&allocation)?;
+        if of_table && matches!(plan.layout().rows(), Rows::Records(_)) {
+            return Err(Error::stated(
+                format!("{name}: a table of records cannot be the list of its own units"),
+                "units with nobody in them have no record: give a list of all units of the smallest level",
+            ));
+        }
         let file = allocation.to_file()?;
         let digest = FileDigest::of("allocation.toml", &file);
         let product = Product::Allocation(Box::new(allocation.clone()), Some(digest));

@@ -53,9 +53,8 @@ struct Collected<'p> {
     units: Option<&'p Units>,
     /// The number of each unit.
     numbers: HashMap<String, usize>,
-    /// The cells of each unit that are not empty; an entry with the unit, the cell and the count.
-    entries: Vec<(usize, u64, i64)>,
-    distinct: usize,
+    /// The cells of each unit that are not empty, by the number of the unit and of the cell.
+    counts: Sparse<(usize, u64)>,
     /// Whether a unit had a row, where there is one row a unit.
     seen: Vec<bool>,
     key: String,
@@ -92,13 +91,6 @@ impl<'p> Feed<'p> {
                     format!("{name}: the list of all units is missing"),
                     "give a list of all units of the smallest level, also of those with nobody in them; it \
                      is public and must not depend on the records",
-                ));
-            }
-            (None, false) if matches!(plan.layout().rows(), Rows::Records(_)) => {
-                return Err(Error::stated(
-                    format!("{name}: a table of records cannot be the list of its own units"),
-                    "units with nobody in them have no record: give a list of all units of the smallest \
-                     level",
                 ));
             }
             (Some(units), _) if sorted => {
@@ -141,8 +133,10 @@ impl<'p> Feed<'p> {
             Grouping::Sorted { units, at, open, key, seen } => {
                 units::write_key(row.codes, key)?;
                 while *at < units.len() && units.key(*at) != key.as_str() {
-                    let before = *at;
-                    hand_on(&mut self.tabulation, units, before, open, full)?;
+                    if one_row && *seen != Some(*at) {
+                        return Err(units.without_row(*at));
+                    }
+                    hand_on(&mut self.tabulation, units, *at, open, full)?;
                     *at += 1;
                 }
                 if *at == units.len() {
@@ -152,7 +146,7 @@ impl<'p> Feed<'p> {
                     return Err(two_rows());
                 }
                 *seen = Some(*at);
-                open.add_all(cells).ok_or_else(|| super::overflow("a unit"))
+                open.add(cells.iter().copied()).ok_or_else(|| super::overflow("a unit"))
             }
             Grouping::Any(collected) => collected.add(row.codes, cells, one_row),
         }
@@ -167,8 +161,12 @@ impl<'p> Feed<'p> {
                     return Err(Error::stated("the table has no rows", hint));
                 }
             }
-            Grouping::Sorted { units, at, mut open, .. } => {
+            Grouping::Sorted { units, at, mut open, seen, .. } => {
+                let one_row = matches!(self.reader.plan.rows(), RowSource::Cells(_));
                 for unit in at..units.len() {
+                    if one_row && seen != Some(unit) {
+                        return Err(units.without_row(unit));
+                    }
                     hand_on(&mut self.tabulation, units, unit, &mut open, full)?;
                 }
             }
@@ -215,8 +213,7 @@ impl<'p> Collected<'p> {
             name: name.into(),
             units,
             numbers: numbers.collect(),
-            entries: vec![],
-            distinct: 0,
+            counts: Sparse::default(),
             seen: vec![false; count],
             key: String::new(),
         }
@@ -237,26 +234,8 @@ impl<'p> Collected<'p> {
             return Err(two_rows());
         }
         self.seen[unit] = true;
-        self.entries.extend(cells.iter().map(|(cell, count)| (unit, *cell, *count)));
-        if self.entries.len() > 2 * self.distinct + (1 << 16) {
-            self.put_together()?;
-        }
-        Ok(())
-    }
-
-    fn put_together(&mut self) -> Result<()> {
-        self.entries.sort_unstable_by_key(|entry| (entry.0, entry.1));
-        let mut fits = true;
-        self.entries.dedup_by(|next, kept| {
-            let same = (next.0, next.1) == (kept.0, kept.1);
-            if same {
-                kept.2 = kept.2.wrapping_add(next.2);
-                fits &= kept.2 >= 0;
-            }
-            same
-        });
-        self.distinct = self.entries.len();
-        if fits { Ok(()) } else { Err(super::overflow("a unit")) }
+        let cells = cells.iter().map(|(cell, count)| ((unit, *cell), *count));
+        self.counts.add(cells).ok_or_else(|| super::overflow("a unit"))
     }
 
     fn finish(
@@ -265,7 +244,6 @@ impl<'p> Collected<'p> {
         tabulation: &mut Tabulation<'_>,
         full: &mut TakeBatch<'_>,
     ) -> Result<()> {
-        self.put_together()?;
         let (made, order): (Option<Units>, Option<Vec<usize>>) = match self.units {
             Some(_) => (None, None),
             None => {
@@ -283,15 +261,17 @@ impl<'p> Collected<'p> {
             let hint = "a table has a line of names and then one line for each unit";
             return Err(Error::stated("the table has no rows", hint));
         }
+        let one_row = matches!(plan.rows(), RowSource::Cells(_));
+        let all = self.counts.entries().ok_or_else(|| super::overflow("a unit"))?;
         let mut open = Sparse::default();
         for unit in 0..units.len() {
             let number = order.as_ref().map_or(unit, |order| order[unit]);
-            let start = self.entries.partition_point(|entry| entry.0 < number);
-            let entries = self.entries[start..].iter().take_while(|entry| entry.0 == number);
-            entries
-                .map(|entry| open.add(entry.1, entry.2))
-                .collect::<Option<()>>()
-                .ok_or_else(|| super::overflow("a unit"))?;
+            if one_row && !self.seen[number] {
+                return Err(units.without_row(unit));
+            }
+            let start = all.partition_point(|((unit, _), _)| *unit < number);
+            let ours = all[start..].iter().take_while(|((unit, _), _)| *unit == number);
+            open.add(ours.map(|((_, cell), count)| (*cell, *count))).expect("every cell once");
             hand_on(tabulation, units, unit, &mut open, full)?;
         }
         Ok(())

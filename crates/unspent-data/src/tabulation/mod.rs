@@ -84,7 +84,7 @@ impl<'p> Tabulation<'p> {
         self.public.clear();
         self.public.extend_from_slice(known.public);
         if let Some(smallest) = self.open.last_mut() {
-            smallest.add_all(cells).ok_or_else(|| self.too_large(self.open.len() - 1))?;
+            smallest.add(cells.iter().copied()).ok_or_else(|| self.too_large(self.open.len() - 1))?;
         }
         Ok(())
     }
@@ -111,7 +111,7 @@ impl<'p> Tabulation<'p> {
             let mut here = std::mem::take(&mut self.open[i]);
             let cells = here.entries().ok_or_else(|| self.too_large(i))?;
             if i > 0 {
-                self.open[i - 1].add_all(cells).ok_or_else(|| self.too_large(i - 1))?;
+                self.open[i - 1].add(cells.iter().copied()).ok_or_else(|| self.too_large(i - 1))?;
             }
             // A unit that is bypassed is not measured; what is exact is exact for it too.
             let budget = self.plan.paths()[self.path][i];

@@ -3,30 +3,31 @@
 /// Entries below which nothing is put together.
 const FEW: usize = 64;
 
-/// Counts by cell, of which few are not 0. Counts are not negative.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Sparse {
+/// Counts by cell, of which few are not 0. Counts are not negative. A cell is its number in the histogram, or
+/// that with a unit before it.
+#[derive(Clone, Debug)]
+pub(crate) struct Sparse<C = u64> {
     /// Cells may come several times.
-    entries: Vec<(u64, i64)>,
+    entries: Vec<(C, i64)>,
     /// How many there were when they were put together last.
     distinct: usize,
 }
 
-impl Sparse {
-    /// Adds to a cell.
-    pub(crate) fn add(&mut self, cell: u64, count: i64) -> Option<()> {
-        self.entries.push((cell, count));
-        if self.entries.len() > 2 * self.distinct + FEW { self.put_together() } else { Some(()) }
+impl<C> Default for Sparse<C> {
+    fn default() -> Sparse<C> {
+        Sparse { entries: vec![], distinct: 0 }
     }
+}
 
-    /// Adds all of `other`. Nothing if a sum is too large.
-    pub(crate) fn add_all(&mut self, other: &[(u64, i64)]) -> Option<()> {
-        self.entries.extend_from_slice(other);
+impl<C: Ord + Copy> Sparse<C> {
+    /// Adds to cells. Nothing if a sum is too large.
+    pub(crate) fn add(&mut self, more: impl IntoIterator<Item = (C, i64)>) -> Option<()> {
+        self.entries.extend(more);
         if self.entries.len() > 2 * self.distinct + FEW { self.put_together() } else { Some(()) }
     }
 
     /// Every cell once, in order. Nothing if a sum is too large.
-    pub(crate) fn entries(&mut self) -> Option<&[(u64, i64)]> {
+    pub(crate) fn entries(&mut self) -> Option<&[(C, i64)]> {
         self.put_together()?;
         Some(&self.entries)
     }
@@ -66,7 +67,7 @@ mod tests {
     fn cells_are_put_together_in_order() {
         let mut sparse = Sparse::default();
         for i in 0..1_000u64 {
-            sparse.add(i * 7 % 90, 1).unwrap();
+            sparse.add([(i * 7 % 90, 1)]).unwrap();
         }
         let entries = sparse.entries().unwrap();
         assert_eq!(entries.len(), 90);
@@ -74,8 +75,7 @@ mod tests {
         assert!(entries.is_sorted_by_key(|entry| entry.0));
         sparse.clear();
         assert_eq!(sparse.entries(), Some(&[][..]));
-        sparse.add(3, i64::MAX).unwrap();
-        sparse.add(3, 1).unwrap();
+        sparse.add([(3, i64::MAX), (3, 1)]).unwrap();
         assert_eq!(sparse.entries(), None);
     }
 }

@@ -176,6 +176,13 @@ impl Units {
         )))
     }
 
+    /// A unit without a row, where every row is a unit.
+    pub(crate) fn without_row(&self, unit: usize) -> Error {
+        let code = self.key(unit).replace(BETWEEN, "-");
+        let cause = format!("{}: unit `{code}` has no row in the table", self.name);
+        Error::stated(cause, "every unit of the list has a row, also where nobody lives")
+    }
+
     /// A code that is not in the list.
     pub(crate) fn unknown(&self, key: &str) -> Error {
         let code = key.replace(BETWEEN, "-");

@@ -2,8 +2,10 @@
 
 use unspent::allocation::Bypass;
 use unspent::{Allocation, Error, Rational};
+use unspent_data::utility::After;
 use unspent_data::{
-    BypassRule, Columns, Input, Measure, Measurements, NoiseSource, Quiet, RowOrder, UnitList, Values,
+    BypassRule, Columns, Input, Measure, Measurements, NoiseSource, Quiet, RowOrder, UnitList,
+    UtilityQuestion, Values,
 };
 
 use crate::support::Place;
@@ -416,4 +418,52 @@ fn a_record_is_counted_once() {
         "table: row 4: id: is missing",
         "table: row 4: id: is missing",
     );
+}
+
+/// A table with a row a unit, in any order or sorted, must have a row for every unit of the list.
+#[test]
+fn a_unit_of_the_list_without_a_row_is_refused() {
+    let towns = |codes: &[&str]| {
+        let counts: Vec<i64> = (0..codes.len() as i64).collect();
+        Input::Columns(
+            Columns::new(vec![("code".into(), texts(codes)), ("n".into(), counts.into())]).unwrap(),
+        )
+    };
+    let text = "name = \"Towns\"\nneighbours = \"bounded\"\ndelta = \"1e-9\"\n[[levels]]\nname = \"Town\"\n\
+                sigma2 = { total = 5 }\n[table]\ncode = \"code\"\ncells = [{ column = \"n\" }]\n\
+                [table.levels]\nTown = 1\n";
+    let measure = |codes: &[&str], order| Measure {
+        noise: NoiseSource::NotPrivate(1),
+        units: UnitList::List(towns(&["a", "b", "c"])),
+        order,
+        ..Measure::new(towns(codes), Allocation::parse("towns.toml", text).unwrap())
+    };
+    found(measure(&["c", "a", "b"], RowOrder::Any));
+    found(measure(&["a", "b", "c"], RowOrder::Sorted));
+    for (codes, place, order) in
+        [(["a", "c"], "", RowOrder::Any), (["a", "c"], "table: row 2: ", RowOrder::Sorted)]
+    {
+        let message = format!("{place}units: unit `b` has no row in the table");
+        let error = measure(&codes, order).in_memory(&mut Quiet).unwrap_err();
+        assert_eq!(error.to_string(), message);
+    }
+    let error = measure(&["a", "b"], RowOrder::Sorted).in_memory(&mut Quiet).unwrap_err();
+    assert_eq!(error.to_string(), "units: unit `c` has no row in the table");
+    let error = measure(&["a", "a", "b", "c"], RowOrder::Sorted).in_memory(&mut Quiet).unwrap_err();
+    assert_eq!(error.to_string(), "table: row 2: there are two rows for one unit");
+}
+
+/// Expected errors are not published: the units of a table of records are those in it, unless there is a list.
+#[test]
+fn errors_of_records_need_no_list() {
+    let question = |units| UtilityQuestion {
+        before: Some(Allocation::parse("homes.toml", HOMES).unwrap()),
+        after: After::Allocation(Box::new(Allocation::parse("homes.toml", HOMES).unwrap())),
+        query: Some("sex".into()),
+        units,
+        ..UtilityQuestion::new(people(&PEOPLE))
+    };
+    let towns = |report: unspent_data::UtilityReport| report.errors.levels.last().unwrap().units;
+    assert_eq!(towns(question(UnitList::Rows).answer(&mut Quiet).unwrap()), 4);
+    assert_eq!(towns(question(list(vec![])).answer(&mut Quiet).unwrap()), 6);
 }

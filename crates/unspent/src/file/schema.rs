@@ -229,10 +229,9 @@ impl<'t> Reader<'t> {
     fn named_schema(&self, value: &Value<'t>) -> Result<Schema> {
         let name = self.string("schema", value)?;
         let shipped = Schema::shipped(&name);
-        let (Err(unknown), Some(beside)) = (&shipped, self.beside.filter(|_| name.contains('.'))) else {
+        let Some(beside) = self.beside.filter(|_| shipped.is_err() && name.contains('.')) else {
             return shipped.map_err(|e| self.at(value.span(), e));
         };
-        let _ = unknown;
         let path = beside.join(&name);
         if !path.is_file() {
             let hint = "a schema is a file, by its path from this one, or one of the shipped schemas";

@@ -124,9 +124,8 @@ impl<'t> Reader<'t> {
     /// and that the file does not describe itself.
     fn declare(&self, root: &Table<'_, 't>, schema: Schema, builder: &mut AllocationBuilder) -> Result<()> {
         let listed = root.get("attributes").filter(|value| !is_table(value));
-        if let (Some(named), Some(listed)) = (root.get("schema"), listed) {
+        if let Some(listed) = listed.filter(|_| root.get("schema").is_some()) {
             let hint = "leave the list out; [queries] may be by attributes and recodes of the schema";
-            let _ = named;
             return self.refuse(listed.span(), "attributes: they follow from the schema", hint);
         }
         let at = root.get("schema").or(root.get("attributes")).map_or(0..0, Spanned::span);
