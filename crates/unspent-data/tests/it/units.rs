@@ -453,7 +453,7 @@ fn a_unit_of_the_list_without_a_row_is_refused() {
     assert_eq!(error.to_string(), "table: row 2: there are two rows for one unit");
 }
 
-/// Expected errors are not published: the units of a table of records are those in it, unless a list is given.
+/// Expected errors are not published: without a list, the units of records are those in the table.
 #[test]
 fn errors_of_records_need_no_list() {
     let question = |units| UtilityQuestion {
