@@ -2,7 +2,7 @@
 # change things.
 
 .PHONY: test test-web test-rust test-python kills check bench fuzz soak peers browser try-browser gallery \
-	oracle oracle-certificates oracle-reference
+	oracle oracle-certificates oracle-estimate oracle-reference
 
 # Everything but the bench that compiles OpenDP to measure against.
 WORKSPACE = --workspace --exclude unspent-bench-noise
@@ -115,8 +115,18 @@ oracle-certificates: $(ORACLE_VENV)/installed
 	cargo build --release --locked
 	$(ORACLE_VENV)/bin/python -m oracle.certificates target/release/unspent crates/unspent/presets
 
+# Fresh random trees: the estimates and all their covariances against the dense definition in exact rationals.
+# SEED and COUNT may be given.
+COUNT ?= 1000
+
+oracle-estimate: $(ORACLE_VENV)/installed
+	$(ORACLE).estimate --seed $(SEED) --count $(COUNT) --out target/oracle-estimate.jsonl
+	UNSPENT_ORACLE_ESTIMATE=$(CURDIR)/target/oracle-estimate.jsonl \
+		cargo test --locked --release -p unspent-estimate --test oracle
+
 # Regenerates the reference files of the tests.
 oracle-reference: $(ORACLE_VENV)/installed
 	$(ORACLE) selftest
 	$(ORACLE) fixed oracle
 	$(ORACLE) random --seed 20221 --pairs 3000 --out oracle/reference.json
+	$(ORACLE).estimate --seed 20222 --count 60 --largest 60 --out oracle/estimate.jsonl

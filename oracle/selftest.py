@@ -1,4 +1,4 @@
-"""The methods against each other, and against files of exact profiles."""
+"""The methods against each other and against files of exact profiles; the estimates against a second way."""
 
 import json
 import math
@@ -8,6 +8,7 @@ from fractions import Fraction
 from flint import arb
 
 from .balls import ball, between, precision, two_to, zero_to
+from .check_estimates import check_estimates
 from .composition import Composition, Unaffordable
 from .convolution import by_convolution, convolution_pmf
 from .fourier import DftTails, by_dft, full_dft_pmf
@@ -128,6 +129,7 @@ def self_test(arguments):
             if not (low < answer["d"] and answer["d"] < high):
                 print(f"{groups} eps={e}: bracket [{low}, {high}] misses {answer['d']}")
                 bad += 1
+    bad += check_estimates()
     print(f"internal checks: {bad} disagreements")
     for path in arguments.profiles or []:
         bad += check_file(path)
