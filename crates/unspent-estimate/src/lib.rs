@@ -1,0 +1,17 @@
+//! Best linear unbiased estimates from noisy measurements on a tree of units, with exact covariances.
+
+mod answers;
+mod basis;
+mod family;
+mod known;
+mod matrix;
+mod model;
+mod space;
+mod subspace;
+mod tree;
+
+pub use answers::{AnswerClasses, Precision, SumOfCells};
+pub use matrix::Matrix;
+pub use model::{Answered, Class, Contradiction, Model, Scratch, SharedClass, UnitClass};
+pub use space::{Impossible, Partition, Query, Space};
+pub use tree::{Contradicted, Measured, Node, Tree, Values};

@@ -1,0 +1,431 @@
+//! A tree of units: upward and downward through all families, for variances alone or with values.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use unspent::parallel;
+
+use crate::answers::{AnswerClasses, Precision, SumOfCells, coordinate_covariances};
+use crate::family::{Children, Downward, State, Sum, Upward};
+use crate::matrix::Matrix;
+use crate::model::{Contradiction, Model, SharedClass, upward_values};
+
+/// A unit, or several leaves of one parent that are of the same class.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Comes before its children; none for a root.
+    pub parent: Option<usize>,
+    /// What is known of the unit itself.
+    pub class: SharedClass,
+    /// How many leaves; 1 for a unit with children.
+    pub count: f64,
+}
+
+/// A tree with what is known of every unit: from the units below it, and in the end.
+#[derive(Debug)]
+pub struct Tree<'m> {
+    model: &'m Model,
+    nodes: Vec<Node>,
+    children: Vec<Vec<usize>>,
+    /// By how many units are above a node.
+    depths: Vec<Vec<usize>>,
+    upward: Vec<Vec<State>>,
+    last: Vec<Vec<State>>,
+    /// For nodes of several leaves: how the last functionals follow from a leaf's own; none if they are the
+    /// same, up to a shift.
+    from_leaf: Vec<Vec<Option<Matrix>>>,
+}
+
+/// Estimates in the coordinates of the model, for each node.
+#[derive(Clone, Debug)]
+pub struct Values {
+    /// For a single unit its functionals; for several leaves the shift from a leaf's own functionals.
+    functionals: Vec<Vec<f64>>,
+}
+
+/// What was measured of each node, by coordinates: sums for nodes of several leaves.
+#[derive(Clone, Debug, Default)]
+pub struct Measured {
+    /// Of what is measured.
+    pub gradient: Vec<f64>,
+    /// A table for each exact query of the class.
+    pub exact: Vec<Vec<f64>>,
+}
+
+/// A unit whose exact values contradict those of its children, or each other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Contradicted {
+    /// The node.
+    pub node: usize,
+    /// What is said.
+    pub values: Contradiction,
+}
+
+type Family = Vec<(Vec<State>, Vec<Option<Matrix>>, Vec<f64>)>;
+
+impl<'m> Tree<'m> {
+    /// What is known of every unit of a tree, without any value.
+    #[must_use]
+    pub fn new(model: &'m Model, nodes: Vec<Node>) -> Tree<'m> {
+        let mut tree = Tree::unknown(model, nodes);
+        tree.go_up(None).expect("there is no value that could contradict another");
+        tree.go_down(None);
+        tree
+    }
+
+    /// The same with the estimates of every unit.
+    pub fn estimate(
+        model: &'m Model,
+        nodes: Vec<Node>,
+        measured: Vec<Measured>,
+    ) -> Result<(Tree<'m>, Values), Contradicted> {
+        let mut tree = Tree::unknown(model, nodes);
+        let mut measured = measured;
+        tree.go_up(Some(&mut measured))?;
+        let mut functionals: Vec<Vec<f64>> = measured.into_iter().map(|m| m.gradient).collect();
+        tree.go_down(Some(&mut functionals));
+        Ok((tree, Values { functionals }))
+    }
+
+    fn unknown(model: &'m Model, nodes: Vec<Node>) -> Tree<'m> {
+        let mut children = vec![vec![]; nodes.len()];
+        let mut depths: Vec<Vec<usize>> = vec![];
+        let mut depth = vec![0; nodes.len()];
+        for (at, node) in nodes.iter().enumerate() {
+            if let Some(parent) = node.parent {
+                assert!(parent < at, "parents come before their children");
+                children[parent].push(at);
+                depth[at] = depth[parent] + 1;
+            }
+            if depths.len() <= depth[at] {
+                depths.push(vec![]);
+            }
+            depths[depth[at]].push(at);
+        }
+        let count = nodes.len();
+        let (upward, last, from_leaf) = (vec![vec![]; count], vec![vec![]; count], vec![vec![]; count]);
+        Tree { model, nodes, children, depths, upward, last, from_leaf }
+    }
+
+    /// Its model.
+    #[must_use]
+    pub fn model(&self) -> &'m Model {
+        self.model
+    }
+
+    /// Its nodes, parents before their children.
+    #[must_use]
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// The children of a node.
+    #[must_use]
+    pub fn children(&self, node: usize) -> &[usize] {
+        &self.children[node]
+    }
+
+    pub(crate) fn state(&self, node: usize) -> &[State] {
+        &self.last[node]
+    }
+
+    pub(crate) fn upward_state(&self, node: usize) -> &[State] {
+        &self.upward[node]
+    }
+
+    pub(crate) fn family<'t>(&'t self, node: usize, block: usize) -> Vec<Children<'t>> {
+        let of = |child: &usize| Children {
+            state: &self.upward[*child][block],
+            count: self.nodes[*child].count,
+        };
+        self.children[node].iter().map(of).collect()
+    }
+
+    fn go_up(&mut self, mut measured: Option<&mut Vec<Measured>>) -> Result<(), Contradicted> {
+        for depth in (0..self.depths.len()).rev() {
+            let found = parallel::map(&self.depths[depth], |node| self.upward_of(*node, measured.as_deref()));
+            for (node, found) in self.depths[depth].clone().into_iter().zip(found) {
+                let (states, values) = found.map_err(|values| Contradicted { node, values })?;
+                self.upward[node] = states;
+                if let Some(measured) = &mut measured {
+                    measured[node] = Measured { gradient: values, exact: vec![] };
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn upward_of(
+        &self,
+        node: usize,
+        measured: Option<&Vec<Measured>>,
+    ) -> Result<(Vec<State>, Vec<f64>), Contradiction> {
+        let class = &self.nodes[node].class;
+        let mut values = vec![0.0; if measured.is_some() { self.model.space().cells() } else { 0 }];
+        let mut sums = values.clone();
+        let mut states = vec![];
+        for (at, block) in self.model.blocks().iter().enumerate() {
+            let knowledge = self.model.knowledge(at);
+            let children = self.family(node, at);
+            let sum = (!children.is_empty()).then(|| Sum::new(knowledge, &children));
+            let upward = Upward::new(knowledge, &class.own[at], sum.as_ref());
+            if let Some(measured) = measured {
+                let sum = sum.as_ref().map(|sum| {
+                    self.sum_values(node, at, sum, |child| &measured[child].gradient, &mut sums);
+                    (sum, &sums[..])
+                });
+                let Measured { gradient, exact } = &measured[node];
+                upward_values(block, &class.own[at], &upward, sum, gradient, exact, &mut values)?;
+            }
+            states.push(upward.state);
+        }
+        Ok((states, values))
+    }
+
+    /// The sum of the children's values, in the functionals of the sum.
+    fn sum_values<'v>(
+        &self,
+        node: usize,
+        at: usize,
+        sum: &Sum,
+        values: impl Fn(usize) -> &'v Vec<f64>,
+        to: &mut [f64],
+    ) {
+        let block = &self.model.blocks()[at];
+        to[block.range()].fill(0.0);
+        for child in &self.children[node] {
+            let known = &self.upward[*child][at].known;
+            let values = values(*child);
+            if Arc::ptr_eq(known, &sum.known) {
+                let range = block.range();
+                to[range.clone()].iter_mut().zip(&values[range]).for_each(|(s, x)| *s += x);
+            } else {
+                let turn = known.express(&sum.known.rows);
+                for copy in copies(block.range(), block.dimension) {
+                    turn.apply_add(&values[copy.start..][..known.count()], &mut to[copy]);
+                }
+            }
+        }
+    }
+
+    fn go_down(&mut self, mut values: Option<&mut Vec<Vec<f64>>>) {
+        for root in 0..self.nodes.len() {
+            if self.nodes[root].parent.is_none() {
+                self.last[root] = self.upward[root].clone();
+                self.from_leaf[root] = vec![None; self.model.blocks().len()];
+                if let (Some(values), true) = (&mut values, self.nodes[root].count > 1.0) {
+                    values[root].fill(0.0);
+                }
+            }
+        }
+        for depth in 0..self.depths.len() {
+            let parents: Vec<usize> =
+                self.depths[depth].iter().copied().filter(|node| !self.children[*node].is_empty()).collect();
+            let found = parallel::map(&parents, |node| self.downward_of(*node, values.as_deref()));
+            for (parent, family) in parents.into_iter().zip(found) {
+                for (child, (states, from_leaf, of_child)) in self.children[parent].clone().into_iter().zip(family) {
+                    (self.last[child], self.from_leaf[child]) = (states, from_leaf);
+                    if let Some(values) = &mut values {
+                        values[child] = of_child;
+                    }
+                }
+            }
+        }
+    }
+
+    /// What is known in the end of each child of a node.
+    fn downward_of(&self, node: usize, values: Option<&Vec<Vec<f64>>>) -> Family {
+        let children = &self.children[node];
+        let cells = if values.is_some() { self.model.space().cells() } else { 0 };
+        let mut sums = vec![0.0; cells];
+        let mut found: Family =
+            children.iter().map(|_| (vec![], vec![], vec![0.0; cells])).collect();
+        for at in 0..self.model.blocks().len() {
+            let knowledge = self.model.knowledge(at);
+            let family = self.family(node, at);
+            let sum = Sum::new(knowledge, &family);
+            let parent = &self.last[node][at];
+            if let Some(values) = values {
+                self.sum_values(node, at, &sum, |child| &values[child], &mut sums);
+            }
+            for (i, child) in children.iter().enumerate() {
+                let downward = Downward::new(knowledge, &family, i, &sum, parent);
+                if let Some(values) = values {
+                    let shift_only = self.nodes[*child].count > 1.0;
+                    self.downward_values(node, at, i, &downward, values, &sums, shift_only, &mut found[i].2);
+                }
+                let plain = downward.from_others.is_none();
+                found[i].0.push(downward.state.clone());
+                found[i].1.push((!plain).then(|| downward.from_child.clone()));
+            }
+        }
+        found
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn downward_values(
+        &self,
+        node: usize,
+        at: usize,
+        which: usize,
+        downward: &Downward,
+        values: &[Vec<f64>],
+        sums: &[f64],
+        shift_only: bool,
+        to: &mut [f64],
+    ) {
+        let block = &self.model.blocks()[at];
+        let child = self.children[node][which];
+        let parent = &self.last[node][at].known;
+        let from_parent = match parent.plain {
+            true => downward.from_parent.clone(),
+            false => downward.from_parent.times(&parent.lift),
+        };
+        let of_others = downward.from_others.as_ref().map(|by_rest| {
+            let others = self.children[node].iter().filter(|other| **other != child);
+            others.map(|other| (*other, self.upward[*other][at].known.express(by_rest))).collect::<Vec<_>>()
+        });
+        let (of_parent, of_child) = (&values[node], &values[child]);
+        if block.dimension == 1 && downward.from_others.is_none() && downward.from_child.entries() == [1.0] {
+            let gain = from_parent.entries().first().copied().unwrap_or(0.0);
+            let back = downward.from_sum.entries().first().copied().unwrap_or(0.0);
+            for i in block.range() {
+                let own = if shift_only { 0.0 } else { of_child[i] };
+                to[i] = own + gain * of_parent[i] - back * sums[i];
+            }
+            return;
+        }
+        for copy in copies(block.range(), block.dimension) {
+            let found = &mut to[copy.clone()];
+            if !shift_only {
+                downward.from_child.apply(&of_child[copy.start..][..downward.from_child.columns()], found);
+            }
+            from_parent.apply_add(&of_parent[copy.start..][..from_parent.columns()], found);
+            for (i, x) in found.iter_mut().enumerate().take(downward.from_sum.rows()) {
+                let back = downward.from_sum.row(i).iter().zip(&sums[copy.start..]);
+                *x -= back.map(|(a, b)| a * b).sum::<f64>();
+            }
+            for (other, turn) in of_others.iter().flatten() {
+                for (i, x) in found.iter_mut().enumerate().take(turn.rows()) {
+                    let theirs = turn.row(i).iter().zip(&values[*other][copy.start..]);
+                    *x -= theirs.map(|(a, b)| a * b).sum::<f64>();
+                }
+            }
+        }
+    }
+
+    /// How precisely the answers of queries are known for a unit, or a leaf, by their classes.
+    #[must_use]
+    pub fn precisions(&self, node: usize, answers: &[AnswerClasses]) -> Vec<Vec<Precision>> {
+        let (states, covariances) = (&self.last[node], coordinate_covariances(&self.last[node]));
+        let of_query = |query: &AnswerClasses| {
+            query.classes.iter().map(|sum| sum.precision(states, &covariances)).collect()
+        };
+        answers.iter().map(of_query).collect()
+    }
+
+    /// How precisely a sum of cells is known for a unit, or a leaf.
+    #[must_use]
+    pub fn precision(&self, node: usize, sum: &SumOfCells) -> Precision {
+        sum.precision(&self.last[node], &coordinate_covariances(&self.last[node]))
+    }
+
+    /// The covariances between the coordinates of two single units, a matrix for each block. They are right
+    /// for functionals that are known in both.
+    #[must_use]
+    pub fn covariances(&self, first: usize, second: usize) -> Vec<Matrix> {
+        (0..self.model.blocks().len()).map(|block| self.covariance(block, first, second)).collect()
+    }
+
+    fn covariance(&self, block: usize, first: usize, second: usize) -> Matrix {
+        let line = |mut node: usize| {
+            let mut line = vec![node];
+            while let Some(parent) = self.nodes[node].parent {
+                line.push(parent);
+                node = parent;
+            }
+            line.reverse();
+            line
+        };
+        let (a, b) = (line(first), line(second));
+        let d = self.model.blocks()[block].dimension;
+        let common = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
+        if common == 0 {
+            return Matrix::zeros(d, d);
+        }
+        let ancestor = &self.last[a[common - 1]][block];
+        let mut middle = ancestor.of_coordinates();
+        let (mut left, mut right) = (Matrix::identity(d), Matrix::identity(d));
+        let (mut a, mut b) = (&a[common..], &b[common..]);
+        if let ([child, rest_a @ ..], [other, rest_b @ ..]) = (a, b) {
+            middle = self.between_siblings(block, *child, *other, &middle);
+            (a, b) = (rest_a, rest_b);
+        }
+        for (way, product) in [(a, &mut left), (b, &mut right)] {
+            for child in way {
+                let downward = self.downward(block, *child).0;
+                *product = downward.state.known.lift.times(&downward.from_parent).times(product);
+            }
+        }
+        left.times(&middle).times_transposed(&right)
+    }
+
+    /// How the last state of a node follows from its parent's.
+    fn downward(&self, block: usize, node: usize) -> (Downward, Sum, usize, usize) {
+        let parent = self.nodes[node].parent.expect("a child");
+        let family = self.family(parent, block);
+        let sum = Sum::new(self.model.knowledge(block), &family);
+        let which = self.children[parent].iter().position(|child| *child == node).expect("a child");
+        let downward =
+            Downward::new(self.model.knowledge(block), &family, which, &sum, &self.last[parent][block]);
+        (downward, sum, which, parent)
+    }
+
+    /// The covariance between the coordinates of two children of a unit, whose own is given.
+    fn between_siblings(&self, block: usize, first: usize, second: usize, of_parent: &Matrix) -> Matrix {
+        let (a, sum, at_a, parent) = self.downward(block, first);
+        let (b, _, at_b, _) = self.downward(block, second);
+        let mut found = a.from_parent.times(of_parent).times_transposed(&b.from_parent);
+        // The functional on each child: its own on the first and second, less what all others are taken for.
+        for (i, child) in self.family(parent, block).iter().enumerate() {
+            let on = |which: usize, downward: &Downward| {
+                if i == which {
+                    return Some((downward.by_child.clone(), 1.0));
+                }
+                downward.from_others.clone().map(|rest| (rest, -1.0))
+            };
+            if let (Some((x, s)), Some((y, t))) = (on(at_a, &a), on(at_b, &b)) {
+                found.add(&child.state.of(&x, &y), s * t * child.count);
+            }
+        }
+        found.add(&a.with_sum.times(&sum.inverse).times_transposed(&b.with_sum), -1.0);
+        a.state.known.lift.times(&found).times_transposed(&b.state.known.lift)
+    }
+
+    /// The coordinates of the estimate of a single unit.
+    pub fn coordinates(&self, values: &Values, node: usize, to: &mut [f64]) {
+        debug_assert!(self.nodes[node].count <= 1.0);
+        to.copy_from_slice(&values.functionals[node]);
+        self.lift(node, to);
+    }
+
+    /// Functionals of the last state to coordinates.
+    fn lift(&self, node: usize, functionals: &mut [f64]) {
+        for (block, state) in self.model.blocks().iter().zip(&self.last[node]) {
+            if state.known.plain {
+                continue;
+            }
+            let mut lifted = vec![0.0; block.dimension];
+            for copy in copies(block.range(), block.dimension) {
+                state.known.lift.apply(&functionals[copy.start..][..state.known.count()], &mut lifted);
+                functionals[copy].copy_from_slice(&lifted);
+            }
+        }
+    }
+}
+
+/// The coordinates of each copy of a block.
+pub(crate) fn copies(range: Range<usize>, dimension: usize) -> impl Iterator<Item = Range<usize>> {
+    let Range { start, end } = range;
+    (start..end).step_by(dimension).map(move |start| start..start + dimension)
+}
