@@ -87,7 +87,9 @@ pub(crate) struct Children<'c> {
 /// The sum of the children's tables, as their subtrees know it.
 pub(crate) struct Sum {
     pub(crate) known: Arc<Known>,
-    /// The inverse of the covariance of its free functionals.
+    /// Of its free functionals.
+    covariance: Matrix,
+    /// The inverse of the covariance.
     pub(crate) inverse: Matrix,
 }
 
@@ -104,15 +106,51 @@ impl Sum {
         } else {
             knowledge.get(seen, exact)
         };
-        let mut covariance = Matrix::zeros(known.free_count(), known.free_count());
-        let free = known.free_rows();
-        for Children { state, count } in children {
-            match Arc::ptr_eq(&known, &state.known) {
-                true => covariance.add(&state.covariance, *count),
-                false => covariance.add(&state.known.express_free(&free).around(&state.covariance), *count),
+        let mut sum = Sum { covariance: Matrix::default(), inverse: Matrix::default(), known };
+        sum.covariance = sum.total(children, None);
+        sum.inverse = sum.covariance.inverse();
+        sum
+    }
+
+    /// The covariance of the sum of all children, or of all but one.
+    fn total(&self, children: &[Children<'_>], without: Option<usize>) -> Matrix {
+        let mut total = Matrix::zeros(self.known.free_count(), self.known.free_count());
+        let free = self.known.free_rows();
+        for (i, Children { state, count }) in children.iter().enumerate() {
+            let count = if without == Some(i) { count - 1.0 } else { *count };
+            if count == 0.0 {
+                continue;
+            }
+            match Arc::ptr_eq(&self.known, &state.known) {
+                true => total.add(&state.covariance, count),
+                false => total.add(&state.known.express_free(&free).around(&state.covariance), count),
             }
         }
-        Sum { known, inverse: covariance.inverse() }
+        total
+    }
+
+    /// Whether no free functional of the sum is exact in all the others, so that their covariance is positive
+    /// definite.
+    fn others_vary(&self, children: &[Children<'_>], which: usize) -> bool {
+        let mut exact = self.known.seen.clone();
+        for (i, child) in children.iter().enumerate() {
+            if i != which || child.count > 1.0 {
+                exact = exact.intersection(&child.state.known.exact);
+            }
+        }
+        self.known.free_count() > 0 && exact == self.known.exact
+    }
+
+    /// The covariance of the sum of the others. A difference would lose digits where the one that is left
+    /// out has most of the variance; that can be so for few of many children.
+    fn others(&self, children: &[Children<'_>], which: usize, own: &Matrix) -> Matrix {
+        let most = (0..own.rows()).any(|i| own[(i, i)] > self.covariance[(i, i)] / 2.0);
+        if most {
+            return self.total(children, Some(which));
+        }
+        let mut others = self.covariance.clone();
+        others.add(own, -1.0);
+        others
     }
 }
 
@@ -234,7 +272,23 @@ impl Downward {
             }
         }
         let gain = with_sum.times(&sum.inverse);
-        residual.add(&gain.times_transposed(&with_sum), -1.0);
+        if by_rest.is_none() && Arc::ptr_eq(own, &sum.known) {
+            // V − V D⁻¹ V = V D⁻¹ (D − V), without the difference.
+            let exact = own.exact_count();
+            let others = sum.others(children, which, &child.state.covariance);
+            let mut free = child.state.covariance.times(&sum.inverse).times(&others);
+            free.symmetrise();
+            residual = free.padded(exact);
+        } else if by_rest.is_none() && sum.others_vary(children, which) {
+            // (V⁻¹ + Cᵀ O⁻¹ C)⁻¹, where C are the functionals of the sum and O is the others' covariance.
+            let of_sum = own.express_free(&free_of_sum);
+            let others = sum.others(children, which, &of_sum.around(&child.state.covariance));
+            let mut information = child.state.covariance.inverse();
+            information.add(&of_sum.transposed().around(&others.inverse()), 1.0);
+            residual = information.inverse().padded(own.exact_count());
+        } else {
+            residual.add(&gain.times_transposed(&with_sum), -1.0);
+        }
         let mut from_parent = gain.times(&free_of_sum);
         if let Some(by_rest) = &by_rest {
             from_parent.add(by_rest, 1.0);

@@ -86,6 +86,16 @@ impl Matrix {
         part
     }
 
+    /// With as many more rows and columns of zeros before all others.
+    pub(crate) fn padded(&self, before: usize) -> Matrix {
+        let mut padded = Matrix::zeros(self.rows + before, self.columns + before);
+        for i in 0..self.rows {
+            padded.entries[(i + before) * (self.columns + before) + before..][..self.columns]
+                .copy_from_slice(self.row(i));
+        }
+        padded
+    }
+
     pub(crate) fn transposed(&self) -> Matrix {
         let mut turned = Matrix::zeros(self.columns, self.rows);
         for i in 0..self.rows {
