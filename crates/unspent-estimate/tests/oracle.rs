@@ -11,7 +11,8 @@ use unspent_estimate::{
     Tree, UnitClass,
 };
 
-/// The largest difference that rounding may make, relative to the largest number of its kind.
+/// The largest difference that rounding may make: of an estimate relative to the largest count of the problem,
+/// of a covariance relative to the largest variance.
 const TOLERANCE: f64 = 1e-10;
 
 fn list(value: &Value) -> &[Value] {
@@ -118,6 +119,11 @@ fn check(line: usize, problem: &Value, worst: &mut Worst) {
     let queries = model.space().queries().len();
     let classes: Vec<AnswerClasses> = (0..queries).map(|query| AnswerClasses::new(&model, query)).collect();
     let mut functionals: Vec<Option<(usize, Vec<f64>)>> = vec![];
+    let counts_of = |unit: &Value| {
+        let rows = list(&unit["measured"]).iter().chain(list(&unit["exact"]));
+        rows.flat_map(|row| list(&row["values"])).map(|x| x.as_f64().unwrap().abs()).fold(1.0, f64::max)
+    };
+    let largest_count = list(&problem["units"]).iter().map(counts_of).fold(1.0, f64::max);
     let mut largest = 1.0f64;
     for entry in list(&problem["estimates"]) {
         let (unit, query) = (int(&entry[0]), int(&entry[1]));
@@ -145,7 +151,7 @@ fn check(line: usize, problem: &Value, worst: &mut Worst) {
                 }
                 Some(expected) => {
                     assert_ne!(precision, Precision::Unknown, "{line}: unit {unit} query {query} {answer}");
-                    let difference = (found - expected).abs() / expected.abs().max(1000.0);
+                    let difference = (found - expected).abs() / largest_count;
                     worst.estimate = worst.estimate.max(difference);
                     assert!(difference < TOLERANCE, "{line}: unit {unit} query {query}: {found} {expected}");
                     functionals.push(Some((unit, functional)));
