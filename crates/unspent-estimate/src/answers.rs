@@ -138,18 +138,16 @@ impl AnswerClasses {
             }
             axes.push(listed);
         }
-        let mut answers = AnswerClasses {
-            query,
-            class_of: vec![None; space.queries()[query].length()],
-            classes: vec![],
-        };
+        let mut answers =
+            AnswerClasses { query, class_of: vec![None; space.queries()[query].length()], classes: vec![] };
         if axes.iter().any(Vec::is_empty) {
             return answers;
         }
         let mut made: BTreeMap<Vec<usize>, u16> = BTreeMap::new();
         let mut at = vec![0; axes.len()];
         loop {
-            let groups: Vec<&(u32, usize, Vec<bool>)> = axes.iter().zip(&at).map(|(axis, i)| &axis[*i]).collect();
+            let groups: Vec<&(u32, usize, Vec<bool>)> =
+                axes.iter().zip(&at).map(|(axis, i)| &axis[*i]).collect();
             let kinds: Vec<usize> = groups.iter().map(|group| group.1).collect();
             let class = *made.entry(kinds).or_insert_with(|| {
                 let counted: Vec<Vec<bool>> = groups.iter().map(|group| group.2.clone()).collect();

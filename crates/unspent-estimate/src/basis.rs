@@ -538,8 +538,7 @@ fn kronecker(a: &Matrix, b: &Matrix) -> Matrix {
     let mut found = Matrix::zeros(a.rows() * b.rows(), a.columns() * b.columns());
     for i in 0..found.rows() {
         for j in 0..found.columns() {
-            found[(i, j)] =
-                a[(i / b.rows(), j / b.columns())] * b[(i % b.rows(), j % b.columns())];
+            found[(i, j)] = a[(i / b.rows(), j / b.columns())] * b[(i % b.rows(), j % b.columns())];
         }
     }
     found

@@ -11,7 +11,7 @@
 use std::sync::Arc;
 
 use crate::basis::Block;
-use crate::known::{Known, Knowledge};
+use crate::known::{Knowledge, Known};
 use crate::matrix::Matrix;
 use crate::subspace::{Functional, Subspace, Tracked, to_matrix, track};
 
@@ -320,7 +320,12 @@ impl Downward {
 
 /// The functionals of a basis as sums: of one in what the child sees, and one in the rest. Exact ones are
 /// sums of exact ones.
-fn split(known: &Arc<Known>, own: &Arc<Known>, rest_seen: &Subspace, rest_exact: &Subspace) -> (Matrix, Option<Matrix>) {
+fn split(
+    known: &Arc<Known>,
+    own: &Arc<Known>,
+    rest_seen: &Subspace,
+    rest_exact: &Subspace,
+) -> (Matrix, Option<Matrix>) {
     if Arc::ptr_eq(known, own) {
         return (known.rows.clone(), None);
     }

@@ -1,5 +1,6 @@
 //! Best linear unbiased estimates from noisy measurements on a tree of units, with exact covariances.
 
+mod allocation;
 mod answers;
 mod basis;
 mod family;
@@ -10,6 +11,7 @@ mod space;
 mod subspace;
 mod tree;
 
+pub use allocation::{SchemaQuery, TOTAL};
 pub use answers::{AnswerClasses, Precision, SumOfCells};
 pub use matrix::Matrix;
 pub use model::{Answered, Class, Contradiction, Model, Scratch, SharedClass, UnitClass};

@@ -221,7 +221,8 @@ pub(crate) fn upward_values(
         });
         match sum {
             Some((_, sum)) => {
-                for ((x, g), s) in to[range.clone()].iter_mut().zip(&gradient[range.clone()]).zip(&sum[range]) {
+                for ((x, g), s) in to[range.clone()].iter_mut().zip(&gradient[range.clone()]).zip(&sum[range])
+                {
                     *x = gain * g + from_sum * s;
                 }
             }

@@ -38,7 +38,10 @@ impl Partition {
     /// The group of each value, below `groups`; none for a value that the query does not count.
     #[must_use]
     pub fn new(groups: usize, group_of: Vec<Option<u32>>) -> Partition {
-        assert!(group_of.iter().flatten().all(|group| (*group as usize) < groups), "a group is below {groups}");
+        assert!(
+            group_of.iter().flatten().all(|group| (*group as usize) < groups),
+            "a group is below {groups}"
+        );
         Partition { groups, group_of }
     }
 }
@@ -125,10 +128,8 @@ impl Space {
             ));
         };
         let (groups, unused_zeros) = shared(attributes, impossible, carrier);
-        let mut axes: Vec<Axis> = groups
-            .into_iter()
-            .map(|group| axis(attributes, &queries, impossible, carrier, group))
-            .collect();
+        let mut axes: Vec<Axis> =
+            groups.into_iter().map(|group| axis(attributes, &queries, impossible, carrier, group)).collect();
         // Axes with recodes come last: what is a contrast on an axis before has fewer queries there. Among
         // the others long ones come first, so that sums run over long rows.
         axes.sort_by_key(|axis| (is_recoded(axis), std::cmp::Reverse(axis.values.len())));
@@ -428,7 +429,9 @@ mod tests {
         let number = |a: usize, b: usize, c: usize| ((a * 3 + b) * 2 + c) as f64 + 0.5;
         let count = |keep: &dyn Fn(usize, usize, usize) -> bool| -> f64 {
             let all = (0..2).flat_map(|a| (0..3).flat_map(move |b| (0..2).map(move |c| (a, b, c))));
-            all.filter(|(a, b, c)| !(*a == 1 && *c == 0) && keep(*a, *b, *c)).map(|(a, b, c)| number(a, b, c)).sum()
+            all.filter(|(a, b, c)| !(*a == 1 && *c == 0) && keep(*a, *b, *c))
+                .map(|(a, b, c)| number(a, b, c))
+                .sum()
         };
         assert_eq!(answers[0], [count(&|_, _, _| true)]);
         assert_eq!(answers[1][3], count(&|a, _, c| a == 1 && c == 1));
@@ -436,8 +439,10 @@ mod tests {
         assert_eq!(answers[3][1], count(&|_, b, c| b == 2 && c == 1));
         assert_eq!(answers[3][2], count(&|_, b, c| b == 0 && c == 0));
         // The adjoint: spreading gives each cell the sum of what counts it.
-        let mut given: Vec<Vec<f64>> = answers.iter().map(|a| (0..a.len()).map(|i| i as f64 + 1.0).collect()).collect();
-        let left: f64 = given.iter().zip(&answers).flat_map(|(g, a)| g.iter().zip(a)).map(|(g, a)| g * a).sum();
+        let mut given: Vec<Vec<f64>> =
+            answers.iter().map(|a| (0..a.len()).map(|i| i as f64 + 1.0).collect()).collect();
+        let left: f64 =
+            given.iter().zip(&answers).flat_map(|(g, a)| g.iter().zip(a)).map(|(g, a)| g * a).sum();
         let mut spread = vec![0.0; 9];
         space.spread(&mut given, &mut spread);
         let right: f64 = spread.iter().zip(&cells).map(|(s, c)| s * c).sum();

@@ -141,9 +141,7 @@ impl Subspace {
         let once = other.rows().into_iter().map(|row| row.into_iter().chain(zeros()).collect());
         let mut reduced: Vec<Functional> = vec![];
         twice.chain(once).for_each(|row| _ = insert(&mut reduced, row));
-        let second = |row: &Functional| {
-            (pivot(row) >= Some(dimension)).then(|| row[dimension..].to_vec())
-        };
+        let second = |row: &Functional| (pivot(row) >= Some(dimension)).then(|| row[dimension..].to_vec());
         let found: Vec<Functional> = reduced.iter().filter_map(second).collect();
         Subspace::span(dimension, &found)
     }
@@ -267,9 +265,7 @@ mod tests {
         let rows = [row(&[1, 1, 0]), row(&[0, 1, 1]), row(&[1, 2, 1])];
         let tracked = track(3, &rows, &[row(&[1, 0, -1])]);
         let found: Vec<f64> = (0..3).map(|i| tracked.coefficients[(0, i)]).collect();
-        let at = |j: usize| -> f64 {
-            (0..3).map(|i| found[i] * to_double(&rows[i][j])).sum()
-        };
+        let at = |j: usize| -> f64 { (0..3).map(|i| found[i] * to_double(&rows[i][j])).sum() };
         assert_eq!([at(0), at(1), at(2)], [1.0, 0.0, -1.0]);
         assert_eq!(tracked.relations.rows(), 1);
         let relation: Vec<f64> = (0..3).map(|i| tracked.relations[(0, i)]).collect();

@@ -134,10 +134,8 @@ impl<'m> Tree<'m> {
     }
 
     pub(crate) fn family<'t>(&'t self, node: usize, block: usize) -> Vec<Children<'t>> {
-        let of = |child: &usize| Children {
-            state: &self.upward[*child][block],
-            count: self.nodes[*child].count,
-        };
+        let of =
+            |child: &usize| Children { state: &self.upward[*child][block], count: self.nodes[*child].count };
         self.children[node].iter().map(of).collect()
     }
 
@@ -223,7 +221,9 @@ impl<'m> Tree<'m> {
                 self.depths[depth].iter().copied().filter(|node| !self.children[*node].is_empty()).collect();
             let found = parallel::map(&parents, |node| self.downward_of(*node, values.as_deref()));
             for (parent, family) in parents.into_iter().zip(found) {
-                for (child, (states, from_leaf, of_child)) in self.children[parent].clone().into_iter().zip(family) {
+                for (child, (states, from_leaf, of_child)) in
+                    self.children[parent].clone().into_iter().zip(family)
+                {
                     (self.last[child], self.from_leaf[child]) = (states, from_leaf);
                     if let Some(values) = &mut values {
                         values[child] = of_child;
@@ -238,8 +238,7 @@ impl<'m> Tree<'m> {
         let children = &self.children[node];
         let cells = if values.is_some() { self.model.space().cells() } else { 0 };
         let mut sums = vec![0.0; cells];
-        let mut found: Family =
-            children.iter().map(|_| (vec![], vec![], vec![0.0; cells])).collect();
+        let mut found: Family = children.iter().map(|_| (vec![], vec![], vec![0.0; cells])).collect();
         for at in 0..self.model.blocks().len() {
             let knowledge = self.model.knowledge(at);
             let family = self.family(node, at);

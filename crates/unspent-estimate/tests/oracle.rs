@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use unspent_estimate::{
-    AnswerClasses, Impossible, Measured, Model, Node, Partition, Precision, Query, Scratch, Space, SumOfCells,
-    Tree, UnitClass,
+    AnswerClasses, Impossible, Measured, Model, Node, Partition, Precision, Query, Scratch, Space,
+    SumOfCells, Tree, UnitClass,
 };
 
 /// The largest difference that rounding may make: of an estimate relative to the largest count of the problem,
@@ -140,7 +140,9 @@ fn check(line: usize, problem: &Value, worst: &mut Worst) {
                 .map_or(Precision::Exact, |class| precisions[query][usize::from(class)]);
             // The class of an answer and its own sum say the same.
             match (precision, tree.precision(unit, &sum)) {
-                (Precision::Variance(a), Precision::Variance(b)) => assert!((a - b).abs() <= 1e-9 * a.max(1.0)),
+                (Precision::Variance(a), Precision::Variance(b)) => {
+                    assert!((a - b).abs() <= 1e-9 * a.max(1.0))
+                }
                 (a, b) => assert_eq!(a, b, "{line} {unit} {query} {answer}"),
             }
             match expected.as_f64() {

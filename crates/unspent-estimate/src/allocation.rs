@@ -1,0 +1,107 @@
+//! Schemas and allocations as spaces and classes of units.
+
+use unspent::allocation::ExactValues;
+use unspent::schema::{Attribute, Schema};
+use unspent::{Allocation, Error, ErrorKind, Rational, Result};
+
+use crate::model::UnitClass;
+use crate::space::{Impossible, Partition, Query, Space};
+
+/// A query of a schema.
+#[derive(Clone, Copy, Debug)]
+pub struct SchemaQuery<'q> {
+    /// Its name.
+    pub name: &'q str,
+    /// The attributes and recodes whose values it tells apart; none for a total.
+    pub by: &'q [String],
+    /// Whether it is measured or exact somewhere.
+    pub known: bool,
+}
+
+impl Space {
+    /// The cells of a schema, and queries on them. `carrier` are the attributes of which single units may
+    /// lack values.
+    pub fn of_schema(schema: &Schema, queries: &[SchemaQuery<'_>], carrier: &[usize]) -> Result<Space> {
+        // A record may lack an attribute: one more value, which no query by the attribute counts.
+        let size = |attribute: &Attribute| attribute.values.len() + usize::from(attribute.optional);
+        let sizes: Vec<usize> = schema.attributes().iter().map(size).collect();
+        let mut known = vec![];
+        for query in queries {
+            let parts = schema.resolve(query.by).map_err(|e| e.at(format!("query `{}`", query.name)))?;
+            let mut partitions: Vec<Partition> = sizes.iter().map(|size| Partition::summed(*size)).collect();
+            for part in parts {
+                let mut groups = part.cell_of(&schema.attributes()[part.attribute]);
+                groups.resize(sizes[part.attribute], None);
+                partitions[part.attribute] = Partition::new(part.cells, groups);
+            }
+            known.push(Query { name: query.name.into(), parts: partitions, known: query.known });
+        }
+        let impossible: Vec<Impossible> =
+            schema.impossible().iter().map(|impossible| impossible.combination.clone()).collect();
+        Space::new(&sizes, known, &impossible, carrier)
+    }
+
+    /// The cells of an allocation's schema with all of its queries, and a total.
+    pub fn of_allocation(allocation: &Allocation, carrier: &[usize]) -> Result<Space> {
+        let Some(schema) = allocation.schema() else {
+            return Err(Error::of_kind(
+                ErrorKind::NoTable,
+                format!("`{}` does not say which values attributes have", allocation.name()),
+                "estimates need a schema: add [attributes], or schema = \"…\"",
+            ));
+        };
+        let mut queries: Vec<SchemaQuery<'_>> = allocation
+            .queries()
+            .iter()
+            .map(|query| SchemaQuery { name: &query.name, by: &query.by, known: true })
+            .collect();
+        if !queries.iter().any(|query| query.name == TOTAL) {
+            queries.insert(0, SchemaQuery { name: TOTAL, by: &[], known: true });
+        }
+        Space::of_schema(schema, &queries, carrier)
+    }
+
+    /// The query of that name.
+    #[must_use]
+    pub fn query(&self, name: &str) -> Option<usize> {
+        self.queries().iter().position(|query| query.name == name)
+    }
+}
+
+/// What the number of all records is called.
+pub const TOTAL: &str = "total";
+
+impl UnitClass {
+    /// What an allocation publishes of a unit of a level that has the budgets down to the level `last`.
+    pub fn of_level(space: &Space, allocation: &Allocation, level: usize, last: usize) -> Result<UnitClass> {
+        let mut class = UnitClass { variances: vec![None; space.queries().len()], ..UnitClass::default() };
+        let noises = allocation.noise_with_budget_of(level, last)?;
+        let measured = &allocation.levels()[level];
+        for (measurement, noise) in measured.measurements.iter().zip(&noises) {
+            let name = &allocation.queries()[measurement.query].name;
+            let query = space.query(name).expect("all queries of the allocation are there");
+            class.add(query, noise.sigma2());
+        }
+        class.exact =
+            exact_queries(allocation, &measured.name).filter_map(|name| space.query(name)).collect();
+        Ok(class)
+    }
+
+    /// One more measurement of a query, with noise of that σ².
+    pub fn add(&mut self, query: usize, sigma2: &Rational) {
+        let precision = self.variances[query].map_or(0.0, |variance| 1.0 / variance);
+        self.variances[query] = Some(1.0 / (precision + 1.0 / sigma2.to_f64()));
+    }
+}
+
+/// The queries whose answers an allocation publishes exactly for every unit of a level.
+fn exact_queries<'a>(allocation: &'a Allocation, level: &'a str) -> impl Iterator<Item = &'a str> {
+    let production = allocation.production();
+    let totals = production.exact_totals.iter().filter(move |name| *name == level).map(|_| TOTAL);
+    let others = production.invariants.iter().filter(move |invariant| invariant.level == level);
+    let others = others.filter_map(|invariant| match &invariant.values {
+        ExactValues::Query(name) => Some(name.as_str()),
+        ExactValues::Columns(..) => None,
+    });
+    totals.chain(others)
+}
