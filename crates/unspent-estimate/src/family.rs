@@ -68,7 +68,7 @@ impl Own {
         };
         for query in &block.queries {
             if let Some(variance) = variances[query.query] {
-                own.information.add(&query.information, 1.0 / variance);
+                own.information.add(&query.information(), 1.0 / variance);
                 own.seen = own.seen.sum(&query.seen);
             }
         }

@@ -11,9 +11,9 @@ mod space;
 mod subspace;
 mod tree;
 
-pub use allocation::{SchemaQuery, TOTAL};
+pub use allocation::{SchemaQuery, TOTAL, partitions};
 pub use answers::{AnswerClasses, Precision, SumOfCells};
 pub use matrix::Matrix;
-pub use model::{Answered, Class, Contradiction, Model, Scratch, SharedClass, UnitClass};
+pub use model::{Answered, Class, Contradiction, Leaf, Model, Scratch, SharedClass, UnitClass};
 pub use space::{Impossible, Partition, Query, Space};
 pub use tree::{Contradicted, Measured, Node, Tree, Values};

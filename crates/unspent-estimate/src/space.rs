@@ -35,6 +35,13 @@ impl Partition {
         Partition { groups: 1, group_of: vec![Some(0); values] }
     }
 
+    /// The same for an attribute of finer values: `coarse` is the value that each of them belongs to.
+    #[must_use]
+    pub fn refined(&self, coarse: &[Option<u32>]) -> Partition {
+        let group = |value: &Option<u32>| value.and_then(|value| self.group_of[value as usize]);
+        Partition { groups: self.groups, group_of: coarse.iter().map(group).collect() }
+    }
+
     /// The group of each value, below `groups`; none for a value that the query does not count.
     #[must_use]
     pub fn new(groups: usize, group_of: Vec<Option<u32>>) -> Partition {

@@ -8,7 +8,7 @@ use unspent::parallel;
 use crate::answers::{AnswerClasses, Precision, SumOfCells, coordinate_covariances};
 use crate::family::{Children, Downward, State, Sum, Upward};
 use crate::matrix::Matrix;
-use crate::model::{Contradiction, Model, SharedClass, upward_values};
+use crate::model::{Contradiction, Leaf, Model, SharedClass, upward_values};
 
 /// A unit, or several leaves of one parent that are of the same class.
 #[derive(Clone, Debug)]
@@ -406,6 +406,32 @@ impl<'m> Tree<'m> {
         debug_assert!(self.nodes[node].count <= 1.0);
         to.copy_from_slice(&values.functionals[node]);
         self.lift(node, to);
+    }
+
+    /// The coordinates of the estimate of a leaf: one of those that a node stands for.
+    pub fn leaf_coordinates(
+        &self,
+        values: &Values,
+        node: usize,
+        leaf: &Leaf,
+        measured: &Measured,
+        to: &mut [f64],
+    ) -> Result<(), Contradiction> {
+        let shift = &values.functionals[node];
+        for (at, block) in self.model.blocks().iter().enumerate() {
+            let (own, upward) = (&leaf.class.own[at], &leaf.upward[at]);
+            upward_values(block, own, upward, None, &measured.gradient, &measured.exact, to)?;
+            if let Some(turn) = &self.from_leaf[node][at] {
+                let mut turned = vec![0.0; block.dimension];
+                for copy in copies(block.range(), block.dimension) {
+                    turn.apply(&to[copy.start..][..turn.columns()], &mut turned);
+                    to[copy].copy_from_slice(&turned);
+                }
+            }
+        }
+        to.iter_mut().zip(shift).for_each(|(x, shift)| *x += shift);
+        self.lift(node, to);
+        Ok(())
     }
 
     /// Functionals of the last state to coordinates.

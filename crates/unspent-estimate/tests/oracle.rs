@@ -102,7 +102,7 @@ fn check(line: usize, problem: &Value, worst: &mut Worst) {
         };
         let answers = numbers(&unit["measured"]);
         let mut gradient = vec![0.0; model.space().cells()];
-        model.gradient(&class, |query| &answers[&query], &mut scratch, &mut gradient);
+        model.gradient(&class.unit().variances, |query| &answers[&query], &mut scratch, &mut gradient);
         let exact = list(&unit["exact"]).iter().map(|row| {
             let values: Vec<i64> = list(&row["values"]).iter().map(|x| x.as_i64().unwrap()).collect();
             model.lift(int(&row["query"]), &values, &mut scratch)
