@@ -2,6 +2,7 @@
 
 mod allocation;
 mod answers;
+mod area;
 mod basis;
 mod family;
 mod known;
@@ -13,6 +14,7 @@ mod tree;
 
 pub use allocation::{SchemaQuery, TOTAL, partitions};
 pub use answers::{AnswerClasses, Precision, SumOfCells};
+pub use area::Area;
 pub use matrix::Matrix;
 pub use model::{Answered, Class, Contradiction, Leaf, Model, Scratch, SharedClass, UnitClass};
 pub use space::{Impossible, Partition, Query, Space};
