@@ -1,20 +1,24 @@
 //! Best linear unbiased estimates from noisy measurements on a tree of units, with exact covariances.
 
+pub mod accuracy;
 mod allocation;
 mod answers;
 mod area;
 mod basis;
 mod family;
 mod known;
+mod margin;
 mod matrix;
 mod model;
 mod space;
 mod subspace;
 mod tree;
 
+pub use accuracy::{Accuracy, AccuracyQuestion};
 pub use allocation::{SchemaQuery, TOTAL, partitions};
 pub use answers::{AnswerClasses, Precision, SumOfCells};
 pub use area::Area;
+pub use margin::Confidence;
 pub use matrix::Matrix;
 pub use model::{Answered, Class, Contradiction, Leaf, Model, Scratch, SharedClass, UnitClass};
 pub use space::{Impossible, Partition, Query, Space};

@@ -214,6 +214,13 @@ impl Schema {
         self
     }
 
+    /// The same without knowing that some combinations of values cannot occur.
+    #[must_use]
+    pub fn without_impossible(mut self) -> Schema {
+        self.impossible.clear();
+        self
+    }
+
     /// The attribute of that name.
     #[must_use]
     pub fn attribute(&self, name: &str) -> Option<usize> {

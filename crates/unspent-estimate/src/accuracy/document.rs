@@ -1,0 +1,185 @@
+//! Errors of estimates for people, and as columns for programs.
+
+use unspent::report::columns::{Column, Columns};
+use unspent::report::document::{Document, Table};
+use unspent::report::{brief, nearest};
+use unspent::{Rational, Round};
+
+use super::{Accuracy, Deviation, LevelAccuracy, QueryAccuracy, TreeKind};
+
+/// What is said of a query that is not measured at a level.
+const NOT_MEASURED: &str = "not measured";
+
+fn short(x: f64) -> String {
+    nearest(x, 4)
+}
+
+/// Rounded up, as a guarantee is.
+fn at_least(x: f64) -> String {
+    Rational::from_f64("margin", x).map_or_else(|_| x.to_string(), |x| x.to_decimal(4, Round::Up))
+}
+
+impl Deviation {
+    /// The root mean square, if it is determined: 0 if all are exact.
+    #[must_use]
+    pub fn sd(&self) -> Option<f64> {
+        match self {
+            Deviation::NotDetermined => None,
+            Deviation::Exact => Some(0.0),
+            Deviation::Estimated { sd, .. } => Some(*sd),
+        }
+    }
+
+    /// For people.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        match self {
+            Deviation::NotDetermined => "not determined".into(),
+            Deviation::Exact => "exact".into(),
+            Deviation::Estimated { sd, undetermined, .. } if *undetermined > 0.0 => {
+                format!("{}, {} % not determined", short(*sd), nearest(100.0 * undetermined, 2))
+            }
+            Deviation::Estimated { sd, .. } => short(*sd),
+        }
+    }
+
+    /// From the smallest to the largest, if they differ in what is shown.
+    #[must_use]
+    pub fn range(&self) -> Option<String> {
+        let Deviation::Estimated { smallest, largest, .. } = self else { return None };
+        let (from, to) = (if *smallest > 0.0 { short(*smallest) } else { "exact".into() }, short(*largest));
+        (from != to).then(|| format!("{from} to {to}"))
+    }
+
+    fn word(&self) -> &'static str {
+        match self {
+            Deviation::NotDetermined => "not-determined",
+            Deviation::Exact => "exact",
+            Deviation::Estimated { .. } => "estimated",
+        }
+    }
+}
+
+impl QueryAccuracy {
+    fn noise_in_words(&self) -> String {
+        self.noise.as_ref().map_or_else(|| NOT_MEASURED.into(), Deviation::in_words)
+    }
+
+    fn margins(&self) -> [String; 2] {
+        match (&self.estimate, self.margin, self.guaranteed_margin) {
+            (Deviation::Exact, ..) => ["exact".into(), "exact".into()],
+            (_, Some(margin), Some(guaranteed)) => [short(margin), at_least(guaranteed)],
+            _ => [String::new(), String::new()],
+        }
+    }
+}
+
+impl Accuracy {
+    /// The report for people.
+    #[must_use]
+    pub fn document(&self) -> Document {
+        let mut text = Document::default();
+        text.line(&self.allocation);
+        text.line(match self.tree {
+            TreeKind::Regular => {
+                "Errors of the best linear unbiased estimates, where all units of a level have equally many \
+                 children:"
+            }
+            TreeKind::Listed => {
+                "Errors of the best linear unbiased estimates of the units listed, over units and answers:"
+            }
+        });
+        text.line("");
+        let confidence = brief(&self.confidence, Round::Down);
+        let (normal, guaranteed) = (format!("± at {confidence}"), format!("guaranteed ± at {confidence}"));
+        let ranges = self.queries().any(|(_, query)| query.estimate.range().is_some());
+        let mut heads = vec!["level", "units", "query", "sd of noise", "sd of estimate"];
+        heads.extend(ranges.then_some("from smallest to largest"));
+        heads.extend([normal.as_str(), guaranteed.as_str()]);
+        let mut table = Table::new(&heads);
+        for level in &self.levels {
+            for (i, query) in level.queries.iter().enumerate() {
+                let first = |text: String| if i == 0 { text } else { String::new() };
+                let mut row = vec![
+                    first(level.level.clone()),
+                    first(level.units.to_string()),
+                    query.query.clone(),
+                    query.noise_in_words(),
+                    query.estimate.in_words(),
+                ];
+                row.extend(ranges.then(|| query.estimate.range().unwrap_or_default()));
+                row.extend(query.margins());
+                table.row(row);
+            }
+        }
+        text.table(table);
+        text.line("");
+        let bypassed = self.levels.iter().filter(|level| level.bypassed > 0);
+        let bypassed: Vec<String> =
+            bypassed.map(|level| format!("{} of {}", level.bypassed, level.level)).collect();
+        if !bypassed.is_empty() {
+            text.line(format!(
+                "Bypassed: {}. Such a unit is not measured, and has the estimates of its parent.",
+                bypassed.join(", ")
+            ));
+        }
+        if !self.exact_totals.is_empty() {
+            text.line(format!("Totals are exact at {}.", self.exact_totals.join(", ")));
+        }
+        if let Some(used) = self.structural_zeros {
+            text.line(match used {
+                true => "Combinations of values that cannot occur are known to be 0.",
+                false => "It is not used that some combinations of values cannot occur.",
+            });
+        }
+        text.line(
+            "The sd of an estimate is the root mean square over its answers. ± is for that sd and a normal \
+             error; the guaranteed ± is for the largest sd and holds for discrete Gaussian noise, however \
+             small. No data is needed for any of it.",
+        );
+        text
+    }
+
+    fn queries(&self) -> impl Iterator<Item = (&LevelAccuracy, &QueryAccuracy)> {
+        self.levels.iter().flat_map(|level| level.queries.iter().map(move |query| (level, query)))
+    }
+
+    /// One row for each level and query, with all figures.
+    #[must_use]
+    pub fn columns(&self) -> Columns {
+        let rows: Vec<(&LevelAccuracy, &QueryAccuracy)> = self.queries().collect();
+        type Pick = fn(&QueryAccuracy) -> Option<f64>;
+        let double = |name, pick: Pick| Column::doubles(name, rows.iter().map(|(_, query)| pick(query)));
+        fn part(deviation: Option<&Deviation>, pick: fn([f64; 4]) -> f64) -> Option<f64> {
+            match deviation? {
+                Deviation::NotDetermined => None,
+                Deviation::Exact => Some(pick([0.0; 4])),
+                Deviation::Estimated { sd, smallest, largest, undetermined } => {
+                    Some(pick([*sd, *smallest, *largest, *undetermined]))
+                }
+            }
+        }
+        let noise = |query: &QueryAccuracy| query.noise.as_ref().map_or("not-measured", Deviation::word);
+        Columns(vec![
+            Column::text("level", rows.iter().map(|(level, _)| Some(level.level.as_str()))),
+            Column::counts("units", rows.iter().map(|(level, _)| level.units)),
+            Column::counts("bypassed", rows.iter().map(|(level, _)| level.bypassed)),
+            Column::text("query", rows.iter().map(|(_, query)| Some(query.query.as_str()))),
+            Column::counts("answers", rows.iter().map(|(_, query)| query.answers)),
+            Column::text("noise", rows.iter().map(|(_, query)| Some(noise(query)))),
+            double("noise_sd", |query| part(query.noise.as_ref(), |of| of[0])),
+            double("noise_smallest", |query| part(query.noise.as_ref(), |of| of[1])),
+            double("noise_largest", |query| part(query.noise.as_ref(), |of| of[2])),
+            Column::text("estimate", rows.iter().map(|(_, query)| Some(query.estimate.word()))),
+            double("estimate_sd", |query| part(Some(&query.estimate), |of| of[0])),
+            double("estimate_smallest", |query| part(Some(&query.estimate), |of| of[1])),
+            double("estimate_largest", |query| part(Some(&query.estimate), |of| of[2])),
+            double("undetermined", |query| match query.estimate {
+                Deviation::NotDetermined => Some(1.0),
+                _ => part(Some(&query.estimate), |of| of[3]),
+            }),
+            double("margin", |query| query.margin),
+            double("guaranteed_margin", |query| query.guaranteed_margin),
+        ])
+    }
+}
