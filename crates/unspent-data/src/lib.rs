@@ -20,6 +20,7 @@
 pub(crate) mod codes;
 pub mod date;
 pub mod directory;
+pub mod estimate;
 pub mod interval;
 pub mod manifest;
 pub mod measure;
@@ -38,6 +39,7 @@ pub mod tabulation;
 pub mod units;
 pub mod utility;
 
+pub use estimate::Estimate;
 pub use interval::{Interval, Intervals};
 pub use manifest::Manifest;
 pub use measure::{Measure, Measured};

@@ -375,6 +375,22 @@ impl Basis {
         direction.iter().any(|x| !x.is_zero()).then_some((factor, direction))
     }
 
+    /// What each block is of: for each axis that is not summed out, its number, and how many atoms are
+    /// coordinates; none where its contrasts or values are copies.
+    pub(crate) fn parts_of(&self, block: &Block) -> Vec<(usize, Option<usize>)> {
+        let mut parts: Vec<(usize, Option<usize>)> = vec![];
+        for axis in 0..self.sizes.len() {
+            match block.nodes.iter().find(|node| self.nodes[**node].axis == axis) {
+                None => parts.push((axis, None)),
+                Some(node) => match self.atoms(*node).len() {
+                    1 => {}
+                    atoms => parts.push((axis, Some(atoms))),
+                },
+            }
+        }
+        parts
+    }
+
     /// The functionals of a block that are zero for a unit that lacks values on an axis: the coordinates
     /// themselves, since no values of that axis are put together.
     pub(crate) fn lacking(&self, block: &Block, axis: usize, values: &[u32]) -> Vec<Functional> {

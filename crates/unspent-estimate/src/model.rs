@@ -99,6 +99,24 @@ impl Model {
         self.basis.blocks.iter().map(|block| (block.dimension, block.copies)).collect()
     }
 
+    /// What each block is of, its dimension and its number of copies. `names` are those of the attributes: an
+    /// attribute is named where the block has its contrasts, with a number where it has sums of that many
+    /// groups of its values.
+    #[must_use]
+    pub fn components(&self, names: &[&str]) -> Vec<(String, usize, usize)> {
+        let axis = |(axis, atoms): (usize, Option<usize>)| {
+            let of: Vec<&str> = self.space.axes[axis].attributes.iter().map(|a| names[*a]).collect();
+            let of = of.join("×");
+            atoms.map_or(of.clone(), |atoms| format!("{of}({atoms})"))
+        };
+        let of_block = |block: &Block| {
+            let parts: Vec<String> = self.basis.parts_of(block).into_iter().map(axis).collect();
+            let name = if parts.is_empty() { "total".into() } else { parts.join(" * ") };
+            (name, block.dimension, block.copies)
+        };
+        self.blocks().iter().map(of_block).collect()
+    }
+
     pub(crate) fn basis(&self) -> &Basis {
         &self.basis
     }

@@ -341,10 +341,17 @@ impl<'m> Tree<'m> {
         answers.iter().map(of_query).collect()
     }
 
+    /// How precisely sums of cells are known for a unit, or a leaf.
+    pub fn precision_of(&self, node: usize) -> impl Fn(&SumOfCells) -> Precision {
+        let states = &self.last[node];
+        let covariances = coordinate_covariances(states);
+        move |sum| sum.precision(states, &covariances)
+    }
+
     /// How precisely a sum of cells is known for a unit, or a leaf.
     #[must_use]
     pub fn precision(&self, node: usize, sum: &SumOfCells) -> Precision {
-        sum.precision(&self.last[node], &coordinate_covariances(&self.last[node]))
+        self.precision_of(node)(sum)
     }
 
     /// The covariances between the coordinates of two single units, a matrix for each block. They are right

@@ -3,15 +3,16 @@
 //! Leaves of one parent that are of the same class and in the same areas are added up, so that memory does
 //! not grow with the number of leaves.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use unspent::schema::Code;
 use unspent::{Error, Result, parallel};
 use unspent_estimate::{Measured, Node, Scratch};
 
-use super::join::{ClassKey, Joined, UnitKind, UnitValues};
-use super::{Areas, twice};
+use super::areas::Areas;
+use super::join::{Joined, UnitKind, UnitValues};
+use super::twice;
 use crate::progress::Progress;
 
 /// A unit that is a node of the tree by itself.
@@ -21,8 +22,13 @@ pub(super) struct Unit {
     pub(super) code: String,
 }
 
-/// Where leaves of one kind are in the tree.
-pub(super) type Groups = HashMap<(u32, ClassKey, u32), usize>;
+/// Leaves of one kind: their parent, the number of their kind, and the areas that they are in.
+type GroupKey = (u32, u32, u32);
+
+/// The parent of units that have none.
+const NO_PARENT: u32 = u32::MAX;
+/// The largest count that is added up: more than all people, and 2²⁴ such counts fit into a word.
+const MAX_COUNT: i64 = 1 << 38;
 
 /// All units, or sums of them, as nodes of a tree.
 pub(super) struct Gathered {
@@ -33,7 +39,8 @@ pub(super) struct Gathered {
     /// For nodes of leaves: the areas that they are in.
     pub(super) patterns: Vec<u32>,
     /// The node of each group of leaves.
-    pub(super) groups: Groups,
+    groups: HashMap<GroupKey, usize>,
+    pub(super) kinds: Vec<Arc<UnitKind>>,
     pub(super) geography: Geography,
     /// The level whose units are added up.
     pub(super) leaf_level: usize,
@@ -110,7 +117,7 @@ struct Group {
 
 /// What was found in a part of the leaves.
 struct Part {
-    groups: HashMap<(u32, ClassKey, u32), Group>,
+    groups: HashMap<GroupKey, Group>,
     codes: Order,
     largest: i64,
 }
@@ -168,6 +175,7 @@ impl Gathered {
             units: vec![],
             patterns: vec![],
             groups: HashMap::new(),
+            kinds: vec![],
             geography: Geography::new(levels.iter().map(|level| level.code.clone()).collect()),
             leaf_level,
             leaves: 0,
@@ -201,6 +209,7 @@ impl Gathered {
         self.nodes.push(Node { parent, class: kind.class.clone(), count: 1.0 });
         self.measured.push(measured);
         self.units.push(Some(Unit { level, code }));
+        self.kinds.push(kind.clone());
         self.patterns.push(0);
         Ok(node)
     }
@@ -214,7 +223,7 @@ impl Gathered {
             let mut units = vec![];
             joined.first.each_unit(level, *part, &mut |code, noise, rows| {
                 let (kind, values) = joined.unit(level, code, Some((noise, rows)))?;
-                let largest = largest(rows.iter().copied());
+                let largest = largest(joined, level, code, rows)?;
                 units.push((code.to_string(), joined.measured(&kind, &values, &mut scratch), kind, largest));
                 Ok(())
             })?;
@@ -261,30 +270,30 @@ impl Gathered {
         let parts: Vec<usize> = (0..input.parts).collect();
         let geography = &self.geography;
         let has_upper = geography.nodes[..level].iter().any(|units| !units.is_empty());
-        let mut groups: BTreeMap<(u32, ClassKey, u32), Group> = BTreeMap::new();
+        let mut groups: HashMap<GroupKey, Group> = HashMap::new();
         let mut orders = vec![];
         // As many parts at a time as are added up at once: what a part has is added to the rest at once.
         for some in parts.chunks(64) {
             let found = parallel::map(some, |part| -> Result<Part> {
                 let mut found = Part { groups: HashMap::new(), codes: Order::default(), largest: 0 };
+                let mut kinds = PlainKinds::default();
                 joined.first.each_unit(level, *part, &mut |code, noise, rows| {
                     found.codes.push(code);
-                    found.largest = found.largest.max(largest(rows.iter().copied()));
+                    found.largest = found.largest.max(largest(joined, level, code, rows)?);
                     let parent = match geography.parent(level, code) {
                         Some(parent) => parent as u32,
-                        None if !has_upper => u32::MAX,
+                        None if !has_upper => NO_PARENT,
                         None => return Err(lies_nowhere(joined, level, code)),
                     };
                     let pattern = areas.pattern(code);
                     let (kind, values) = match plain {
-                        true => (joined.plain_kind(level, noise), None),
+                        true => (kinds.get(joined, level, noise), None),
                         false => {
                             let (kind, values) = joined.unit(level, code, Some((noise, rows)))?;
                             (kind, Some(values))
                         }
                     };
-                    let key = (parent, kind.key.clone(), pattern);
-                    let group = found.groups.entry(key).or_insert_with(|| Group {
+                    let group = found.groups.entry((parent, kind.number, pattern)).or_insert_with(|| Group {
                         kind,
                         count: 0,
                         values: UnitValues::default(),
@@ -327,20 +336,29 @@ impl Gathered {
         Ok(())
     }
 
-    fn push_groups(&mut self, joined: &Joined, groups: BTreeMap<(u32, ClassKey, u32), Group>) {
-        let entries: Vec<_> = groups.into_iter().collect();
+    fn push_groups(&mut self, joined: &Joined, groups: HashMap<GroupKey, Group>) {
+        let mut entries: Vec<(GroupKey, Group)> = groups.into_iter().collect();
+        // Numbers of kinds depend on who came first; what decides a kind does not.
+        entries.sort_by(|(a, x), (b, y)| (a.0, &x.kind.key, a.2).cmp(&(b.0, &y.kind.key, b.2)));
         let measured = parallel::map(&entries, |(_, group)| {
             joined.measured(&group.kind, &group.values, &mut Scratch::default())
         });
         for ((key, group), measured) in entries.into_iter().zip(measured) {
             let node = self.nodes.len();
-            let parent = (key.0 != u32::MAX).then_some(key.0 as usize);
+            let parent = (key.0 != NO_PARENT).then_some(key.0 as usize);
             self.nodes.push(Node { parent, class: group.kind.class.clone(), count: group.count as f64 });
             self.measured.push(measured);
             self.units.push(None);
+            self.kinds.push(group.kind);
             self.patterns.push(key.2);
             self.groups.insert(key, node);
         }
+    }
+
+    /// The node of the leaves that one belongs to.
+    pub(super) fn group(&self, code: &str, kind: &UnitKind, pattern: u32) -> Option<usize> {
+        let parent = self.geography.parent(self.leaf_level, code).map_or(NO_PARENT, |node| node as u32);
+        self.groups.get(&(parent, kind.number, pattern)).copied()
     }
 
     /// Leaves that are bypassed, of which something is exact all the same; and units that only other folders
@@ -377,8 +395,8 @@ impl Gathered {
             else {
                 continue;
             };
-            let Some(noise) = joined.first_noise(unit.level, &self.nodes[node].class) else { continue };
-            if !joined.first.levels[unit.level].noises[noise].bypasses {
+            let Some(noise) = self.kinds[node].key.noises[0] else { continue };
+            if !joined.first.levels[unit.level].noises[noise as usize].bypasses {
                 return Err(Error::stated(
                     format!(
                         "{}: unit `{}` of level `{}` has no units of the levels below",
@@ -392,8 +410,33 @@ impl Gathered {
     }
 }
 
-fn largest<'r>(rows: impl Iterator<Item = &'r [i64]>) -> i64 {
-    rows.flatten().map(|count| count.saturating_abs()).max().unwrap_or(0)
+/// The largest of a unit's counts.
+fn largest(joined: &Joined, level: usize, code: &str, rows: &[&[i64]]) -> Result<i64> {
+    let counts = rows.iter().flat_map(|row| row.iter());
+    let largest = counts.map(|count| count.saturating_abs()).max().unwrap_or(0);
+    if largest > MAX_COUNT {
+        return Err(Error::stated(
+            format!(
+                "{}: unit `{code}` of level `{}` has a noisy count beyond {MAX_COUNT}",
+                joined.first.name, joined.levels[level]
+            ),
+            "check the file: noisy counts are as large as counts of records",
+        ));
+    }
+    Ok(largest)
+}
+
+/// The kinds of plain leaves, by their noise.
+#[derive(Default)]
+pub(super) struct PlainKinds(Vec<Option<Arc<UnitKind>>>);
+
+impl PlainKinds {
+    pub(super) fn get(&mut self, joined: &Joined, level: usize, noise: usize) -> Arc<UnitKind> {
+        if self.0.len() <= noise {
+            self.0.resize(noise + 1, None);
+        }
+        self.0[noise].get_or_insert_with(|| joined.plain_kind(level, noise)).clone()
+    }
 }
 
 fn add_rows(sum: &mut UnitValues, rows: &[&[i64]]) {

@@ -53,6 +53,8 @@ pub(super) struct ClassKey {
 /// A class of units, and how a leaf of the class is estimated.
 #[derive(Debug)]
 pub(super) struct UnitKind {
+    /// In the order in which kinds were found, which is another in every run.
+    pub(super) number: u32,
     pub(super) key: ClassKey,
     pub(super) class: SharedClass,
     pub(super) leaf: Leaf,
@@ -110,7 +112,7 @@ impl Joined {
             carrier.clear();
         }
         let space = Space::of_queries(&schema, known, &carrier)?;
-        let carried = carried(&space, &carrier);
+        let carried = carried(&space);
         let model = Model::new(space)?;
         check_blocks(&model)?;
         let mut rest = inputs.split_off(1);
@@ -210,7 +212,8 @@ impl Joined {
         spec.lacking = key.lacking.clone();
         let class = Arc::new(self.model.class(spec));
         let leaf = self.model.leaf(class.clone());
-        let kind = Arc::new(UnitKind { key: key.clone(), class, leaf, variances });
+        let number = classes.len() as u32;
+        let kind = Arc::new(UnitKind { number, key: key.clone(), class, leaf, variances });
         classes.insert(key, kind.clone());
         kind
     }
@@ -315,17 +318,8 @@ fn add_query(known: &mut Vec<Query>, query: &InputQuery, parts: Vec<Partition>, 
 }
 
 /// For queries by the carrier alone, the values of the carrier that each answer counts.
-fn carried(space: &Space, carrier: &[usize]) -> HashMap<usize, Vec<Vec<u32>>> {
-    let mut found = HashMap::new();
-    if space.carrier().is_none() {
-        return found;
-    }
-    for at in 0..space.queries().len() {
-        if let Some(values) = space.carried(at, carrier) {
-            found.insert(at, values);
-        }
-    }
-    found
+fn carried(space: &Space) -> HashMap<usize, Vec<Vec<u32>>> {
+    (0..space.queries().len()).filter_map(|query| Some((query, space.carried(query)?))).collect()
 }
 
 /// How the attributes of one schema are attributes or recodes of another.
