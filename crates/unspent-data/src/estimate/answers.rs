@@ -48,10 +48,10 @@ pub struct Estimated {
     pub value: f64,
     /// Its variance; 0 if it is exact.
     pub variance: f64,
-    /// The normal interval, of whole counts that are not negative.
-    pub normal: (i64, i64),
+    /// The normal interval: whole counts from zero on; none if no such count is near enough.
+    pub normal: Option<(i64, i64)>,
     /// The guaranteed one.
-    pub guaranteed: (i64, i64),
+    pub guaranteed: Option<(i64, i64)>,
 }
 
 impl Questions {
@@ -152,8 +152,8 @@ fn estimated(value: f64, margin: Margin) -> Option<Estimated> {
         Margin::Unknown => None,
         Margin::Exact => {
             let value = value.round();
-            let whole = value as i64;
-            Some(Estimated { value, variance: 0.0, normal: (whole, whole), guaranteed: (whole, whole) })
+            let whole = Some((value as i64, value as i64));
+            Some(Estimated { value, variance: 0.0, normal: whole, guaranteed: whole })
         }
         Margin::Known { variance, normal, guaranteed } => Some(Estimated {
             value,
@@ -164,14 +164,11 @@ fn estimated(value: f64, margin: Margin) -> Option<Estimated> {
     }
 }
 
-/// The whole counts from zero on that are within a margin; the nearest one if none is.
-fn whole_counts(value: f64, margin: f64) -> (i64, i64) {
+/// The first and the last whole count from zero on that is within a margin. True counts are such counts, so
+/// that none of them is lost.
+fn whole_counts(value: f64, margin: f64) -> Option<(i64, i64)> {
     let (lower, upper) = ((value - margin).ceil().max(0.0), (value + margin).floor());
-    if upper < lower {
-        let nearest = value.round().max(0.0) as i64;
-        return (nearest, nearest);
-    }
-    (lower as i64, upper as i64)
+    (lower <= upper).then_some((lower as i64, upper as i64))
 }
 
 #[cfg(test)]
@@ -180,11 +177,11 @@ mod tests {
 
     #[test]
     fn ends_are_whole_counts_inside_the_margin() {
-        assert_eq!(whole_counts(10.3, 2.5), (8, 12));
-        assert_eq!(whole_counts(10.0, 2.0), (8, 12));
-        assert_eq!(whole_counts(1.2, 3.0), (0, 4));
-        // None is inside: the nearest.
-        assert_eq!(whole_counts(3.4, 0.2), (3, 3));
-        assert_eq!(whole_counts(-7.5, 2.0), (0, 0));
+        assert_eq!(whole_counts(10.3, 2.5), Some((8, 12)));
+        assert_eq!(whole_counts(10.0, 2.0), Some((8, 12)));
+        assert_eq!(whole_counts(1.2, 3.0), Some((0, 4)));
+        assert_eq!(whole_counts(3.4, 0.2), None);
+        assert_eq!(whole_counts(-7.5, 2.0), None);
+        assert_eq!(whole_counts(-1.5, 2.0), Some((0, 0)));
     }
 }

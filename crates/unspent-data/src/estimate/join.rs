@@ -26,6 +26,8 @@ pub(super) struct Joined {
     exact: Vec<Vec<Vec<usize>>>,
     /// For exact queries on the carrier alone, the values of the carrier that each answer counts.
     carried: HashMap<usize, Vec<Vec<u32>>>,
+    /// What the answers of each query are called, by its name.
+    labels: HashMap<String, Vec<String>>,
     classes: Mutex<HashMap<ClassKey, Arc<UnitKind>>>,
 }
 
@@ -83,11 +85,17 @@ impl Joined {
         let mut known: Vec<Query> = vec![];
         let (mut queries, mut exact) = (vec![], vec![]);
         let mut carrier: Vec<usize> = vec![];
+        let mut labels: HashMap<String, Vec<String>> = HashMap::new();
         for input in &inputs {
             let lens = Lens::new(input, &schema)?;
             let mut add = |query: &InputQuery| -> Result<usize> {
                 let parts = lens.partitions(input, &query.by)?;
-                Ok(add_query(&mut known, query, parts, true))
+                let at = add_query(&mut known, query, parts, true);
+                let name = &known[at].name;
+                if !labels.contains_key(name) {
+                    labels.insert(name.clone(), labels_of(&input.schema, &query.by)?);
+                }
+                Ok(at)
             };
             let (mut of_levels, mut exact_of_levels) = (vec![], vec![]);
             for level in &input.levels {
@@ -103,7 +111,8 @@ impl Joined {
         }
         for query in asked {
             let parts = partitions(&schema, &query.by).map_err(|e| e.at(format!("query `{}`", query.name)))?;
-            add_query(&mut known, query, parts, false);
+            let at = add_query(&mut known, query, parts, false);
+            labels.entry(known[at].name.clone()).or_insert(labels_of(&schema, &query.by)?);
         }
         carrier.sort_unstable();
         carrier.dedup();
@@ -120,7 +129,7 @@ impl Joined {
         let levels: Vec<String> = first.levels.iter().map(|level| level.name.clone()).collect();
         let others = rest.drain(..).map(|input| Other::read(input, &levels)).collect::<Result<_>>()?;
         let classes = Mutex::default();
-        Ok(Joined { first, others, levels, schema, model, queries, exact, carried, classes })
+        Ok(Joined { first, others, levels, schema, model, queries, exact, carried, labels, classes })
     }
 
     fn inputs(&self) -> impl Iterator<Item = (&Input, Option<&Other>)> {
@@ -269,6 +278,11 @@ impl Joined {
         self.model.gradient(&kind.class.unit().variances, answers, scratch, to);
     }
 
+    /// What the answers of a query are called; nothing for long ones.
+    pub(super) fn labels(&self, query: &str) -> &[String] {
+        self.labels.get(query).map_or(&[], Vec::as_slice)
+    }
+
     /// The units of a level that other folders have and the first one has not.
     pub(super) fn check_others(&self, level: usize, has: impl Fn(&str) -> bool) -> Result<()> {
         for other in &self.others {
@@ -290,6 +304,30 @@ impl Joined {
 const MAX_CARRIER: usize = 64;
 /// The largest block that is inverted for every unit.
 const MAX_DIMENSION: usize = 2048;
+
+/// Most answers of a query that have a label each.
+const MAX_LABELS: usize = 10_000;
+
+/// What the answers of a query are called: the values or groups that they count, with `; ` between them.
+fn labels_of(schema: &Schema, by: &[String]) -> Result<Vec<String>> {
+    let parts = schema.resolve(by)?;
+    if parts.iter().map(|part| part.cells).product::<usize>() > MAX_LABELS {
+        return Ok(vec![]);
+    }
+    let mut labels = vec![String::new()];
+    for part in &parts {
+        let own: Vec<&str> = match part.recode {
+            Some(recode) => recode.groups.iter().map(|group| group.label.as_str()).collect(),
+            None => schema.attributes()[part.attribute].values.iter().map(String::as_str).collect(),
+        };
+        let join = |label: &String| {
+            let before = if label.is_empty() { String::new() } else { format!("{label}; ") };
+            own.iter().map(move |own| format!("{before}{own}")).collect::<Vec<_>>()
+        };
+        labels = labels.iter().flat_map(join).collect();
+    }
+    Ok(labels)
+}
 
 fn check_blocks(model: &Model) -> Result<()> {
     match model.block_sizes().into_iter().map(|(dimension, _)| dimension).max() {

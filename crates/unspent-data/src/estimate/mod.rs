@@ -15,6 +15,7 @@ mod input;
 mod join;
 mod manifest;
 mod run;
+mod tables;
 mod write;
 
 use std::path::{Path, PathBuf};

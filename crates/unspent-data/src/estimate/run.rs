@@ -1,6 +1,6 @@
 //! From folders of measurements to a directory of estimates.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -15,6 +15,7 @@ use super::gather::{Gathered, PlainKinds};
 use super::input::{Input, InputQuery};
 use super::join::Joined;
 use super::manifest::{Component, EstimateManifest, EstimatedLevel, NoisySource};
+use super::tables;
 use super::write::{Rows, Writer};
 use super::{Estimate, NamedWeights};
 use crate::directory::{self, Folder, Unfinished};
@@ -24,14 +25,16 @@ use crate::progress::Progress;
 
 /// Values that a file of units above the smallest level has.
 const VALUES: usize = 1 << 19;
+/// The file with the answers for areas.
+const DISTRICTS: &str = "districts.csv";
 /// What the full table is called, unless the measurements have a name for it.
 const DETAILED: &str = "detailed";
 
 const METHOD: &str = "best linear unbiased estimate (generalised least squares) from all measurements of the unit, \
      of the units above and below it and beside it; the variance is that of the estimate";
 const INTERVALS: &str = "lower and upper: normal, right about as often as the confidence says, without a guarantee; \
-     lower_guaranteed and upper_guaranteed: right at least so often, since the noise is sub-Gaussian; whole counts \
-     from zero on; null where the measurements do not determine the answer";
+     lower_guaranteed and upper_guaranteed: right at least so often, since the noise is sub-Gaussian; whole \
+     counts from zero on; null where no such count is near enough, or the answer is not determined";
 
 pub(super) fn to_directory(
     question: &Estimate,
@@ -67,11 +70,11 @@ impl Files<'_> {
 
 /// What was read, and what must be known to estimate.
 pub(super) struct Estimation {
-    joined: Joined,
+    pub(super) joined: Joined,
     gathered: Gathered,
     measured: Vec<Measured>,
     areas: Areas,
-    questions: Questions,
+    pub(super) questions: Questions,
     sources: Vec<NoisySource>,
     warning: Option<String>,
 }
@@ -142,6 +145,14 @@ impl Estimation {
                 files: parts,
             });
         }
+        let mut others = vec![];
+        if !self.areas.areas.is_empty() {
+            let nodes = self.areas.nodes(&self.gathered)?;
+            tables::check_twice(&made, &self.areas.areas, &nodes)?;
+            let only = self.written_at(true, question.leaf_cells);
+            files.text(DISTRICTS, &tables::areas(&made, &self.areas.areas, &nodes, &only)?)?;
+            others.push(DISTRICTS.into());
+        }
         Ok(EstimateManifest {
             program: "unspent".into(),
             version: env!("CARGO_PKG_VERSION").into(),
@@ -152,9 +163,14 @@ impl Estimation {
             warning: self.warning.clone(),
             unused_structural_zeros: self.joined.model.space().unused_zeros(),
             levels: entries,
-            files: vec![],
+            files: others,
             components: self.components(),
         })
+    }
+
+    /// The code of a unit that is a node by itself.
+    pub(super) fn code(&self, node: usize) -> &str {
+        self.gathered.units[node].as_ref().map_or("", |unit| &unit.code)
     }
 
     fn components(&self) -> Vec<Component> {
@@ -222,10 +238,10 @@ impl Place<'_> {
 }
 
 /// All estimates of nodes.
-struct Made<'m> {
-    estimation: &'m Estimation,
-    tree: &'m Tree<'m>,
-    values: &'m Values,
+pub(super) struct Made<'m> {
+    pub(super) estimation: &'m Estimation,
+    pub(super) tree: &'m Tree<'m>,
+    pub(super) values: &'m Values,
 }
 
 /// What is used again for each unit.
@@ -428,10 +444,4 @@ fn source(path: &Path) -> NoisySource {
     let text = std::fs::read_to_string(path.join(manifest::FILE)).ok();
     let manifest_sha256 = text.map(|text| FileDigest::of(manifest::FILE, &text).sha256);
     NoisySource { folder, manifest_sha256 }
-}
-
-/// Nodes and weights of an area.
-#[allow(dead_code)]
-fn weights(nodes: &[usize]) -> BTreeMap<usize, f64> {
-    nodes.iter().map(|node| (*node, 1.0)).collect()
 }

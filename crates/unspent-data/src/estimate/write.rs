@@ -35,8 +35,26 @@ pub(super) struct Rows {
     present: Vec<i16>,
     values: Vec<f64>,
     variances: Vec<f64>,
-    ends: [Vec<i64>; 4],
+    normal: Ends,
+    guaranteed: Ends,
     pub(super) units: u64,
+}
+
+/// Both ends of intervals.
+#[derive(Default)]
+struct Ends {
+    /// 2 where there is an interval.
+    present: Vec<i16>,
+    lower: Vec<i64>,
+    upper: Vec<i64>,
+}
+
+impl Ends {
+    fn push(&mut self, ends: Option<(i64, i64)>) {
+        self.present.push(if ends.is_some() { 2 } else { 1 });
+        self.lower.extend(ends.map(|ends| ends.0));
+        self.upper.extend(ends.map(|ends| ends.1));
+    }
 }
 
 impl Rows {
@@ -63,12 +81,10 @@ impl Rows {
             self.starts.push(start);
             start = 1;
             self.present.push(if answer.is_some() { 2 } else { 1 });
-            if let Some(Estimated { value, variance, normal, guaranteed }) = answer {
-                self.values.push(value);
-                self.variances.push(variance);
-                let ends = [normal.0, normal.1, guaranteed.0, guaranteed.1];
-                self.ends.iter_mut().zip(ends).for_each(|(column, end)| column.push(end));
-            }
+            self.values.extend(answer.map(|answer| answer.value));
+            self.variances.extend(answer.map(|answer| answer.variance));
+            self.normal.push(answer.and_then(|answer| answer.normal));
+            self.guaranteed.push(answer.and_then(|answer| answer.guaranteed));
         }
     }
 }
@@ -107,8 +123,9 @@ impl Writer {
         let (present, starts) = (Some(&rows.present[..]), Some(&rows.starts[..]));
         column::<DoubleType>(&mut group, &rows.values, present, starts)?;
         column::<DoubleType>(&mut group, &rows.variances, present, starts)?;
-        for ends in &rows.ends {
-            column::<Int64Type>(&mut group, ends, present, starts)?;
+        for Ends { present, lower, upper } in [&rows.normal, &rows.guaranteed] {
+            column::<Int64Type>(&mut group, lower, Some(present), starts)?;
+            column::<Int64Type>(&mut group, upper, Some(present), starts)?;
         }
         group.close()?;
         writer.close()?;
