@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use unspent::{Error, ErrorKind, Result, did_you_mean};
+use unspent_estimate::Tree;
 
 use super::gather::Gathered;
 
@@ -141,21 +142,19 @@ impl Areas {
     }
 
     /// The nodes of each area.
-    pub(super) fn nodes(&self, gathered: &Gathered) -> Result<Vec<Vec<usize>>> {
+    pub(super) fn nodes(&self, gathered: &Gathered, tree: &Tree) -> Result<Vec<Vec<usize>>> {
         let mut nodes = vec![vec![]; self.areas.len()];
         for (node, pattern) in gathered.patterns.iter().enumerate() {
             self.patterns[*pattern as usize].iter().for_each(|area| nodes[*area as usize].push(node));
         }
         // Units above the smallest level, and leaves that are bypassed, which are all of the unit above.
-        let mut has_children = vec![false; gathered.nodes.len()];
-        gathered.nodes.iter().filter_map(|node| node.parent).for_each(|parent| has_children[parent] = true);
         let mut others: Vec<(&String, &Listed)> =
             self.units.iter().filter(|(_, listed)| !listed.found.load(Ordering::Relaxed)).collect();
         others.sort_by_key(|(code, _)| *code);
         for (code, listed) in others {
             let levels = 0..=gathered.leaf_level;
             let unit = levels.rev().find_map(|level| gathered.geography.node(level, code));
-            let above = || gathered.geography.parent(gathered.leaf_level, code).filter(|node| !has_children[*node]);
+            let above = || gathered.geography.parent(gathered.leaf_level, code).filter(|node| tree.children(*node).is_empty());
             let Some(node) = unit.or_else(above) else {
                 return Err(Error::stated(
                     format!("{}: unit `{code}` is not among the units that are measured", self.name),

@@ -68,15 +68,16 @@ impl Files<'_> {
     }
 }
 
-/// What was read, and what must be known to estimate.
+/// What was read, and the estimates of all nodes.
 pub(super) struct Estimation {
     pub(super) joined: Joined,
     gathered: Gathered,
-    measured: Vec<Measured>,
     areas: Areas,
     pub(super) questions: Questions,
     sources: Vec<NoisySource>,
     warning: Option<String>,
+    pub(super) tree: Tree,
+    pub(super) values: Values,
 }
 
 impl Estimation {
@@ -101,17 +102,20 @@ impl Estimation {
         let largest = gathered.largest_count;
         let questions = Questions::new(&joined.model, &queries, &sums, confidence, largest);
         let measured = std::mem::take(&mut gathered.measured);
-        Ok(Estimation { joined, gathered, measured, areas, questions, sources, warning })
+        let nodes = std::mem::take(&mut gathered.nodes);
+        let totals = !areas.areas.is_empty();
+        let estimated = Tree::estimate(&joined.model, nodes, measured, totals);
+        let (tree, values) = estimated.map_err(|found| contradiction(&joined, &gathered, &found))?;
+        Ok(Estimation { joined, gathered, areas, questions, sources, warning, tree, values })
     }
 
-    fn write(mut self, question: &Estimate, files: &Files<'_>, progress: &mut dyn Progress) -> Result<EstimateManifest> {
+    fn write(
+        &self,
+        question: &Estimate,
+        files: &Files<'_>,
+        progress: &mut dyn Progress,
+    ) -> Result<EstimateManifest> {
         let levels = chosen_levels(&question.levels, &self.joined.levels)?;
-        let measured = std::mem::take(&mut self.measured);
-        let nodes = self.gathered.nodes.clone();
-        let totals = !self.areas.areas.is_empty();
-        let estimated = Tree::estimate(&self.joined.model, nodes, measured, totals);
-        let (tree, values) = estimated.map_err(|contradicted| self.contradiction(&contradicted))?;
-        let made = Made { estimation: &self, tree: &tree, values: &values };
         let estimates = files.folder.create_folder("estimates").map_err(|e| directory::failed(files.target, e))?;
         let mut notes = vec![
             ("unspent.version", env!("CARGO_PKG_VERSION").to_string()),
@@ -131,10 +135,10 @@ impl Estimation {
             let only = self.written_at(leaf, question.leaf_cells);
             let not_determined: Mutex<BTreeSet<String>> = Mutex::default();
             let mut parts = match leaf {
-                true => made.leaves(&place, &only, &not_determined, progress)?,
+                true => self.leaves(&place, &only, &not_determined, progress)?,
                 false => vec![],
             };
-            parts.extend(made.units(&place, level, &only, parts.len(), &not_determined)?);
+            parts.extend(self.units(&place, level, &only, parts.len(), &not_determined)?);
             let names = self.questions.asked.iter().zip(&only).filter(|(_, only)| **only);
             entries.push(EstimatedLevel {
                 level: name.clone(),
@@ -147,10 +151,10 @@ impl Estimation {
         }
         let mut others = vec![];
         if !self.areas.areas.is_empty() {
-            let nodes = self.areas.nodes(&self.gathered)?;
-            tables::check_twice(&made, &self.areas.areas, &nodes)?;
+            let nodes = self.areas.nodes(&self.gathered, &self.tree)?;
+            tables::check_twice(self, &self.areas.areas, &nodes)?;
             let only = self.written_at(true, question.leaf_cells);
-            files.text(DISTRICTS, &tables::areas(&made, &self.areas.areas, &nodes, &only)?)?;
+            files.text(DISTRICTS, &tables::areas(self, &self.areas.areas, &nodes, &only)?)?;
             others.push(DISTRICTS.into());
         }
         Ok(EstimateManifest {
@@ -187,30 +191,27 @@ impl Estimation {
         };
         self.questions.asked.iter().map(|asked| leaf_cells || !leaf || !full(&asked.shape)).collect()
     }
+}
 
-    fn contradiction(&self, found: &Contradicted) -> Error {
-        let Contradicted { node, values } = found;
-        let name = &self.joined.first.name;
-        let place = match &self.gathered.units[*node] {
-            Some(unit) => format!("unit `{}` of level `{}`", unit.code, self.joined.levels[unit.level]),
-            None => format!("a unit of level `{}`", self.joined.levels[self.gathered.leaf_level]),
-        };
-        let place = match (&self.gathered.units[*node], self.gathered.nodes[*node].parent) {
-            (None, Some(parent)) => match &self.gathered.units[parent] {
-                Some(unit) => format!("{place} in `{}`", unit.code),
-                None => place,
-            },
-            _ => place,
-        };
-        Error::stated(
-            format!(
-                "{name}: exact values of {place} contradict those of its parts or each other: {} and {}",
-                number(values.first),
-                number(values.second)
-            ),
-            "files of one release agree: check that none was changed or comes from another release",
-        )
-    }
+fn contradiction(joined: &Joined, gathered: &Gathered, found: &Contradicted) -> Error {
+    let Contradicted { node, values } = found;
+    let place = match (&gathered.units[*node], gathered.parents[*node]) {
+        (Some(unit), _) => format!("unit `{}` of level `{}`", unit.code, joined.levels[unit.level]),
+        (None, parent) => {
+            let above = parent.and_then(|parent| gathered.units[parent].as_ref());
+            let inside = above.map_or(String::new(), |unit| format!(" in unit `{}`", unit.code));
+            format!("a unit of level `{}`{inside}", joined.levels[gathered.leaf_level])
+        }
+    };
+    Error::stated(
+        format!(
+            "{}: exact values of {place} contradict those of its parts, or each other: {} and {}",
+            joined.first.name,
+            number(values.first),
+            number(values.second)
+        ),
+        "files of one release agree: check that none was changed or comes from another release",
+    )
 }
 
 /// A number that is whole up to rounding, as a whole one.
@@ -237,13 +238,6 @@ impl Place<'_> {
     }
 }
 
-/// All estimates of nodes.
-pub(super) struct Made<'m> {
-    pub(super) estimation: &'m Estimation,
-    pub(super) tree: &'m Tree<'m>,
-    pub(super) values: &'m Values,
-}
-
 /// What is used again for each unit.
 #[derive(Default)]
 struct Work {
@@ -252,7 +246,7 @@ struct Work {
     gradient: Vec<f64>,
 }
 
-impl Made<'_> {
+impl Estimation {
     /// Adds the rows of a unit whose coordinates are in `work`.
     fn push(
         &self,
@@ -262,7 +256,7 @@ impl Made<'_> {
         work: &mut Work,
         rows: &mut Rows,
     ) {
-        let Estimation { joined, questions, .. } = self.estimation;
+        let Estimation { joined, questions, .. } = self;
         let code = ByteArray::from(code);
         let Work { scratch, coordinates, .. } = work;
         questions.answer(&joined.model, coordinates, margins, only, needed, scratch, |asked, answers| {
@@ -273,12 +267,12 @@ impl Made<'_> {
 
     fn margins(&self, node: usize) -> Vec<Vec<Margin>> {
         let precisions = self.tree.precision_of(node);
-        self.estimation.questions.margins(precisions)
+        self.questions.margins(precisions)
     }
 
     fn note(&self, margins: &[Vec<Margin>], only: &[bool], unknown: &Mutex<BTreeSet<String>>) {
         for ((asked, margins), _) in
-            self.estimation.questions.asked.iter().zip(margins).zip(only).filter(|(_, only)| **only)
+            self.questions.asked.iter().zip(margins).zip(only).filter(|(_, only)| **only)
         {
             if margins.contains(&Margin::Unknown) {
                 unknown.lock().expect("not poisoned").insert(asked.name.clone());
@@ -295,7 +289,7 @@ impl Made<'_> {
         first: usize,
         unknown: &Mutex<BTreeSet<String>>,
     ) -> Result<Vec<FileEntry>> {
-        let Estimation { joined, gathered, questions, .. } = self.estimation;
+        let Estimation { joined, gathered, questions, .. } = self;
         let of_level = |node: &usize| gathered.units[*node].as_ref().is_some_and(|unit| unit.level == level);
         let nodes: Vec<usize> = (0..gathered.units.len()).filter(of_level).collect();
         let needed = questions.needed(&joined.model, only);
@@ -308,7 +302,7 @@ impl Made<'_> {
             work.coordinates.resize(joined.model.space().cells(), 0.0);
             let mut rows = Rows::default();
             for node in *nodes {
-                self.tree.coordinates(self.values, *node, &mut work.coordinates);
+                self.tree.coordinates(&self.values, *node, &mut work.coordinates);
                 let margins = self.margins(*node);
                 self.note(&margins, only, unknown);
                 let code = &gathered.units[*node].as_ref().expect("a unit").code;
@@ -327,7 +321,7 @@ impl Made<'_> {
         unknown: &Mutex<BTreeSet<String>>,
         progress: &mut dyn Progress,
     ) -> Result<Vec<FileEntry>> {
-        let Estimation { joined, gathered, .. } = self.estimation;
+        let Estimation { joined, gathered, .. } = self;
         let input = &joined.first.levels[gathered.leaf_level];
         let parts: Vec<usize> = (0..input.parts).collect();
         let mut written = vec![];
@@ -351,7 +345,7 @@ impl Made<'_> {
         only: &[bool],
         unknown: &Mutex<BTreeSet<String>>,
     ) -> Result<FileEntry> {
-        let Estimation { joined, gathered, areas, questions, .. } = self.estimation;
+        let Estimation { joined, gathered, areas, questions, .. } = self;
         let level = gathered.leaf_level;
         let plain = joined.is_plain(level);
         let needed = questions.needed(&joined.model, only);
@@ -382,13 +376,13 @@ impl Made<'_> {
                     "the measurements must not change while they are read",
                 )
             })?;
-            match gathered.nodes[node].count > 1.0 {
-                false => self.tree.coordinates(self.values, node, &mut work.coordinates),
+            match self.tree.nodes()[node].count > 1.0 {
+                false => self.tree.coordinates(&self.values, node, &mut work.coordinates),
                 true => {
                     let to = &mut work.coordinates;
-                    let done = self.tree.leaf_coordinates(self.values, node, &kind.leaf, &measured, to);
+                    let done = self.tree.leaf_coordinates(&self.values, node, &kind.leaf, &measured, to);
                     done.map_err(|values| {
-                        let error = self.estimation.contradiction(&Contradicted { node, values });
+                        let error = contradiction(joined, gathered, &Contradicted { node, values });
                         error.at(format!("unit `{code}`"))
                     })?;
                 }

@@ -8,7 +8,7 @@ use unspent_estimate::Area;
 
 use super::answers::Estimated;
 use super::areas::AreaName;
-use super::run::Made;
+use super::run::Estimation;
 
 const COLUMNS: [&str; 11] = [
     "map",
@@ -30,7 +30,7 @@ pub(super) fn weights(nodes: &[usize]) -> BTreeMap<usize, f64> {
 }
 
 /// The answers for every area, as CSV.
-pub(super) fn areas(made: &Made<'_>, names: &[AreaName], nodes: &[Vec<usize>], only: &[bool]) -> Result<String> {
+pub(super) fn areas(made: &Estimation, names: &[AreaName], nodes: &[Vec<usize>], only: &[bool]) -> Result<String> {
     let all: Vec<usize> = (0..names.len()).collect();
     let rows = parallel::map(&all, |at| {
         let area = made.tree.area(&weights(&nodes[*at]));
@@ -49,17 +49,16 @@ pub(super) fn areas(made: &Made<'_>, names: &[AreaName], nodes: &[Vec<usize>], o
 /// Takes a query, the number of an answer, what it counts in words, and the estimate.
 type TakeAnswer<'t> = dyn FnMut(&str, usize, &str, Option<Estimated>) + 't;
 
-fn each_answer(made: &Made<'_>, area: &Area, only: &[bool], take: &mut TakeAnswer<'_>) {
-    let estimation = made.estimation;
-    let model = &estimation.joined.model;
-    let margins = estimation.questions.margins(|sum| area.precision(sum));
-    let needed = estimation.questions.needed(model, only);
+fn each_answer(made: &Estimation, area: &Area, only: &[bool], take: &mut TakeAnswer<'_>) {
+    let model = &made.joined.model;
+    let margins = made.questions.margins(|sum| area.precision(sum));
+    let needed = made.questions.needed(model, only);
     let mut coordinates = vec![0.0; model.space().cells()];
-    area.coordinates(made.tree, made.values, &mut coordinates);
+    area.coordinates(&made.tree, &made.values, &mut coordinates);
     let mut scratch = unspent_estimate::Scratch::default();
-    let questions = &estimation.questions;
+    let questions = &made.questions;
     questions.answer(model, &coordinates, &margins, only, &needed, &mut scratch, |asked, answers| {
-        let labels = estimation.joined.labels(&asked.name);
+        let labels = made.joined.labels(&asked.name);
         for (cell, answer) in answers.enumerate() {
             take(&asked.name, cell, labels.get(cell).map_or("", String::as_str), answer);
         }
@@ -81,14 +80,14 @@ fn numbers(answer: Option<Estimated>) -> [String; 6] {
 }
 
 /// Fails if an area counts a unit twice: by itself, and by a unit that it lies in.
-pub(super) fn check_twice(made: &Made<'_>, names: &[AreaName], nodes: &[Vec<usize>]) -> Result<()> {
+pub(super) fn check_twice(made: &Estimation, names: &[AreaName], nodes: &[Vec<usize>]) -> Result<()> {
     for (name, nodes) in names.iter().zip(nodes) {
         let chosen: std::collections::BTreeSet<usize> = nodes.iter().copied().collect();
         for node in nodes {
             let mut above = made.tree.nodes()[*node].parent;
             while let Some(unit) = above {
                 if chosen.contains(&unit) {
-                    let code = made.estimation.code(unit);
+                    let code = made.code(unit);
                     return Err(Error::stated(
                         format!("area `{}:{}` has unit `{code}` and a unit inside it", name.map, name.area),
                         "a unit counts once: list the smallest units alone, or the large one alone",
