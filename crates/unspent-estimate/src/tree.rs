@@ -354,6 +354,32 @@ impl Tree {
         self.precision_of(node)(sum)
     }
 
+    /// The covariances of the coordinates of a node, a matrix for each block: by what its subtree says, and
+    /// in the end; none where not all of them are known.
+    #[must_use]
+    pub fn own_covariances(&self, node: usize) -> Vec<[Option<Matrix>; 2]> {
+        let whole = |state: &State| state.known.seen.is_full().then(|| state.of_coordinates());
+        let pairs = self.upward[node].iter().zip(&self.last[node]);
+        pairs.map(|(upward, last)| [whole(upward), whole(last)]).collect()
+    }
+
+    /// For each child of a node, by how much its coordinates move with those of the node: a matrix for each
+    /// block.
+    #[must_use]
+    pub fn gains(&self, node: usize) -> Vec<Vec<Matrix>> {
+        let mut gains = vec![vec![]; self.children[node].len()];
+        for block in 0..self.model.blocks().len() {
+            let family = self.family(node, block);
+            let knowledge = self.model.knowledge(block);
+            let sum = Sum::new(knowledge, &family);
+            for (which, gains) in gains.iter_mut().enumerate() {
+                let downward = Downward::new(knowledge, &family, which, &sum, &self.last[node][block]);
+                gains.push(downward.state.known.lift.times(&downward.from_parent));
+            }
+        }
+        gains
+    }
+
     /// The covariances between the coordinates of two single units, a matrix for each block. They are right
     /// for functionals that are known in both.
     #[must_use]

@@ -10,6 +10,7 @@
 
 mod answers;
 mod areas;
+mod covariance;
 mod gather;
 mod input;
 mod join;

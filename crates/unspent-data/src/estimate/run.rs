@@ -11,6 +11,7 @@ use unspent_estimate::{Contradicted, Measured, Scratch, Tree, Values};
 
 use super::answers::{Margin, Questions};
 use super::areas::Areas;
+use super::covariance;
 use super::gather::{Gathered, PlainKinds};
 use super::input::{Input, InputQuery};
 use super::join::Joined;
@@ -25,6 +26,8 @@ use crate::progress::Progress;
 
 /// Values that a file of units above the smallest level has.
 const VALUES: usize = 1 << 19;
+/// The file with all variances.
+const COVARIANCE: &str = "covariance.parquet";
 /// The file with the answers for areas.
 const DISTRICTS: &str = "districts.csv";
 /// What the full table is called, unless the measurements have a name for it.
@@ -116,7 +119,8 @@ impl Estimation {
         progress: &mut dyn Progress,
     ) -> Result<EstimateManifest> {
         let levels = chosen_levels(&question.levels, &self.joined.levels)?;
-        let estimates = files.folder.create_folder("estimates").map_err(|e| directory::failed(files.target, e))?;
+        let estimates =
+            files.folder.create_folder("estimates").map_err(|e| directory::failed(files.target, e))?;
         let mut notes = vec![
             ("unspent.version", env!("CARGO_PKG_VERSION").to_string()),
             ("unspent.method", METHOD.into()),
@@ -130,7 +134,12 @@ impl Estimation {
         for level in levels {
             let (name, folder) = (&self.joined.levels[level], &folders[level]);
             let inside = estimates.create_folder(folder).map_err(|e| directory::failed(files.target, e))?;
-            let place = Place { target: files.target, folder: &inside, name: format!("estimates/{folder}"), writer: &writer };
+            let place = Place {
+                target: files.target,
+                folder: &inside,
+                name: format!("estimates/{folder}"),
+                writer: &writer,
+            };
             let leaf = level == self.gathered.leaf_level;
             let only = self.written_at(leaf, question.leaf_cells);
             let not_determined: Mutex<BTreeSet<String>> = Mutex::default();
@@ -149,7 +158,11 @@ impl Estimation {
                 files: parts,
             });
         }
-        let mut others = vec![];
+        let components = self.components();
+        let file = files.folder.create(COVARIANCE).map_err(|e| directory::failed(files.target, e))?;
+        covariance::write(self, &components, file)
+            .map_err(|error| directory::failed(files.target, system_error(error)))?;
+        let mut others = vec![COVARIANCE.into()];
         if !self.areas.areas.is_empty() {
             let nodes = self.areas.nodes(&self.gathered, &self.tree)?;
             tables::check_twice(self, &self.areas.areas, &nodes)?;
@@ -168,13 +181,22 @@ impl Estimation {
             unused_structural_zeros: self.joined.model.space().unused_zeros(),
             levels: entries,
             files: others,
-            components: self.components(),
+            components,
         })
     }
 
     /// The code of a unit that is a node by itself.
     pub(super) fn code(&self, node: usize) -> &str {
         self.gathered.units[node].as_ref().map_or("", |unit| &unit.code)
+    }
+
+    /// The level of a node, and its code; that of the unit above for leaves that are a node together.
+    pub(super) fn place(&self, node: usize) -> (&str, &str) {
+        let Gathered { units, parents, leaf_level, .. } = &self.gathered;
+        match &units[node] {
+            Some(unit) => (&self.joined.levels[unit.level], &unit.code),
+            None => (&self.joined.levels[*leaf_level], parents[node].map_or("", |parent| self.code(parent))),
+        }
     }
 
     fn components(&self) -> Vec<Component> {
@@ -296,7 +318,8 @@ impl Estimation {
         let lengths = questions.asked.iter().zip(only).filter(|(_, only)| **only);
         let length: usize =
             lengths.map(|(asked, _)| asked.shape.iter().map(|n| *n as usize).product::<usize>()).sum();
-        let parts: Vec<(usize, &[usize])> = nodes.chunks((VALUES / length.max(1)).max(1)).enumerate().collect();
+        let parts: Vec<(usize, &[usize])> =
+            nodes.chunks((VALUES / length.max(1)).max(1)).enumerate().collect();
         let written = parallel::map(&parts, |(part, nodes)| {
             let mut work = Work::default();
             work.coordinates.resize(joined.model.space().cells(), 0.0);
