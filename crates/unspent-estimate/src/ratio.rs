@@ -148,6 +148,13 @@ impl Ratio {
 #[derive(Clone, Debug)]
 struct Dyadic(BigInt, i64);
 
+impl Dyadic {
+    /// As a multiple of a power of 2 that is not larger than its own.
+    fn in_units_of(self, exponent: i64) -> BigInt {
+        self.0 << (self.1 - exponent)
+    }
+}
+
 impl Mul for &Dyadic {
     type Output = Dyadic;
     fn mul(self, other: &Dyadic) -> Dyadic {
@@ -159,8 +166,7 @@ impl Sub for Dyadic {
     type Output = Dyadic;
     fn sub(self, other: Dyadic) -> Dyadic {
         let exponent = self.1.min(other.1);
-        let aligned = |x: Dyadic| x.0 << (x.1 - exponent);
-        Dyadic(aligned(self) - aligned(other), exponent)
+        Dyadic(self.in_units_of(exponent) - other.in_units_of(exponent), exponent)
     }
 }
 
