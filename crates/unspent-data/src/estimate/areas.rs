@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use unspent::{Error, ErrorKind, Result, did_you_mean};
 use unspent_estimate::Tree;
 
+use super::NamedArea;
 use super::gather::Gathered;
 
 /// Most areas that a unit can be in.
@@ -40,7 +41,7 @@ struct Listed {
 
 impl Areas {
     /// Reads maps: the first column is the code of a unit, every other names an area that the unit is in.
-    pub(super) fn read(paths: &[impl AsRef<Path>]) -> Result<Areas> {
+    pub(super) fn read(paths: &[impl AsRef<Path>], more: &[NamedArea]) -> Result<Areas> {
         let mut areas = Areas { patterns: vec![vec![]], ..Areas::default() };
         let mut of_units: HashMap<String, Vec<u32>> = HashMap::new();
         let mut known: HashMap<AreaName, u32> = HashMap::new();
@@ -48,6 +49,13 @@ impl Areas {
             let path = path.as_ref();
             areas.name = path.display().to_string();
             areas.read_map(path, &mut of_units, &mut known).map_err(|e| e.at(path.display()))?;
+        }
+        for NamedArea { name, codes } in more {
+            let number = areas.number(name.clone(), &mut known);
+            codes.iter().for_each(|code| of_units.entry(code.clone()).or_default().push(number));
+        }
+        if areas.name.is_empty() {
+            areas.name = "areas".into();
         }
         let mut patterns: HashMap<Vec<u32>, u32> = HashMap::from([(vec![], 0)]);
         for (code, mut of_unit) in of_units {
@@ -96,10 +104,7 @@ impl Areas {
                     continue;
                 }
                 let name = AreaName { map: map.trim().into(), area: area.trim().into() };
-                let number = *known.entry(name.clone()).or_insert_with(|| {
-                    self.areas.push(name);
-                    self.areas.len() as u32 - 1
-                });
+                let number = self.number(name, known);
                 let of_unit = of_units.entry(code.into()).or_default();
                 of_unit.push(number);
                 if of_unit.len() > MAX_OVERLAP {
@@ -109,6 +114,13 @@ impl Areas {
             }
         }
         Ok(())
+    }
+
+    fn number(&mut self, name: AreaName, known: &mut HashMap<AreaName, u32>) -> u32 {
+        *known.entry(name.clone()).or_insert_with(|| {
+            self.areas.push(name);
+            self.areas.len() as u32 - 1
+        })
     }
 
     /// Areas by name, and patterns in an order that does not depend on hashing.

@@ -12,8 +12,8 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 use unspent_estimate::Matrix;
 
+use super::estimation::Estimation;
 use super::manifest::Component;
-use super::run::Estimation;
 use crate::parquet_file::{field, list, write_column};
 
 /// Rows that are written at a time.

@@ -1,24 +1,19 @@
-//! From folders of measurements to a directory of estimates.
+//! Estimates as a directory of files.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use parquet::data_type::ByteArray;
-use unspent::file::FileDigest;
 use unspent::{Error, ErrorKind, Result, did_you_mean, parallel};
-use unspent_estimate::{Contradicted, Measured, Scratch, Tree, Values};
 
-use super::answers::{Margin, Questions};
-use super::areas::Areas;
+use super::Estimate;
+use super::answers::Margin;
 use super::covariance;
-use super::gather::{Gathered, PlainKinds};
-use super::input::{Input, InputQuery};
-use super::join::Joined;
-use super::manifest::{Component, EstimateManifest, EstimatedLevel, NoisySource};
+use super::estimation::{Estimation, Work};
+use super::manifest::{Component, EstimateManifest, EstimatedLevel};
 use super::tables;
 use super::write::{Rows, Writer};
-use super::{Estimate, NamedWeights};
 use crate::directory::{self, Folder, Unfinished};
 use crate::manifest::{self, FileEntry};
 use crate::parquet_file::system_error;
@@ -28,10 +23,6 @@ use crate::progress::Progress;
 const VALUES: usize = 1 << 19;
 /// The file with all variances.
 const COVARIANCE: &str = "covariance.parquet";
-/// The file with the answers for areas.
-const DISTRICTS: &str = "districts.csv";
-/// What the full table is called, unless the measurements have a name for it.
-const DETAILED: &str = "detailed";
 
 const METHOD: &str = "best linear unbiased estimate (generalised least squares) from all measurements of the unit, \
      of the units above and below it and beside it; the variance is that of the estimate";
@@ -71,47 +62,26 @@ impl Files<'_> {
     }
 }
 
-/// What was read, and the estimates of all nodes.
-pub(super) struct Estimation {
-    pub(super) joined: Joined,
-    gathered: Gathered,
-    areas: Areas,
-    pub(super) questions: Questions,
-    sources: Vec<NoisySource>,
-    warning: Option<String>,
-    pub(super) tree: Tree,
-    pub(super) values: Values,
+/// A folder that files are written to.
+struct Place<'p> {
+    target: &'p Path,
+    folder: &'p Folder,
+    name: String,
+    writer: &'p Writer,
+}
+
+impl Place<'_> {
+    fn write(&self, part: usize, rows: Rows) -> Result<FileEntry> {
+        let name = format!("part-{part:05}.parquet");
+        let file = self.folder.create(&name).map_err(|e| directory::failed(self.target, e))?;
+        let units = rows.units;
+        let rows = self.writer.write(file, rows);
+        let rows = rows.map_err(|error| directory::failed(self.target, system_error(error)))?;
+        Ok(FileEntry { file: format!("{}/{name}", self.name), rows, units })
+    }
 }
 
 impl Estimation {
-    pub(super) fn new(question: &Estimate, progress: &mut dyn Progress) -> Result<Estimation> {
-        let confidence = unspent_estimate::Confidence::new(question.confidence.clone())?;
-        let areas = Areas::read(&question.maps)?;
-        let inputs = question.noisy.iter().map(|path| Input::open(path)).collect::<Result<Vec<_>>>()?;
-        let warning = inputs.iter().find_map(|input| input.warning.clone());
-        if let Some(warning) = &warning {
-            progress.warning(warning);
-        }
-        let sources = question.noisy.iter().map(|path| source(path)).collect();
-        let by = inputs.first().map_or(vec![], |input| {
-            input.schema.attributes().iter().map(|attribute| attribute.name.clone()).collect()
-        });
-        let detailed = InputQuery { name: DETAILED.into(), by };
-        let asked = if question.leaf_cells { std::slice::from_ref(&detailed) } else { &[] };
-        let joined = Joined::new(inputs, question.structural_zeros, asked)?;
-        let mut gathered = Gathered::read(&joined, &areas, progress)?;
-        let queries = chosen(&question.queries, &joined)?;
-        let sums: Vec<NamedWeights> = vec![];
-        let largest = gathered.largest_count;
-        let questions = Questions::new(&joined.model, &queries, &sums, confidence, largest);
-        let measured = std::mem::take(&mut gathered.measured);
-        let nodes = std::mem::take(&mut gathered.nodes);
-        let totals = !areas.areas.is_empty();
-        let estimated = Tree::estimate(&joined.model, nodes, measured, totals);
-        let (tree, values) = estimated.map_err(|found| contradiction(&joined, &gathered, &found))?;
-        Ok(Estimation { joined, gathered, areas, questions, sources, warning, tree, values })
-    }
-
     fn write(
         &self,
         question: &Estimate,
@@ -127,7 +97,7 @@ impl Estimation {
             ("unspent.intervals", INTERVALS.into()),
             ("unspent.confidence", question.confidence.to_decimal_or_fraction()),
         ];
-        notes.extend(self.warning.clone().map(|warning| ("unspent.warning", warning)));
+        notes.extend(self.warning().map(|warning| ("unspent.warning", warning.into())));
         let writer = Writer::new(&notes);
         let mut entries = vec![];
         let folders = manifest::folders_of(self.joined.levels.iter().map(String::as_str));
@@ -163,13 +133,18 @@ impl Estimation {
         covariance::write(self, &components, file)
             .map_err(|error| directory::failed(files.target, system_error(error)))?;
         let mut others = vec![COVARIANCE.into()];
-        if !self.areas.areas.is_empty() {
-            let nodes = self.areas.nodes(&self.gathered, &self.tree)?;
-            tables::check_twice(self, &self.areas.areas, &nodes)?;
-            let only = self.written_at(true, question.leaf_cells);
-            files.text(DISTRICTS, &tables::areas(self, &self.areas.areas, &nodes, &only)?)?;
-            others.push(DISTRICTS.into());
-        }
+        let only = self.written_at(true, question.leaf_cells);
+        let mut table = |name: &str, text: Option<String>| match text {
+            None => Ok(()),
+            Some(text) => {
+                others.push(name.to_string());
+                files.text(name, &text)
+            }
+        };
+        let areas = self.area_nodes()?;
+        table("districts.csv", tables::areas(self, &areas, &only))?;
+        table("differences.csv", tables::differences(self, &areas, &question.differences, &only)?)?;
+        table("ratios.csv", tables::ratios(self, &areas, &question.ratios)?)?;
         Ok(EstimateManifest {
             program: "unspent".into(),
             version: env!("CARGO_PKG_VERSION").into(),
@@ -177,26 +152,12 @@ impl Estimation {
             noisy: self.sources.clone(),
             confidence: question.confidence.to_decimal_or_fraction(),
             intervals: INTERVALS.into(),
-            warning: self.warning.clone(),
+            warning: self.warning().map(String::from),
             unused_structural_zeros: self.joined.model.space().unused_zeros(),
             levels: entries,
             files: others,
             components,
         })
-    }
-
-    /// The code of a unit that is a node by itself.
-    pub(super) fn code(&self, node: usize) -> &str {
-        self.gathered.units[node].as_ref().map_or("", |unit| &unit.code)
-    }
-
-    /// The level of a node, and its code; that of the unit above for leaves that are a node together.
-    pub(super) fn place(&self, node: usize) -> (&str, &str) {
-        let Gathered { units, parents, leaf_level, .. } = &self.gathered;
-        match &units[node] {
-            Some(unit) => (&self.joined.levels[unit.level], &unit.code),
-            None => (&self.joined.levels[*leaf_level], parents[node].map_or("", |parent| self.code(parent))),
-        }
     }
 
     fn components(&self) -> Vec<Component> {
@@ -213,62 +174,7 @@ impl Estimation {
         };
         self.questions.asked.iter().map(|asked| leaf_cells || !leaf || !full(&asked.shape)).collect()
     }
-}
 
-fn contradiction(joined: &Joined, gathered: &Gathered, found: &Contradicted) -> Error {
-    let Contradicted { node, values } = found;
-    let place = match (&gathered.units[*node], gathered.parents[*node]) {
-        (Some(unit), _) => format!("unit `{}` of level `{}`", unit.code, joined.levels[unit.level]),
-        (None, parent) => {
-            let above = parent.and_then(|parent| gathered.units[parent].as_ref());
-            let inside = above.map_or(String::new(), |unit| format!(" in unit `{}`", unit.code));
-            format!("a unit of level `{}`{inside}", joined.levels[gathered.leaf_level])
-        }
-    };
-    Error::stated(
-        format!(
-            "{}: exact values of {place} contradict those of its parts, or each other: {} and {}",
-            joined.first.name,
-            number(values.first),
-            number(values.second)
-        ),
-        "files of one release agree: check that none was changed or comes from another release",
-    )
-}
-
-/// A number that is whole up to rounding, as a whole one.
-fn number(x: f64) -> String {
-    if (x - x.round()).abs() < 1e-6 { format!("{}", x.round()) } else { format!("{x}") }
-}
-
-/// A folder that files are written to.
-struct Place<'p> {
-    target: &'p Path,
-    folder: &'p Folder,
-    name: String,
-    writer: &'p Writer,
-}
-
-impl Place<'_> {
-    fn write(&self, part: usize, rows: Rows) -> Result<FileEntry> {
-        let name = format!("part-{part:05}.parquet");
-        let file = self.folder.create(&name).map_err(|e| directory::failed(self.target, e))?;
-        let units = rows.units;
-        let rows = self.writer.write(file, rows);
-        let rows = rows.map_err(|error| directory::failed(self.target, system_error(error)))?;
-        Ok(FileEntry { file: format!("{}/{name}", self.name), rows, units })
-    }
-}
-
-/// What is used again for each unit.
-#[derive(Default)]
-struct Work {
-    scratch: Scratch,
-    coordinates: Vec<f64>,
-    gradient: Vec<f64>,
-}
-
-impl Estimation {
     /// Adds the rows of a unit whose coordinates are in `work`.
     fn push(
         &self,
@@ -281,15 +187,11 @@ impl Estimation {
         let Estimation { joined, questions, .. } = self;
         let code = ByteArray::from(code);
         let Work { scratch, coordinates, .. } = work;
-        questions.answer(&joined.model, coordinates, margins, only, needed, scratch, |asked, answers| {
+        let counts = (only, needed, 0.0);
+        questions.answer(&joined.model, coordinates, margins, counts, scratch, |asked, answers| {
             rows.push(&code, asked, answers);
         });
         rows.units += 1;
-    }
-
-    fn margins(&self, node: usize) -> Vec<Vec<Margin>> {
-        let precisions = self.tree.precision_of(node);
-        self.questions.margins(precisions)
     }
 
     fn note(&self, margins: &[Vec<Margin>], only: &[bool], unknown: &Mutex<BTreeSet<String>>) {
@@ -311,9 +213,8 @@ impl Estimation {
         first: usize,
         unknown: &Mutex<BTreeSet<String>>,
     ) -> Result<Vec<FileEntry>> {
-        let Estimation { joined, gathered, questions, .. } = self;
-        let of_level = |node: &usize| gathered.units[*node].as_ref().is_some_and(|unit| unit.level == level);
-        let nodes: Vec<usize> = (0..gathered.units.len()).filter(of_level).collect();
+        let Estimation { joined, questions, .. } = self;
+        let nodes = self.nodes_of(level);
         let needed = questions.needed(&joined.model, only);
         let lengths = questions.asked.iter().zip(only).filter(|(_, only)| **only);
         let length: usize =
@@ -321,16 +222,12 @@ impl Estimation {
         let parts: Vec<(usize, &[usize])> =
             nodes.chunks((VALUES / length.max(1)).max(1)).enumerate().collect();
         let written = parallel::map(&parts, |(part, nodes)| {
-            let mut work = Work::default();
-            work.coordinates.resize(joined.model.space().cells(), 0.0);
             let mut rows = Rows::default();
-            for node in *nodes {
-                self.tree.coordinates(&self.values, *node, &mut work.coordinates);
-                let margins = self.margins(*node);
-                self.note(&margins, only, unknown);
-                let code = &gathered.units[*node].as_ref().expect("a unit").code;
-                self.push(code, &margins, (only, &needed), &mut work, &mut rows);
-            }
+            self.each_node(nodes, &mut |code, margins, work| {
+                self.note(margins, only, unknown);
+                self.push(code, margins, (only, &needed), work, &mut rows);
+                Ok(())
+            })?;
             place.write(first + part, rows)
         });
         written.into_iter().collect()
@@ -368,77 +265,15 @@ impl Estimation {
         only: &[bool],
         unknown: &Mutex<BTreeSet<String>>,
     ) -> Result<FileEntry> {
-        let Estimation { joined, gathered, areas, questions, .. } = self;
-        let level = gathered.leaf_level;
-        let plain = joined.is_plain(level);
-        let needed = questions.needed(&joined.model, only);
-        let cells = joined.model.space().cells();
-        let mut work = Work::default();
-        work.coordinates.resize(cells, 0.0);
-        work.gradient.resize(cells, 0.0);
-        let mut kinds = PlainKinds::default();
+        let needed = self.questions.needed(&self.joined.model, only);
         let mut rows = Rows::default();
-        let mut last: Option<(usize, Vec<Vec<Margin>>)> = None;
-        joined.first.each_unit(level, part, &mut |code, noise, values| {
-            let (kind, measured) = match plain {
-                true => {
-                    let kind = kinds.get(joined, level, noise);
-                    let mut gradient = std::mem::take(&mut work.gradient);
-                    joined.plain_gradient(&kind, values, &mut work.scratch, &mut gradient);
-                    (kind, Measured { gradient, exact: vec![] })
-                }
-                false => {
-                    let (kind, values) = joined.unit(level, code, Some((noise, values)))?;
-                    let measured = joined.measured(&kind, &values, &mut work.scratch);
-                    (kind, measured)
-                }
-            };
-            let node = gathered.group(code, &kind, areas.pattern(code)).ok_or_else(|| {
-                Error::stated(
-                    format!("{}: unit `{code}` was not there before", joined.first.name),
-                    "the measurements must not change while they are read",
-                )
-            })?;
-            match self.tree.nodes()[node].count > 1.0 {
-                false => self.tree.coordinates(&self.values, node, &mut work.coordinates),
-                true => {
-                    let to = &mut work.coordinates;
-                    let done = self.tree.leaf_coordinates(&self.values, node, &kind.leaf, &measured, to);
-                    done.map_err(|values| {
-                        let error = contradiction(joined, gathered, &Contradicted { node, values });
-                        error.at(format!("unit `{code}`"))
-                    })?;
-                }
-            }
-            work.gradient = measured.gradient;
-            if last.as_ref().is_none_or(|(known, _)| *known != node) {
-                let margins = self.margins(node);
-                self.note(&margins, only, unknown);
-                last = Some((node, margins));
-            }
-            let margins = &last.as_ref().expect("was just made").1;
-            self.push(code, margins, (only, &needed), &mut work, &mut rows);
+        self.each_leaf(part, &mut |code, margins, work| {
+            self.note(margins, only, unknown);
+            self.push(code, margins, (only, &needed), work, &mut rows);
             Ok(())
         })?;
         place.write(part, rows)
     }
-}
-
-/// The queries that are written.
-fn chosen(wanted: &[String], joined: &Joined) -> Result<Vec<usize>> {
-    let queries = joined.model.space().queries();
-    if wanted.is_empty() {
-        return Ok((0..queries.len()).collect());
-    }
-    let find = |name: &String| {
-        queries.iter().position(|query| query.name == *name).ok_or_else(|| {
-            let names: Vec<&str> = queries.iter().map(|query| query.name.as_str()).collect();
-            let allowed = format!("one of {}", names.join(", "));
-            let hint = did_you_mean(name, names, "other sums of cells are given with --sum");
-            Error::input("query", name, allowed, hint)
-        })
-    };
-    wanted.iter().map(find).collect()
 }
 
 fn chosen_levels(wanted: &[String], levels: &[String]) -> Result<Vec<usize>> {
@@ -454,11 +289,4 @@ fn chosen_levels(wanted: &[String], levels: &[String]) -> Result<Vec<usize>> {
         })
     };
     wanted.iter().map(find).collect()
-}
-
-fn source(path: &Path) -> NoisySource {
-    let folder = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let text = std::fs::read_to_string(path.join(manifest::FILE)).ok();
-    let manifest_sha256 = text.map(|text| FileDigest::of(manifest::FILE, &text).sha256);
-    NoisySource { folder, manifest_sha256 }
 }
