@@ -368,7 +368,8 @@ impl Tree {
     #[must_use]
     pub fn gains(&self, node: usize) -> Vec<Vec<Matrix>> {
         let mut gains = vec![vec![]; self.children[node].len()];
-        for block in 0..self.model.blocks().len() {
+        let blocks = if gains.is_empty() { 0 } else { self.model.blocks().len() };
+        for block in 0..blocks {
             let family = self.family(node, block);
             let knowledge = self.model.knowledge(block);
             let sum = Sum::new(knowledge, &family);
