@@ -247,6 +247,9 @@ fn normal(x: f64, is_zero: bool) -> Option<f64> {
 mod tests {
     use super::*;
 
+    /// Of the numerator, and of the denominator.
+    type Pair = (f64, f64);
+
     /// Uniform from 0 to 1.
     struct Random(u64);
 
@@ -308,7 +311,7 @@ mod tests {
 
     /// True counts and weights of three sources of noise: from precise denominators to such that may be 0,
     /// with covariances of both signs.
-    const PROBLEMS: [((f64, f64), [(f64, f64); 3]); 5] = [
+    const PROBLEMS: [(Pair, [Pair; 3]); 5] = [
         ((30.0, 100.0), [(3.0, 0.0), (0.0, 4.0), (1.0, 1.0)]),
         ((95.0, 100.0), [(8.0, 8.0), (1.0, 0.0), (0.0, 2.0)]),
         ((4.0, 6.0), [(2.0, -2.0), (1.0, 0.0), (0.0, 2.0)]),
