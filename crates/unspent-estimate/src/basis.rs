@@ -117,7 +117,7 @@ impl Basis {
     }
 
     fn find_blocks(&mut self, cells: usize, known: &[usize]) {
-        let mut found: Vec<(Block, Vec<(u32, u32, u32)>)> = vec![];
+        let mut found: Vec<(Block, Places)> = vec![];
         let mut made: HashMap<(u128, Vec<usize>), usize> = HashMap::new();
         let whole = Walk { node: 0, place: 0, length: cells, copy: 0, index: 0, nodes: vec![] };
         let mut walks = vec![whole];
@@ -425,6 +425,10 @@ fn doubles(row: &Functional) -> Vec<f64> {
     let matrix = crate::subspace::to_matrix(row.len(), std::slice::from_ref(row));
     matrix.entries().to_vec()
 }
+
+/// For each coordinate of a block, the place of its copy, its number in the copy, and its place after the
+/// transform.
+type Places = Vec<(u32, u32, u32)>;
 
 /// A way from the first axis to a coordinate.
 struct Walk {

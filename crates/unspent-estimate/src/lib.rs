@@ -16,6 +16,12 @@ mod space;
 mod subspace;
 mod tree;
 
+/// The mathematics: numbered lemmas with their proofs, cited where the code relies on them.
+pub mod theory {
+    #[doc = include_str!("../theory/estimates.md")]
+    pub mod estimates {}
+}
+
 pub use accuracy::{Accuracy, AccuracyQuestion};
 pub use allocation::{SchemaQuery, TOTAL, partitions};
 pub use answers::{AnswerClasses, Precision, SumOfCells};

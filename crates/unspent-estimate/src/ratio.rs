@@ -1,7 +1,7 @@
 //! Ratios and shares of two estimates, by Fieller's method (Lemma E9 of `theory/estimates.md`).
 //!
-//! A ratio r of two true counts makes `a − r b` an estimate of 0, with variance `Vaa − 2 r Vab + r² Vbb`. Every
-//! r for which that estimate is not too far from 0 is in the set. Nothing is linearised, so that the
+//! A ratio r of two true counts makes `a − r b` an estimate of 0, with variance `Vaa − 2 r Vab + r² Vbb`.
+//! Every r for which that estimate is not too far from 0 is in the set. Nothing is linearised, so that the
 //! confidence is kept however small the denominator is; but the set may then be unbounded.
 
 use std::fmt;
@@ -35,7 +35,7 @@ pub struct Ratio {
     pub denominator: Estimated,
     /// The covariance of both.
     pub covariance: f64,
-    /// Whether every record that is counted above is also counted below, so that the ratio is between 0 and 1.
+    /// Whether all records that are counted above are counted below, so that the ratio is between 0 and 1.
     pub share: bool,
 }
 
@@ -247,6 +247,9 @@ fn normal(x: f64, is_zero: bool) -> Option<f64> {
 mod tests {
     use super::*;
 
+    /// Of the numerator, and of the denominator.
+    type Pair = (f64, f64);
+
     /// Uniform from 0 to 1.
     struct Random(u64);
 
@@ -306,9 +309,9 @@ mod tests {
         (f64::from(hit) / f64::from(draws), f64::from(bounded) / f64::from(draws))
     }
 
-    /// True counts and weights of three sources of noise: from precise denominators to such that may be 0, with
-    /// covariances of both signs.
-    const PROBLEMS: [((f64, f64), [(f64, f64); 3]); 5] = [
+    /// True counts and weights of three sources of noise: from precise denominators to such that may be 0,
+    /// with covariances of both signs.
+    const PROBLEMS: [(Pair, [Pair; 3]); 5] = [
         ((30.0, 100.0), [(3.0, 0.0), (0.0, 4.0), (1.0, 1.0)]),
         ((95.0, 100.0), [(8.0, 8.0), (1.0, 0.0), (0.0, 2.0)]),
         ((4.0, 6.0), [(2.0, -2.0), (1.0, 0.0), (0.0, 2.0)]),
