@@ -91,11 +91,11 @@ impl Accuracy {
         });
         text.line("");
         let confidence = brief(&self.confidence, Round::Down);
-        let (normal, guaranteed) = (format!("± at {confidence}"), format!("guaranteed ± at {confidence}"));
+        let normal = format!("± at {confidence}");
         let ranges = self.queries().any(|(_, query)| query.estimate.range().is_some());
         let mut heads = vec!["level", "units", "query", "sd of noise", "sd of estimate"];
-        heads.extend(ranges.then_some("from smallest to largest"));
-        heads.extend([normal.as_str(), guaranteed.as_str()]);
+        heads.extend(ranges.then_some("range"));
+        heads.extend([normal.as_str(), "guaranteed ±"]);
         let mut table = Table::new(&heads);
         for level in &self.levels {
             for (i, query) in level.queries.iter().enumerate() {
@@ -133,9 +133,9 @@ impl Accuracy {
             });
         }
         text.line(
-            "The sd of an estimate is the root mean square over its answers. ± is for that sd and a normal \
-             error; the guaranteed ± is for the largest sd and holds for discrete Gaussian noise, however \
-             small. No data is needed for any of it.",
+            "The sd is the root mean square over a query's answers; the range is from the smallest to the \
+             largest. ± is for the sd and a normal error, which is no guarantee. The guaranteed ± is for the \
+             largest: whatever the counts are, an error is that small at least as often as is said.",
         );
         text
     }
