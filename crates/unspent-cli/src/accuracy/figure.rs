@@ -22,7 +22,7 @@ pub fn by_level(accuracy: &Accuracy) -> Figure {
              that is not measured."
                 .into(),
         ],
-        columns: 2,
+        columns: if accuracy.levels.len() > 4 { 3 } else { 2 },
         panels: accuracy.levels.iter().map(|level| panel(level, axis.clone())).collect(),
     }
 }

@@ -93,20 +93,15 @@ impl Accuracy {
         let confidence = brief(&self.confidence, Round::Down);
         let normal = format!("± at {confidence}");
         let ranges = self.queries().any(|(_, query)| query.estimate.range().is_some());
-        let mut heads = vec!["level", "units", "query", "sd of noise", "sd of estimate"];
+        let mut heads = vec!["query", "noise sd", "estimate sd"];
         heads.extend(ranges.then_some("range"));
-        heads.extend([normal.as_str(), "guaranteed ±"]);
+        heads.extend([normal.as_str(), "guaranteed"]);
         let mut table = Table::new(&heads);
         for level in &self.levels {
-            for (i, query) in level.queries.iter().enumerate() {
-                let first = |text: String| if i == 0 { text } else { String::new() };
-                let mut row = vec![
-                    first(level.level.clone()),
-                    first(level.units.to_string()),
-                    query.query.clone(),
-                    query.noise_in_words(),
-                    query.estimate.in_words(),
-                ];
+            let units = if level.units == 1 { "unit" } else { "units" };
+            table.head(&format!("{}, {} {units}", level.level, level.units));
+            for query in &level.queries {
+                let mut row = vec![query.query.clone(), query.noise_in_words(), query.estimate.in_words()];
                 row.extend(ranges.then(|| query.estimate.range().unwrap_or_default()));
                 row.extend(query.margins());
                 table.row(row);
@@ -133,9 +128,9 @@ impl Accuracy {
             });
         }
         text.line(
-            "The sd is the root mean square over a query's answers; the range is from the smallest to the \
-             largest. ± is for the sd and a normal error, which is no guarantee. The guaranteed ± is for the \
-             largest: whatever the counts are, an error is that small at least as often as is said.",
+            "An sd is the root mean square over a query's answers; the range is from the smallest to the \
+             largest. ± is for the sd and a normal error, which is no guarantee. The guaranteed one is for \
+             the largest sd: whatever the counts are, an error is that small at least as often as is said.",
         );
         text
     }
