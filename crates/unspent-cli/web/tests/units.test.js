@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { set } from '../explorer/draft.js';
+import { readUnits, unitsOf } from '../explorer/units.js';
+import { draft } from './drafts.js';
+
+test('a number of units is a whole number from 1 on', () => {
+  assert.equal(readUnits(' 8,132,968 '), 8132968);
+  assert.equal(readUnits(''), null);
+  for (const text of ['0', '-1', '1.5', '1e3', 'many', '9'.repeat(17)]) assert.equal(readUnits(text), undefined);
+});
+
+test('numbers are asked with once there is one for every level', () => {
+  const none = { per_level: null, exact_totals: [] };
+  assert.deepEqual(unitsOf(draft(), new Map(), new Set()), none);
+  assert.deepEqual(unitsOf(draft(), new Map([['State', '1']]), new Set()), none);
+  assert.deepEqual(unitsOf(draft(), new Map([['State', '1'], ['County', 'x']]), new Set()), none);
+  const both = new Map([['State', '1'], ['County', '39']]);
+  assert.deepEqual(unitsOf(draft(), both, new Set(['State'])), { per_level: [1, 39], exact_totals: ['State'] });
+});
+
+test('a level without a budget has no units, and no exact total', () => {
+  const both = new Map([['State', '1'], ['County', '39']]);
+  for (const path of ['levels[1].share', 'levels[1].shares[0].share']) {
+    const asked = unitsOf(set(draft(), path, '0'), both, new Set(['County']));
+    assert.deepEqual(asked, { per_level: [1], exact_totals: [] });
+  }
+});
+
+test('no total is exact where a record may be added', () => {
+  const asked = unitsOf(set(draft(), 'neighbours', 'add-remove'), new Map(), new Set(['State']));
+  assert.deepEqual(asked.exact_totals, []);
+});
