@@ -1,7 +1,7 @@
 //! How far every estimate will be from the true count, on the tree of a public list of units.
 //!
 //! ```text
-//! list of units ─▶ units with their paths ─▶ Tree: the exact variance of each ─▶ Accuracy, by level and query
+//! list of units ─▶ units with their paths ─▶ Tree: the variance of each ─▶ Accuracy: by level and query
 //! ```
 //!
 //! Only columns with codes are read, and the one that says which units are bypassed: no count of any record

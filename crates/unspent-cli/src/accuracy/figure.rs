@@ -10,9 +10,11 @@ pub fn by_level(accuracy: &Accuracy) -> Figure {
     let queries = || accuracy.levels.iter().flat_map(|level| &level.queries);
     let all = || queries().flat_map(|query| [noise(query), estimate(query)]).filter(|x| x.is_finite());
     let (low, high) = (all().fold(f64::INFINITY, f64::min), all().fold(f64::NEG_INFINITY, f64::max));
-    // All panels alike, with room beside the outermost marks.
+    // All panels alike, with room beside the outermost marks, and to a whole power of ten if it is near.
     let axis = Axis::log10("standard deviation");
-    let axis = if low <= high { axis.between(low - 0.1, high + 0.1) } else { axis };
+    let end = |x: f64, power: f64| if (x - power).abs() < 0.4 { power } else { x };
+    let (low, high) = (low - 0.1, high + 0.1);
+    let axis = if low < high { axis.between(end(low, low.floor()), end(high, high.ceil())) } else { axis };
     Figure {
         title: "Errors of estimates, and the noise that was added".into(),
         subtitle: accuracy.allocation.clone(),

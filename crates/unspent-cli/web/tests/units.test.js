@@ -7,7 +7,8 @@ import { draft } from './drafts.js';
 test('a number of units is a whole number from 1 on', () => {
   assert.equal(readUnits(' 8,132,968 '), 8132968);
   assert.equal(readUnits(''), null);
-  for (const text of ['0', '-1', '1.5', '1e3', 'many', '9'.repeat(17)]) assert.equal(readUnits(text), undefined);
+  const wrong = ['0', '-1', '1.5', '1e3', 'many', '9'.repeat(17)];
+  for (const text of wrong) assert.equal(readUnits(text), undefined);
 });
 
 test('numbers are asked with once there is one for every level', () => {
@@ -16,7 +17,8 @@ test('numbers are asked with once there is one for every level', () => {
   assert.deepEqual(unitsOf(draft(), new Map([['State', '1']]), new Set()), none);
   assert.deepEqual(unitsOf(draft(), new Map([['State', '1'], ['County', 'x']]), new Set()), none);
   const both = new Map([['State', '1'], ['County', '39']]);
-  assert.deepEqual(unitsOf(draft(), both, new Set(['State'])), { per_level: [1, 39], exact_totals: ['State'] });
+  const asked = unitsOf(draft(), both, new Set(['State']));
+  assert.deepEqual(asked, { per_level: [1, 39], exact_totals: ['State'] });
 });
 
 test('a level without a budget has no units, and no exact total', () => {
