@@ -17,6 +17,7 @@ mod compare;
 mod curve;
 mod defect;
 mod destination;
+mod estimate;
 mod grid;
 mod hints;
 mod interval;
@@ -83,6 +84,7 @@ enum Command {
     Utility(utility::Arguments),
     Regress(regress::Arguments),
     Interval(interval::Arguments),
+    Estimate(estimate::Arguments),
     Synthesize(synthesize::Arguments),
     Reproduce(reproduce::Arguments),
     Account(account::Arguments),
@@ -182,6 +184,7 @@ fn run() -> Result<(), Failure> {
         Command::Utility(arguments) => arguments.run(),
         Command::Regress(arguments) => arguments.run(),
         Command::Interval(arguments) => arguments.run(),
+        Command::Estimate(arguments) => arguments.run(),
         Command::Synthesize(arguments) => arguments.run(),
         Command::Reproduce(arguments) => arguments.run(),
         Command::Serve(arguments) => arguments.run(),

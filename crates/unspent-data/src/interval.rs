@@ -128,7 +128,7 @@ impl Intervals {
 /// σ² = 1.07 on, and 1.2·10⁻¹⁵ at σ² = 2. A variance that was rounded to the nearest 32-bit float is up to
 /// 2⁻²⁴ = 5.96·10⁻⁸ of itself below the true one. Both together are below 2.8·10⁻⁷, also where a variance
 /// just below 1 was rounded to 1; 2⁻²¹ = 4.77·10⁻⁷ is added.
-fn sigma2_of_variance(variance: f64) -> Result<Rational> {
+pub(crate) fn sigma2_of_variance(variance: f64) -> Result<Rational> {
     if !(variance > 0.0 && variance.is_finite()) {
         let allowed = "a finite number above 0";
         return Err(Error::input("variance", variance, allowed, "values without noise need no interval"));

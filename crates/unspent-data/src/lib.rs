@@ -21,6 +21,7 @@ pub mod accuracy;
 pub(crate) mod codes;
 pub mod date;
 pub mod directory;
+pub mod estimate;
 pub mod interval;
 pub mod manifest;
 pub mod measure;
@@ -40,6 +41,7 @@ pub mod units;
 pub mod utility;
 
 pub use accuracy::UnitsAccuracy;
+pub use estimate::Estimate;
 pub use interval::{Interval, Intervals};
 pub use manifest::Manifest;
 pub use measure::{Measure, Measured};

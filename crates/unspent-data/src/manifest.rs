@@ -331,9 +331,14 @@ impl ExactEntry {
 
 /// A folder for each level of a plan, no two of them the same.
 pub(crate) fn folders(plan: &Plan) -> Vec<String> {
+    folders_of(plan.levels().iter().map(|level| level.name.as_str()))
+}
+
+/// The folders of levels of these names.
+pub(crate) fn folders_of<'l>(levels: impl IntoIterator<Item = &'l str>) -> Vec<String> {
     let mut folders: Vec<String> = vec![];
-    for level in plan.levels() {
-        let name = folder(&level.name);
+    for level in levels {
+        let name = folder(level);
         let mut names = (1..).map(|n| if n == 1 { name.clone() } else { format!("{name}-{n}") });
         folders.push(names.find(|name| !folders.contains(name)).expect("numbers do not end"));
     }

@@ -22,23 +22,19 @@ impl Space {
     /// The cells of a schema, and queries on them. `carrier` are the attributes of which single units may
     /// lack values.
     pub fn of_schema(schema: &Schema, queries: &[SchemaQuery<'_>], carrier: &[usize]) -> Result<Space> {
-        // A record may lack an attribute: one more value, which no query by the attribute counts.
-        let size = |attribute: &Attribute| attribute.values.len() + usize::from(attribute.optional);
+        let query = |query: &SchemaQuery<'_>| {
+            let parts = partitions(schema, query.by).map_err(|e| e.at(format!("query `{}`", query.name)))?;
+            Ok(Query { name: query.name.into(), parts, known: query.known })
+        };
+        Space::of_queries(schema, queries.iter().map(query).collect::<Result<_>>()?, carrier)
+    }
+
+    /// The same with queries whose parts are known.
+    pub fn of_queries(schema: &Schema, queries: Vec<Query>, carrier: &[usize]) -> Result<Space> {
         let sizes: Vec<usize> = schema.attributes().iter().map(size).collect();
-        let mut known = vec![];
-        for query in queries {
-            let parts = schema.resolve(query.by).map_err(|e| e.at(format!("query `{}`", query.name)))?;
-            let mut partitions: Vec<Partition> = sizes.iter().map(|size| Partition::summed(*size)).collect();
-            for part in parts {
-                let mut groups = part.cell_of(&schema.attributes()[part.attribute]);
-                groups.resize(sizes[part.attribute], None);
-                partitions[part.attribute] = Partition::new(part.cells, groups);
-            }
-            known.push(Query { name: query.name.into(), parts: partitions, known: query.known });
-        }
         let impossible: Vec<Impossible> =
             schema.impossible().iter().map(|impossible| impossible.combination.clone()).collect();
-        Space::new(&sizes, known, &impossible, carrier)
+        Space::new(&sizes, queries, &impossible, carrier)
     }
 
     /// The cells of an allocation's schema with all of its queries, and a total.
@@ -66,6 +62,25 @@ impl Space {
     pub fn query(&self, name: &str) -> Option<usize> {
         self.queries().iter().position(|query| query.name == name)
     }
+}
+
+/// How many values of an attribute there are: a record may lack it, which is one more value, and no query by
+/// the attribute counts it.
+fn size(attribute: &Attribute) -> usize {
+    attribute.values.len() + usize::from(attribute.optional)
+}
+
+/// What a query by these attributes and recodes tells apart of each attribute.
+pub fn partitions(schema: &Schema, by: &[String]) -> Result<Vec<Partition>> {
+    let mut partitions: Vec<Partition> =
+        schema.attributes().iter().map(|attribute| Partition::summed(size(attribute))).collect();
+    for part in schema.resolve(by)? {
+        let attribute = &schema.attributes()[part.attribute];
+        let mut groups = part.cell_of(attribute);
+        groups.resize(size(attribute), None);
+        partitions[part.attribute] = Partition::new(part.cells, groups);
+    }
+    Ok(partitions)
 }
 
 /// What the number of all records is called.

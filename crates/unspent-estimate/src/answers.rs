@@ -68,19 +68,29 @@ impl SumOfCells {
 
     /// How precisely it is known, by the states of all blocks.
     pub(crate) fn precision(&self, states: &[State], covariances: &[Matrix]) -> Precision {
-        let mut exact = true;
+        let known = |block: usize| (&states[block].known.seen, &states[block].known.exact);
+        self.precision_of(known, covariances)
+    }
+
+    /// The same, by the functionals of each block that are seen, and exact.
+    pub(crate) fn precision_of<'k>(
+        &self,
+        known: impl Fn(usize) -> (&'k Subspace, &'k Subspace),
+        covariances: &[Matrix],
+    ) -> Precision {
+        let mut all_exact = true;
         let mut variance = 0.0;
         for Part { block, gram, directions } in &self.parts {
-            let known = &states[*block].known;
-            if !known.seen.includes(directions) {
+            let (seen, exact) = known(*block);
+            if !seen.includes(directions) {
                 return Precision::Unknown;
             }
-            if !known.exact.includes(directions) {
-                exact = false;
+            if !exact.includes(directions) {
+                all_exact = false;
                 variance += gram.inner(&covariances[*block]);
             }
         }
-        if exact { Precision::Exact } else { Precision::Variance(variance) }
+        if all_exact { Precision::Exact } else { Precision::Variance(variance) }
     }
 }
 

@@ -63,10 +63,17 @@ pub(crate) struct Block {
 #[derive(Debug)]
 pub(crate) struct BlockQuery {
     pub(crate) query: usize,
-    /// The information.
-    pub(crate) information: Matrix,
+    /// The information: a Kronecker product.
+    factors: Vec<Matrix>,
     /// The functionals that it sees.
     pub(crate) seen: Subspace,
+}
+
+impl BlockQuery {
+    /// Its information.
+    pub(crate) fn information(&self) -> Matrix {
+        self.factors.iter().fold(Matrix::identity(1), |product, factor| kronecker(&product, factor))
+    }
 }
 
 impl Block {
@@ -168,22 +175,19 @@ impl Basis {
     }
 
     fn block_query(&self, nodes: &[usize], dimension: usize, bit: usize, query: usize) -> BlockQuery {
-        let mut information = Matrix::identity(1);
-        let mut full = true;
-        let mut rows: Vec<Functional> = vec![vec![BigRational::one()]];
-        for node in nodes {
-            let atoms = self.atoms(*node);
-            information = kronecker(&information, &atom_information(atoms, bit));
-            full &= atoms.iter().all(|atom| atom.seen[bit] == Seen::Alone);
-        }
-        if !full {
-            for node in nodes {
-                let factors = atom_rows(self.atoms(*node), bit);
-                rows = rows.iter().flat_map(|row| factors.iter().map(|f| product(row, f))).collect();
+        let factors = nodes.iter().map(|node| atom_information(self.atoms(*node), bit)).collect();
+        let alone = |node: &usize| self.atoms(*node).iter().all(|atom| atom.seen[bit] == Seen::Alone);
+        let seen = match nodes.iter().all(alone) {
+            true => Subspace::Full(dimension),
+            false => {
+                let of_node = |node: &usize| {
+                    let atoms = self.atoms(*node);
+                    Subspace::span(atoms.len(), &atom_rows(atoms, bit))
+                };
+                nodes.iter().map(of_node).reduce(|a, b| a.product(&b)).expect("one node at least")
             }
-        }
-        let seen = if full { Subspace::Full(dimension) } else { Subspace::span(dimension, &rows) };
-        BlockQuery { query, information, seen }
+        };
+        BlockQuery { query, factors, seen }
     }
 
     fn atoms(&self, node: usize) -> &[Atom] {
@@ -369,6 +373,22 @@ impl Basis {
             direction = product(&direction, &means);
         }
         direction.iter().any(|x| !x.is_zero()).then_some((factor, direction))
+    }
+
+    /// What each block is of: for each axis that is not summed out, its number, and how many atoms are
+    /// coordinates; none where its contrasts or values are copies.
+    pub(crate) fn parts_of(&self, block: &Block) -> Vec<(usize, Option<usize>)> {
+        let mut parts: Vec<(usize, Option<usize>)> = vec![];
+        for axis in 0..self.sizes.len() {
+            match block.nodes.iter().find(|node| self.nodes[**node].axis == axis) {
+                None => parts.push((axis, None)),
+                Some(node) => match self.atoms(*node).len() {
+                    1 => {}
+                    atoms => parts.push((axis, Some(atoms))),
+                },
+            }
+        }
+        parts
     }
 
     /// The functionals of a block that are zero for a unit that lacks values on an axis: the coordinates

@@ -68,7 +68,7 @@ impl Own {
         };
         for query in &block.queries {
             if let Some(variance) = variances[query.query] {
-                own.information.add(&query.information, 1.0 / variance);
+                own.information.add(&query.information(), 1.0 / variance);
                 own.seen = own.seen.sum(&query.seen);
             }
         }
@@ -155,6 +155,7 @@ impl Sum {
 }
 
 /// How a unit's upward estimate follows from its own rows and the sum of its children.
+#[derive(Debug)]
 pub(crate) struct Upward {
     pub(crate) state: State,
     /// How its exact functionals follow from the exact functionals of the sum and of its own rows, one after

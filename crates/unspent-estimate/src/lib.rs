@@ -3,6 +3,7 @@
 pub mod accuracy;
 mod allocation;
 mod answers;
+mod area;
 mod basis;
 mod family;
 mod known;
@@ -14,10 +15,11 @@ mod subspace;
 mod tree;
 
 pub use accuracy::{Accuracy, AccuracyQuestion};
-pub use allocation::{SchemaQuery, TOTAL};
+pub use allocation::{SchemaQuery, TOTAL, partitions};
 pub use answers::{AnswerClasses, Precision, SumOfCells};
+pub use area::Area;
 pub use margin::Confidence;
 pub use matrix::Matrix;
-pub use model::{Answered, Class, Contradiction, Model, Scratch, SharedClass, UnitClass};
+pub use model::{Answered, Class, Contradiction, Leaf, Model, Scratch, SharedClass, UnitClass};
 pub use space::{Impossible, Partition, Query, Space};
 pub use tree::{Contradicted, Measured, Node, Tree, Values};

@@ -38,6 +38,21 @@ pub struct Class {
     pub(crate) own: Vec<Own>,
 }
 
+impl Class {
+    /// What it is a class of.
+    #[must_use]
+    pub fn unit(&self) -> &UnitClass {
+        &self.spec
+    }
+}
+
+/// How a unit without children is estimated by itself.
+#[derive(Debug)]
+pub struct Leaf {
+    pub(crate) class: SharedClass,
+    pub(crate) upward: Vec<Upward>,
+}
+
 /// Memory that is used again and again.
 #[derive(Debug, Default)]
 pub struct Scratch {
@@ -84,6 +99,24 @@ impl Model {
         self.basis.blocks.iter().map(|block| (block.dimension, block.copies)).collect()
     }
 
+    /// What each block is of, its dimension and its number of copies. `names` are those of the attributes: an
+    /// attribute is named where the block has its contrasts, with a number where it has sums of that many
+    /// groups of its values.
+    #[must_use]
+    pub fn components(&self, names: &[&str]) -> Vec<(String, usize, usize)> {
+        let axis = |(axis, atoms): (usize, Option<usize>)| {
+            let of: Vec<&str> = self.space.axes[axis].attributes.iter().map(|a| names[*a]).collect();
+            let of = of.join("×");
+            atoms.map_or(of.clone(), |atoms| format!("{of}({atoms})"))
+        };
+        let of_block = |block: &Block| {
+            let parts: Vec<String> = self.basis.parts_of(block).into_iter().map(axis).collect();
+            let name = if parts.is_empty() { "total".into() } else { parts.join(" * ") };
+            (name, block.dimension, block.copies)
+        };
+        self.blocks().iter().map(of_block).collect()
+    }
+
     pub(crate) fn basis(&self) -> &Basis {
         &self.basis
     }
@@ -116,17 +149,19 @@ impl Model {
         Class { spec, own }
     }
 
-    /// What a unit without children knows of each block.
-    pub(crate) fn leaf(&self, class: &Class) -> Vec<Upward> {
+    /// How a unit without children is estimated by itself.
+    #[must_use]
+    pub fn leaf(&self, class: SharedClass) -> Leaf {
         let of_block = |(at, own): (usize, &Own)| Upward::new(&self.knowledge[at], own, None);
-        class.own.iter().enumerate().map(of_block).collect()
+        let upward = class.own.iter().enumerate().map(of_block).collect();
+        Leaf { class, upward }
     }
 
-    /// The measurements of a unit, or sums of those of several units of one class, weighted and by
-    /// coordinates. `answers` are those of a query, if it is measured.
+    /// The measurements of a unit, or sums of those of several units with the same noise, weighted and by
+    /// coordinates. `variances` says which queries are measured, and `answers` gives their noisy answers.
     pub fn gradient<'a>(
         &self,
-        class: &Class,
+        variances: &[Option<f64>],
         answers: impl Fn(usize) -> &'a [i64],
         scratch: &mut Scratch,
         to: &mut [f64],
@@ -135,7 +170,7 @@ impl Model {
         scratch.answers.resize(queries.len(), vec![]);
         for (query, weighted) in scratch.answers.iter_mut().enumerate() {
             weighted.clear();
-            match class.spec.variances[query] {
+            match variances[query] {
                 Some(variance) => {
                     let precision = 1.0 / variance;
                     weighted.extend(answers(query).iter().map(|count| *count as f64 * precision));

@@ -35,6 +35,13 @@ impl Partition {
         Partition { groups: 1, group_of: vec![Some(0); values] }
     }
 
+    /// The same for an attribute of finer values: `coarse` is the value that each of them belongs to.
+    #[must_use]
+    pub fn refined(&self, coarse: &[Option<u32>]) -> Partition {
+        let group = |value: &Option<u32>| value.and_then(|value| self.group_of[value as usize]);
+        Partition { groups: self.groups, group_of: coarse.iter().map(group).collect() }
+    }
+
     /// The group of each value, below `groups`; none for a value that the query does not count.
     #[must_use]
     pub fn new(groups: usize, group_of: Vec<Option<u32>>) -> Partition {
@@ -62,6 +69,14 @@ impl Query {
     #[must_use]
     pub fn length(&self) -> usize {
         self.parts.iter().map(|part| part.groups).product()
+    }
+
+    /// How many groups each attribute has that it tells apart; `[1]` for a total.
+    #[must_use]
+    pub fn shape(&self) -> Vec<u32> {
+        let told: Vec<u32> =
+            self.parts.iter().map(|part| part.groups as u32).filter(|groups| *groups != 1).collect();
+        if told.is_empty() { vec![1] } else { told }
     }
 }
 
@@ -183,6 +198,24 @@ impl Space {
     #[must_use]
     pub fn carrier(&self) -> Option<(&[usize], &[Vec<u32>])> {
         self.carrier.map(|axis| (&self.axes[axis].attributes[..], &self.axes[axis].values[..]))
+    }
+
+    /// For a query by attributes of the carrier alone, the places of the carrier's values that each of its
+    /// answers counts; none for another query.
+    #[must_use]
+    pub fn carried(&self, query: usize) -> Option<Vec<Vec<u32>>> {
+        let axis = &self.axes[self.carrier?];
+        let asked = &self.queries[query];
+        let summed = |part: &Partition| part.groups == 1 && part.group_of.iter().all(Option::is_some);
+        let inside = |(attribute, part): (usize, &Partition)| axis.attributes.contains(&attribute) || summed(part);
+        if !asked.parts.iter().enumerate().all(inside) {
+            return None;
+        }
+        let mut values = vec![vec![]; asked.length()];
+        for (value, offset) in axis.offsets[query].iter().enumerate().filter(|(_, offset)| **offset != NOWHERE) {
+            values[*offset as usize].push(value as u32);
+        }
+        Some(values)
     }
 
     pub(crate) fn carrier_axis(&self) -> Option<usize> {

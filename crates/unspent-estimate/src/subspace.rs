@@ -146,6 +146,20 @@ impl Subspace {
         Subspace::span(dimension, &found)
     }
 
+    /// All products of functionals of both: the product of two reduced echelon forms is one again.
+    pub(crate) fn product(&self, other: &Subspace) -> Subspace {
+        let dimension = self.dimension() * other.dimension();
+        if self.is_full() && other.is_full() {
+            return Subspace::Full(dimension);
+        }
+        let theirs = other.rows();
+        let times =
+            |a: &Functional, b: &Functional| a.iter().flat_map(|x| b.iter().map(move |y| x * y)).collect();
+        let rows =
+            self.rows().iter().flat_map(|a| theirs.iter().map(|b| times(a, b)).collect::<Vec<_>>()).collect();
+        Subspace::Span(dimension, rows)
+    }
+
     /// Rows that make a basis of this one together with one of `part`, which lies in it.
     pub(crate) fn beyond(&self, part: &Subspace) -> Vec<Functional> {
         if part.is_zero() {
@@ -248,6 +262,15 @@ mod tests {
         assert_eq!(a.intersection(&b), span(&[&[0, 1, 1]]));
         assert!(a.includes(&span(&[&[0, 2, 2]])) && !a.includes(&b));
         assert!(a.intersection(&span(&[&[0, 1, 0]])).is_zero());
+    }
+
+    #[test]
+    fn a_product_is_the_span_of_all_products() {
+        let (a, b) = (span(&[&[1, 1, 0], &[0, 0, 1]]), span(&[&[1, 0, 2]]));
+        let rows = [row(&[1, 0, 2, 1, 0, 2, 0, 0, 0]), row(&[0, 0, 0, 0, 0, 0, 1, 0, 2])];
+        assert_eq!(a.product(&b), Subspace::span(9, &rows));
+        assert_eq!(b.product(&a).rank(), 2);
+        assert_eq!(Subspace::Full(3).product(&Subspace::Full(2)), Subspace::Full(6));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use unspent::parallel;
 use crate::answers::{AnswerClasses, Precision, SumOfCells, coordinate_covariances};
 use crate::family::{Children, Downward, State, Sum, Upward};
 use crate::matrix::Matrix;
-use crate::model::{Contradiction, Model, SharedClass, upward_values};
+use crate::model::{Contradiction, Leaf, Model, SharedClass, upward_values};
 
 /// A unit, or several leaves of one parent that are of the same class.
 #[derive(Clone, Debug)]
@@ -41,6 +41,8 @@ pub struct Tree<'m> {
 pub struct Values {
     /// For a single unit its functionals; for several leaves the shift from a leaf's own functionals.
     functionals: Vec<Vec<f64>>,
+    /// For several leaves, what their own functionals add up to; empty if nobody asks for it.
+    sums: Vec<Vec<f64>>,
 }
 
 /// What was measured of each node, by coordinates: sums for nodes of several leaves.
@@ -73,18 +75,38 @@ impl<'m> Tree<'m> {
         tree
     }
 
-    /// The same with the estimates of every unit.
+    /// The same with the estimates of every unit; with `totals` also of nodes of several leaves together.
     pub fn estimate(
         model: &'m Model,
         nodes: Vec<Node>,
         measured: Vec<Measured>,
+        totals: bool,
     ) -> Result<(Tree<'m>, Values), Contradicted> {
         let mut tree = Tree::unknown(model, nodes);
         let mut measured = measured;
         tree.go_up(Some(&mut measured))?;
         let mut functionals: Vec<Vec<f64>> = measured.into_iter().map(|m| m.gradient).collect();
+        let sum = |(node, values): (&Node, &Vec<f64>)| match totals && node.count > 1.0 {
+            true => values.clone(),
+            false => vec![],
+        };
+        let sums = tree.nodes.iter().zip(&functionals).map(sum).collect();
         tree.go_down(Some(&mut functionals));
-        Ok((tree, Values { functionals }))
+        Ok((tree, Values { functionals, sums }))
+    }
+
+    /// The coordinates of the estimate of a node: of a unit, or of all leaves that it stands for, which must
+    /// have been kept.
+    pub(crate) fn total(&self, values: &Values, node: usize, to: &mut [f64]) {
+        let count = self.nodes[node].count;
+        if count <= 1.0 {
+            return self.coordinates(values, node, to);
+        }
+        assert!(!values.sums[node].is_empty(), "sums of leaves were not kept");
+        to.copy_from_slice(&values.sums[node]);
+        self.turn(node, to);
+        to.iter_mut().zip(&values.functionals[node]).for_each(|(x, shift)| *x += count * shift);
+        self.lift(node, to);
     }
 
     fn unknown(model: &'m Model, nodes: Vec<Node>) -> Tree<'m> {
@@ -127,10 +149,6 @@ impl<'m> Tree<'m> {
 
     pub(crate) fn state(&self, node: usize) -> &[State] {
         &self.last[node]
-    }
-
-    pub(crate) fn upward_state(&self, node: usize) -> &[State] {
-        &self.upward[node]
     }
 
     pub(crate) fn family<'t>(&'t self, node: usize, block: usize) -> Vec<Children<'t>> {
@@ -323,10 +341,17 @@ impl<'m> Tree<'m> {
         answers.iter().map(of_query).collect()
     }
 
+    /// How precisely sums of cells are known for a unit, or a leaf.
+    pub fn precision_of(&self, node: usize) -> impl Fn(&SumOfCells) -> Precision {
+        let states = &self.last[node];
+        let covariances = coordinate_covariances(states);
+        move |sum| sum.precision(states, &covariances)
+    }
+
     /// How precisely a sum of cells is known for a unit, or a leaf.
     #[must_use]
     pub fn precision(&self, node: usize, sum: &SumOfCells) -> Precision {
-        sum.precision(&self.last[node], &coordinate_covariances(&self.last[node]))
+        self.precision_of(node)(sum)
     }
 
     /// The covariances between the coordinates of two single units, a matrix for each block. They are right
@@ -406,6 +431,38 @@ impl<'m> Tree<'m> {
         debug_assert!(self.nodes[node].count <= 1.0);
         to.copy_from_slice(&values.functionals[node]);
         self.lift(node, to);
+    }
+
+    /// The coordinates of the estimate of a leaf: one of those that a node stands for.
+    pub fn leaf_coordinates(
+        &self,
+        values: &Values,
+        node: usize,
+        leaf: &Leaf,
+        measured: &Measured,
+        to: &mut [f64],
+    ) -> Result<(), Contradiction> {
+        let shift = &values.functionals[node];
+        for (at, block) in self.model.blocks().iter().enumerate() {
+            let (own, upward) = (&leaf.class.own[at], &leaf.upward[at]);
+            upward_values(block, own, upward, None, &measured.gradient, &measured.exact, to)?;
+        }
+        self.turn(node, to);
+        to.iter_mut().zip(shift).for_each(|(x, shift)| *x += shift);
+        self.lift(node, to);
+        Ok(())
+    }
+
+    /// A leaf's own functionals to those of the last state, up to the shift.
+    fn turn(&self, node: usize, functionals: &mut [f64]) {
+        for (block, turn) in self.model.blocks().iter().zip(&self.from_leaf[node]) {
+            let Some(turn) = turn else { continue };
+            let mut turned = vec![0.0; block.dimension];
+            for copy in copies(block.range(), block.dimension) {
+                turn.apply(&functionals[copy.start..][..turn.columns()], &mut turned);
+                functionals[copy].copy_from_slice(&turned);
+            }
+        }
     }
 
     /// Functionals of the last state to coordinates.

@@ -89,6 +89,12 @@ impl Reader {
         Ok(reader)
     }
 
+    /// Where it is.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
     /// What was released.
     #[must_use]
     pub fn manifest(&self) -> &Manifest {
@@ -279,6 +285,12 @@ impl Reader {
             })?;
             levels.push(LevelMeasurements { level: level.level.clone(), codes, queries });
         }
+        let exact = self.read_exact()?;
+        Ok(Measurements { manifest: self.manifest.clone(), levels, exact })
+    }
+
+    /// What was published exactly.
+    pub fn read_exact(&self) -> Result<Vec<ExactMeasurements>> {
         let mut exact = vec![];
         for level in &self.manifest.exact {
             let (mut codes, mut values) = (vec![], vec![vec![]; level.queries.len()]);
@@ -294,7 +306,7 @@ impl Reader {
             }
             exact.push(ExactMeasurements::new(level, codes, values));
         }
-        Ok(Measurements { manifest: self.manifest.clone(), levels, exact })
+        Ok(exact)
     }
 
     /// Hands on the rows of each unit of a level, and which of the level's budgets it has.
@@ -303,13 +315,21 @@ impl Reader {
         level: &LevelEntry,
         take: &mut dyn FnMut(&[Row<'_>], u16) -> Result<()>,
     ) -> Result<()> {
+        level.files.iter().try_for_each(|file| self.file_units(level, file, take))
+    }
+
+    /// The same for the units of one file.
+    pub(crate) fn file_units(
+        &self,
+        level: &LevelEntry,
+        file: &FileEntry,
+        take: &mut dyn FnMut(&[Row<'_>], u16) -> Result<()>,
+    ) -> Result<()> {
         let budgets = level.noises();
-        for file in &level.files {
-            let rows = self.rows(level, file)?;
-            let rows: Vec<Row<'_>> = rows.iter(&level.level).collect();
-            for unit in rows.chunks_exact(level.queries.len().max(1)) {
-                take(unit, budget_of(&budgets, unit).expect("was checked") as u16)?;
-            }
+        let rows = self.rows(level, file)?;
+        let rows: Vec<Row<'_>> = rows.iter(&level.level).collect();
+        for unit in rows.chunks_exact(level.queries.len().max(1)) {
+            take(unit, budget_of(&budgets, unit).expect("was checked") as u16)?;
         }
         Ok(())
     }

@@ -1,0 +1,478 @@
+//! The first way through all measurements: units above the smallest level, and sums of the leaves.
+//!
+//! Leaves of one parent that are of the same class and in the same areas are added up, so that memory does
+//! not grow with the number of leaves.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use unspent::schema::Code;
+use unspent::{Error, Result, parallel};
+use unspent_estimate::{Measured, Node, Scratch};
+
+use super::areas::Areas;
+use super::join::{Joined, UnitKind, UnitValues};
+use super::twice;
+use crate::progress::Progress;
+
+/// A unit that is a node of the tree by itself.
+#[derive(Debug)]
+pub(super) struct Unit {
+    pub(super) level: usize,
+    pub(super) code: String,
+}
+
+/// Leaves of one kind: their parent, the number of their kind, and the areas that they are in.
+type GroupKey = (u32, u32, u32);
+
+/// The parent of units that have none.
+const NO_PARENT: u32 = u32::MAX;
+/// The largest count that is added up: more than all people, and 2²⁴ such counts fit into a word.
+const MAX_COUNT: i64 = 1 << 38;
+
+/// All units, or sums of them, as nodes of a tree.
+pub(super) struct Gathered {
+    pub(super) nodes: Vec<Node>,
+    pub(super) measured: Vec<Measured>,
+    /// What each node is: a unit, or leaves that are in the same areas.
+    pub(super) units: Vec<Option<Unit>>,
+    /// For nodes of leaves: the areas that they are in.
+    pub(super) patterns: Vec<u32>,
+    /// The node of each group of leaves.
+    groups: HashMap<GroupKey, usize>,
+    pub(super) kinds: Vec<Arc<UnitKind>>,
+    pub(super) geography: Geography,
+    /// The level whose units are added up.
+    pub(super) leaf_level: usize,
+    pub(super) leaves: u64,
+    pub(super) largest_count: i64,
+}
+
+/// The units above the smallest level, by their codes.
+#[derive(Debug, Default)]
+pub(super) struct Geography {
+    codes: Vec<Option<Code>>,
+    /// For each level, the node of each code.
+    nodes: Vec<HashMap<String, u32>>,
+    /// For each level, the lengths of its codes, from long to short.
+    lengths: Vec<Vec<usize>>,
+}
+
+impl Geography {
+    fn new(codes: Vec<Option<Code>>) -> Geography {
+        let levels = codes.len();
+        Geography { codes, nodes: vec![HashMap::new(); levels], lengths: vec![vec![]; levels] }
+    }
+
+    pub(super) fn node(&self, level: usize, code: &str) -> Option<usize> {
+        self.nodes[level].get(code).map(|node| *node as usize)
+    }
+
+    fn insert(&mut self, level: usize, code: &str, node: usize) -> bool {
+        let length = code.chars().count();
+        let lengths = &mut self.lengths[level];
+        if !lengths.contains(&length) {
+            lengths.push(length);
+            lengths.sort_unstable_by(|a, b| b.cmp(a));
+        }
+        self.nodes[level].insert(code.into(), node as u32).is_none()
+    }
+
+    /// The nearest unit above one of that level and code.
+    pub(super) fn parent(&self, level: usize, code: &str) -> Option<usize> {
+        (0..level).rev().find_map(|above| self.ancestor(level, code, above))
+    }
+
+    fn ancestor(&self, level: usize, code: &str, above: usize) -> Option<usize> {
+        let units = &self.nodes[above];
+        if let (Some(Code::Columns(own)), Some(Code::Columns(theirs))) = (&self.codes[level], &self.codes[above])
+        {
+            let parts: Vec<&str> = if own.len() > 1 { code.split('-').collect() } else { vec![code] };
+            let part = |column: &String| Some(parts[own.iter().position(|own| own == column)?]);
+            let code: Option<Vec<&str>> = theirs.iter().map(part).collect();
+            if let Some(code) = code {
+                return self.node(above, &code.join("-"));
+            }
+            // The columns do not say it: it is known only if there is one unit.
+            return (units.len() == 1).then(|| *units.values().next().expect("one") as usize);
+        }
+        let starts = |length: &usize| {
+            let end = match code.is_ascii() {
+                true => (*length <= code.len()).then_some(*length),
+                false => code.char_indices().map(|(at, _)| at).chain([code.len()]).nth(*length),
+            };
+            units.get(&code[..end?]).map(|node| *node as usize)
+        };
+        let found = self.lengths[above].iter().find_map(starts);
+        found.or_else(|| (units.len() == 1 && self.codes[above].is_none()).then(|| units.values().next().map(|n| *n as usize))?)
+    }
+}
+
+/// Sums of leaves of one kind.
+struct Group {
+    kind: Arc<UnitKind>,
+    count: u64,
+    values: UnitValues,
+}
+
+/// What was found in a part of the leaves.
+struct Part {
+    groups: HashMap<GroupKey, Group>,
+    codes: Order,
+    largest: i64,
+}
+
+/// Codes that came one after the other, and whether each came after the one before.
+#[derive(Clone, Debug, Default)]
+struct Order {
+    first: String,
+    last: String,
+    units: u64,
+    by_letters: bool,
+    by_length: bool,
+}
+
+fn by_length(code: &str) -> impl Iterator<Item = (usize, &str)> {
+    code.split('-').map(|part| (part.len(), part))
+}
+
+impl Order {
+    fn push(&mut self, code: &str) {
+        if self.units == 0 {
+            (self.by_letters, self.by_length) = (true, true);
+            self.first.push_str(code);
+        } else {
+            self.by_letters &= *self.last < *code;
+            self.by_length &= by_length(&self.last).lt(by_length(code));
+        }
+        self.units += 1;
+        self.last.clear();
+        self.last.push_str(code);
+    }
+
+    /// Whether all codes of all parts are different: they are if they ascend in one order.
+    fn ascends(parts: &[Order]) -> bool {
+        let parts: Vec<&Order> = parts.iter().filter(|part| part.units > 0).collect();
+        let between = |less: &dyn Fn(&str, &str) -> bool| {
+            parts.windows(2).all(|pair| less(&pair[0].last, &pair[1].first))
+        };
+        (parts.iter().all(|part| part.by_letters) && between(&|a, b| a < b))
+            || (parts.iter().all(|part| part.by_length) && between(&|a, b| by_length(a).lt(by_length(b))))
+    }
+}
+
+impl Gathered {
+    pub(super) fn read(joined: &Joined, areas: &Areas, progress: &mut dyn Progress) -> Result<Gathered> {
+        let levels = &joined.first.levels;
+        let leaf_level = (0..levels.len()).rev().find(|level| levels[*level].parts > 0);
+        let Some(leaf_level) = leaf_level else {
+            let cause = format!("{}: has no noisy measurements", joined.first.name);
+            return Err(Error::stated(cause, "name a folder of noisy measurements"));
+        };
+        let mut gathered = Gathered {
+            nodes: vec![],
+            measured: vec![],
+            units: vec![],
+            patterns: vec![],
+            groups: HashMap::new(),
+            kinds: vec![],
+            geography: Geography::new(levels.iter().map(|level| level.code.clone()).collect()),
+            leaf_level,
+            leaves: 0,
+            largest_count: 0,
+        };
+        for level in 0..leaf_level {
+            gathered.read_level(joined, level)?;
+            progress.rows(gathered.nodes.len() as u64, None);
+        }
+        gathered.read_leaves(joined, areas, progress)?;
+        gathered.check_children(joined)?;
+        Ok(gathered)
+    }
+
+    fn push(
+        &mut self,
+        joined: &Joined,
+        level: usize,
+        code: String,
+        kind: &Arc<UnitKind>,
+        measured: Measured,
+    ) -> Result<usize> {
+        let parent = self.geography.parent(level, &code);
+        if parent.is_none() && level > 0 && self.geography.nodes[..level].iter().any(|units| !units.is_empty()) {
+            return Err(lies_nowhere(joined, level, &code));
+        }
+        let node = self.nodes.len();
+        if !self.geography.insert(level, &code, node) {
+            return Err(twice(&code, &joined.levels[level]).at(&joined.first.name));
+        }
+        self.nodes.push(Node { parent, class: kind.class.clone(), count: 1.0 });
+        self.measured.push(measured);
+        self.units.push(Some(Unit { level, code }));
+        self.kinds.push(kind.clone());
+        self.patterns.push(0);
+        Ok(node)
+    }
+
+    /// Reads all units of a level above the smallest.
+    fn read_level(&mut self, joined: &Joined, level: usize) -> Result<()> {
+        let input = &joined.first.levels[level];
+        let parts: Vec<usize> = (0..input.parts).collect();
+        let found = parallel::map(&parts, |part| -> Result<_> {
+            let mut scratch = Scratch::default();
+            let mut units = vec![];
+            joined.first.each_unit(level, *part, &mut |code, noise, rows| {
+                let (kind, values) = joined.unit(level, code, Some((noise, rows)))?;
+                let largest = largest(joined, level, code, rows)?;
+                units.push((code.to_string(), joined.measured(&kind, &values, &mut scratch), kind, largest));
+                Ok(())
+            })?;
+            Ok(units)
+        });
+        for part in found {
+            for (code, measured, kind, largest) in part? {
+                self.largest_count = self.largest_count.max(largest);
+                self.push(joined, level, code, &kind, measured)?;
+            }
+        }
+        self.exact_only(joined, level)?;
+        let read = self.units.iter().flatten().filter(|unit| unit.level == level).count() as u64;
+        if read < input.units {
+            return Err(Error::stated(
+                format!("{}: level `{}` has {read} units; the manifest says {}", joined.first.name, input.name, input.units),
+                "a directory of measurements is read as it was written",
+            ));
+        }
+        joined.check_others(level, |code| self.geography.node(level, code).is_some())
+    }
+
+    /// Units of which something is known exactly, and nothing is measured.
+    fn exact_only(&mut self, joined: &Joined, level: usize) -> Result<()> {
+        let input = &joined.first.levels[level];
+        let mut codes: Vec<&String> = input.exact.iter().flat_map(|exact| exact.codes.keys()).collect();
+        codes.sort_unstable();
+        codes.dedup();
+        let mut scratch = Scratch::default();
+        for code in codes {
+            if self.geography.node(level, code).is_none() {
+                let (kind, values) = joined.unit(level, code, None)?;
+                let measured = joined.measured(&kind, &values, &mut scratch);
+                self.push(joined, level, code.clone(), &kind, measured)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn read_leaves(&mut self, joined: &Joined, areas: &Areas, progress: &mut dyn Progress) -> Result<()> {
+        let level = self.leaf_level;
+        let input = &joined.first.levels[level];
+        let plain = joined.is_plain(level);
+        let parts: Vec<usize> = (0..input.parts).collect();
+        let geography = &self.geography;
+        let has_upper = geography.nodes[..level].iter().any(|units| !units.is_empty());
+        let mut groups: HashMap<GroupKey, Group> = HashMap::new();
+        let mut orders = vec![];
+        // As many parts at a time as are added up at once: what a part has is added to the rest at once.
+        for some in parts.chunks(64) {
+            let found = parallel::map(some, |part| -> Result<Part> {
+                let mut found = Part { groups: HashMap::new(), codes: Order::default(), largest: 0 };
+                let mut kinds = PlainKinds::default();
+                joined.first.each_unit(level, *part, &mut |code, noise, rows| {
+                    found.codes.push(code);
+                    found.largest = found.largest.max(largest(joined, level, code, rows)?);
+                    let parent = match geography.parent(level, code) {
+                        Some(parent) => parent as u32,
+                        None if !has_upper => NO_PARENT,
+                        None => return Err(lies_nowhere(joined, level, code)),
+                    };
+                    let pattern = areas.pattern(code);
+                    let (kind, values) = match plain {
+                        true => (kinds.get(joined, level, noise), None),
+                        false => {
+                            let (kind, values) = joined.unit(level, code, Some((noise, rows)))?;
+                            (kind, Some(values))
+                        }
+                    };
+                    let group = found.groups.entry((parent, kind.number, pattern)).or_insert_with(|| Group {
+                        kind,
+                        count: 0,
+                        values: UnitValues::default(),
+                    });
+                    group.count += 1;
+                    match values {
+                        None => add_rows(&mut group.values, rows),
+                        Some(values) => add(&mut group.values, &values),
+                    }
+                    Ok(())
+                })?;
+                Ok(found)
+            });
+            for part in found {
+                let part = part?;
+                orders.push(part.codes);
+                self.largest_count = self.largest_count.max(part.largest);
+                for (key, group) in part.groups {
+                    match groups.get_mut(&key) {
+                        Some(known) => {
+                            known.count += group.count;
+                            add(&mut known.values, &group.values);
+                        }
+                        None => _ = groups.insert(key, group),
+                    }
+                }
+            }
+            let read: u64 = orders.iter().map(|order| order.units).sum();
+            progress.rows(read, Some(read as f64 / input.units.max(1) as f64 / 2.0));
+        }
+        self.leaves = orders.iter().map(|order| order.units).sum();
+        if !Order::ascends(&orders) {
+            check_twice(joined, level)?;
+        }
+        self.push_groups(joined, groups);
+        let known: HashSet<&String> = input.exact.iter().flat_map(|exact| exact.codes.keys()).collect();
+        if !known.is_empty() || !joined.others.is_empty() {
+            self.unmeasured_leaves(joined)?;
+        }
+        Ok(())
+    }
+
+    fn push_groups(&mut self, joined: &Joined, groups: HashMap<GroupKey, Group>) {
+        let mut entries: Vec<(GroupKey, Group)> = groups.into_iter().collect();
+        // Numbers of kinds depend on who came first; what decides a kind does not.
+        entries.sort_by(|(a, x), (b, y)| (a.0, &x.kind.key, a.2).cmp(&(b.0, &y.kind.key, b.2)));
+        let measured = parallel::map(&entries, |(_, group)| {
+            joined.measured(&group.kind, &group.values, &mut Scratch::default())
+        });
+        for ((key, group), measured) in entries.into_iter().zip(measured) {
+            let node = self.nodes.len();
+            let parent = (key.0 != NO_PARENT).then_some(key.0 as usize);
+            self.nodes.push(Node { parent, class: group.kind.class.clone(), count: group.count as f64 });
+            self.measured.push(measured);
+            self.units.push(None);
+            self.kinds.push(group.kind);
+            self.patterns.push(key.2);
+            self.groups.insert(key, node);
+        }
+    }
+
+    /// The node of the leaves that one belongs to.
+    pub(super) fn group(&self, code: &str, kind: &UnitKind, pattern: u32) -> Option<usize> {
+        let parent = self.geography.parent(self.leaf_level, code).map_or(NO_PARENT, |node| node as u32);
+        self.groups.get(&(parent, kind.number, pattern)).copied()
+    }
+
+    /// Leaves that are bypassed, of which something is exact all the same; and units that only other folders
+    /// have.
+    fn unmeasured_leaves(&mut self, joined: &Joined) -> Result<()> {
+        let level = self.leaf_level;
+        let mut seen: HashSet<String> = HashSet::new();
+        for part in 0..joined.first.levels[level].parts {
+            joined.first.each_unit(level, part, &mut |code, _, _| {
+                seen.insert(code.into());
+                Ok(())
+            })?;
+        }
+        joined.check_others(level, |code| seen.contains(code))?;
+        let exact = joined.first.levels[level].exact.iter().flat_map(|exact| exact.codes.keys());
+        let mut missing: Vec<&String> = exact.filter(|code| !seen.contains(*code)).collect();
+        missing.sort_unstable();
+        missing.dedup();
+        let mut scratch = Scratch::default();
+        for code in missing {
+            let (kind, values) = joined.unit(level, code, None)?;
+            let measured = joined.measured(&kind, &values, &mut scratch);
+            self.push(joined, level, code.clone(), &kind, measured)?;
+        }
+        Ok(())
+    }
+
+    /// A unit above the smallest level has units below it, unless these are bypassed.
+    fn check_children(&self, joined: &Joined) -> Result<()> {
+        let mut has_children = vec![false; self.nodes.len()];
+        self.nodes.iter().filter_map(|node| node.parent).for_each(|parent| has_children[parent] = true);
+        for (node, unit) in self.units.iter().enumerate() {
+            let Some(unit) = unit.as_ref().filter(|unit| unit.level < self.leaf_level && !has_children[node])
+            else {
+                continue;
+            };
+            let Some(noise) = self.kinds[node].key.noises[0] else { continue };
+            if !joined.first.levels[unit.level].noises[noise as usize].bypasses {
+                return Err(Error::stated(
+                    format!(
+                        "{}: unit `{}` of level `{}` has no units of the levels below",
+                        joined.first.name, unit.code, joined.levels[unit.level]
+                    ),
+                    "an estimate needs every unit: a missing one is not an empty one",
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The largest of a unit's counts.
+fn largest(joined: &Joined, level: usize, code: &str, rows: &[&[i64]]) -> Result<i64> {
+    let counts = rows.iter().flat_map(|row| row.iter());
+    let largest = counts.map(|count| count.saturating_abs()).max().unwrap_or(0);
+    if largest > MAX_COUNT {
+        return Err(Error::stated(
+            format!(
+                "{}: unit `{code}` of level `{}` has a noisy count beyond {MAX_COUNT}",
+                joined.first.name, joined.levels[level]
+            ),
+            "check the file: noisy counts are as large as counts of records",
+        ));
+    }
+    Ok(largest)
+}
+
+/// The kinds of plain leaves, by their noise.
+#[derive(Default)]
+pub(super) struct PlainKinds(Vec<Option<Arc<UnitKind>>>);
+
+impl PlainKinds {
+    pub(super) fn get(&mut self, joined: &Joined, level: usize, noise: usize) -> Arc<UnitKind> {
+        if self.0.len() <= noise {
+            self.0.resize(noise + 1, None);
+        }
+        self.0[noise].get_or_insert_with(|| joined.plain_kind(level, noise)).clone()
+    }
+}
+
+fn add_rows(sum: &mut UnitValues, rows: &[&[i64]]) {
+    if sum.noisy.is_empty() {
+        sum.noisy.push(rows.iter().map(|row| vec![0; row.len()]).collect());
+    }
+    for (sum, row) in sum.noisy[0].iter_mut().zip(rows) {
+        sum.iter_mut().zip(*row).for_each(|(sum, count)| *sum += count);
+    }
+}
+
+fn add(sum: &mut UnitValues, more: &UnitValues) {
+    if sum.noisy.is_empty() {
+        *sum = more.clone();
+        return;
+    }
+    let noisy = sum.noisy.iter_mut().flatten().zip(more.noisy.iter().flatten());
+    for (sum, more) in noisy.chain(sum.exact.iter_mut().zip(&more.exact)) {
+        sum.iter_mut().zip(more).for_each(|(sum, count)| *sum += count);
+    }
+}
+
+fn check_twice(joined: &Joined, level: usize) -> Result<()> {
+    let mut seen: HashSet<String> = HashSet::new();
+    for part in 0..joined.first.levels[level].parts {
+        joined.first.each_unit(level, part, &mut |code, _, _| match seen.insert(code.into()) {
+            true => Ok(()),
+            false => Err(twice(code, &joined.levels[level]).at(&joined.first.name)),
+        })?;
+    }
+    Ok(())
+}
+
+fn lies_nowhere(joined: &Joined, level: usize, code: &str) -> Error {
+    Error::stated(
+        format!("{}: unit `{code}` of level `{}` lies in no unit of the levels above", joined.first.name, joined.levels[level]),
+        "codes nest by their first characters or by their columns; a unit above may be missing",
+    )
+}

@@ -1,0 +1,309 @@
+//! Noisy measurements of either kind as an estimate reads them: levels of units, rows of queries.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use unspent::schema::{Code, Schema};
+use unspent::{Allocation, Error, Result, stop};
+
+use crate::interval::sigma2_of_variance;
+use crate::manifest::LevelEntry;
+use crate::measurements::bureau::Sign;
+use crate::measurements::{BureauMeasurements, LevelMeasurements, Reader, Source};
+
+/// Units that are handed on together where all measurements are in memory.
+const PART: usize = 4096;
+
+/// A folder of noisy measurements.
+#[derive(Debug)]
+pub(super) struct Input {
+    /// Its path, for messages.
+    pub(super) name: String,
+    pub(super) schema: Schema,
+    /// From the largest areas to the smallest.
+    pub(super) levels: Vec<InputLevel>,
+    /// What must be said of its noise.
+    pub(super) warning: Option<String>,
+    rows: Rows,
+}
+
+#[derive(Debug)]
+enum Rows {
+    Files(Reader),
+    Memory(Vec<LevelMeasurements>),
+}
+
+/// A level of a folder.
+#[derive(Debug)]
+pub(super) struct InputLevel {
+    pub(super) name: String,
+    pub(super) queries: Vec<InputQuery>,
+    /// The noises that units have: the σ² of each query.
+    pub(super) noises: Vec<Noise>,
+    /// Where codes of units come from, if that is known.
+    pub(super) code: Option<Code>,
+    /// How many parts it is read in.
+    pub(super) parts: usize,
+    /// How many units it has.
+    pub(super) units: u64,
+    /// What is known of units without noise.
+    pub(super) exact: Vec<ExactQuery>,
+    /// Only for measurements in memory: the noise of each unit.
+    noise_of: Vec<u32>,
+}
+
+/// The σ² of the noise on each query of a unit.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Noise {
+    pub(super) sigma2: Vec<f64>,
+    /// Whether the unit has the budgets of levels below, whose units are then bypassed.
+    pub(super) bypasses: bool,
+}
+
+/// A query, by its name and what it tells apart.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct InputQuery {
+    pub(super) name: String,
+    pub(super) by: Vec<String>,
+}
+
+/// Values without noise, for units by their codes.
+#[derive(Debug)]
+pub(super) struct ExactQuery {
+    pub(super) query: InputQuery,
+    pub(super) codes: HashMap<String, u32>,
+    /// How many values a unit has.
+    pub(super) length: usize,
+    pub(super) values: Vec<i64>,
+    /// Whether they are upper bounds, of which only zeros are used.
+    pub(super) at_most: bool,
+}
+
+impl ExactQuery {
+    pub(super) fn of(&self, code: &str) -> Option<&[i64]> {
+        self.codes.get(code).map(|unit| &self.values[*unit as usize * self.length..][..self.length])
+    }
+}
+
+/// A unit: its code, its noise, and the values of each query.
+pub(super) type TakeUnit<'t> = dyn FnMut(&str, usize, &[&[i64]]) -> Result<()> + 't;
+
+impl Input {
+    pub(super) fn open(path: &Path) -> Result<Input> {
+        match Source::open(path)? {
+            Source::Own(reader) => Input::own(reader),
+            Source::Bureau(dataset) => Input::bureau(path, dataset.read()?),
+        }
+    }
+
+    fn own(reader: Reader) -> Result<Input> {
+        let file = reader.directory().join("allocation.toml");
+        let allocation = Allocation::read(&file, None)?;
+        let Some(schema) = allocation.schema().cloned() else {
+            return Err(Error::stated(
+                format!("{}: does not say which values attributes have", file.display()),
+                "it is written together with the measurements, and is not to be changed",
+            ));
+        };
+        let by = |name: &str| allocation.queries().iter().find(|q| q.name == name).map(|q| q.by.clone());
+        let mut levels = vec![];
+        for entry in &reader.manifest().levels {
+            let query = |name: &String| {
+                let by = by(name).ok_or_else(|| {
+                    let cause = format!("{}: has no query `{name}`", file.display());
+                    Error::stated(cause, "the manifest names it; both are written with the measurements")
+                })?;
+                Ok(InputQuery { name: name.clone(), by })
+            };
+            let queries = entry.queries.iter().map(|q| query(&q.query_name)).collect::<Result<Vec<_>>>()?;
+            levels.push(InputLevel {
+                code: code(&schema, &entry.level),
+                name: entry.level.clone(),
+                queries,
+                noises: noises(entry),
+                parts: entry.files.len(),
+                units: entry.units,
+                exact: vec![],
+                noise_of: vec![],
+            });
+        }
+        for exact in reader.read_exact()? {
+            let codes = index(&exact.codes);
+            for values in exact.queries {
+                // Public numbers of units, like facilities, are no query.
+                let by = match (by(&values.name), values.name.as_str()) {
+                    (Some(by), _) => by,
+                    (None, unspent_estimate::TOTAL) => vec![],
+                    (None, _) => continue,
+                };
+                let query = InputQuery { name: values.name, by };
+                let exact_query = ExactQuery {
+                    query,
+                    codes: codes.clone(),
+                    length: values.shape.iter().map(|n| *n as usize).product(),
+                    values: values.values,
+                    at_most: false,
+                };
+                push_exact(&mut levels, &schema, &exact.level, exact_query);
+            }
+        }
+        let warning = reader.manifest().warning.clone();
+        let name = reader.directory().display().to_string();
+        Ok(Input { name, schema, levels, warning, rows: Rows::Files(reader) })
+    }
+
+    fn bureau(path: &Path, found: BureauMeasurements) -> Result<Input> {
+        let schema = Schema::shipped(&found.schema)?;
+        let by = |name: &str| schema.queries().iter().find(|q| q.name == name).map(|q| q.by.clone());
+        let name = path.display().to_string();
+        let mut levels = vec![];
+        for level in &found.levels {
+            let query = |name: &String| {
+                let by = by(name).ok_or_else(|| {
+                    let cause = format!("level `{}`: query `{name}` is not in the schema", level.level);
+                    Error::stated(cause, "what a query tells apart must be known")
+                })?;
+                Ok(InputQuery { name: name.clone(), by })
+            };
+            let queries: Vec<InputQuery> =
+                level.queries.iter().map(|q| query(&q.name)).collect::<Result<_>>().map_err(|e| e.at(&name))?;
+            let (noises, noise_of) = noises_of_rows(level)?;
+            levels.push(InputLevel {
+                name: level.level.clone(),
+                queries,
+                noises,
+                // Codes of the spine are not those of the shipped layout: they nest by their first letters.
+                code: None,
+                parts: level.codes.len().div_ceil(PART),
+                units: level.codes.len() as u64,
+                exact: vec![],
+                noise_of,
+            });
+        }
+        let exact = found.exact.iter().flat_map(|exact| {
+            exact.queries.iter().map(|q| (&exact.level, &exact.codes, &q.name, &q.shape, &q.values, false))
+        });
+        let bounds = found.bounds.iter().flat_map(|bounds| {
+            let at_most = bounds.queries.iter().filter(|query| query.sign == Sign::AtMost);
+            at_most.map(|q| (&bounds.level, &bounds.codes, &q.name, &q.shape, &q.values, true))
+        });
+        for (level, codes, name, shape, values, at_most) in exact.chain(bounds) {
+            let Some(by) = by(name) else { continue };
+            let exact_query = ExactQuery {
+                query: InputQuery { name: name.clone(), by },
+                codes: index(codes),
+                length: shape.iter().map(|n| *n as usize).product(),
+                values: values.clone(),
+                at_most,
+            };
+            push_exact(&mut levels, &schema, level, exact_query);
+        }
+        Ok(Input { name, schema, levels, warning: None, rows: Rows::Memory(found.levels) })
+    }
+
+    /// Hands on the units of a part of a level.
+    pub(super) fn each_unit(&self, level: usize, part: usize, take: &mut TakeUnit<'_>) -> Result<()> {
+        stop::check();
+        match &self.rows {
+            Rows::Files(reader) => {
+                let entry = &reader.manifest().levels[level];
+                reader.file_units(entry, &entry.files[part], &mut |unit, noise| {
+                    let rows: Vec<&[i64]> = unit.iter().map(|row| row.values).collect();
+                    take(unit[0].geocode, usize::from(noise), &rows)
+                })
+            }
+            Rows::Memory(levels) => {
+                let found = &levels[level];
+                for unit in part * PART..((part + 1) * PART).min(found.codes.len()) {
+                    let row = |query: &crate::QueryMeasurements| {
+                        let length = query.length();
+                        unit * length..(unit + 1) * length
+                    };
+                    let rows: Vec<&[i64]> = found.queries.iter().map(|q| &q.values[row(q)]).collect();
+                    take(&found.codes[unit], self.levels[level].noise_of[unit] as usize, &rows)?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+fn push_exact(levels: &mut Vec<InputLevel>, schema: &Schema, level: &str, query: ExactQuery) {
+    if let Some(found) = levels.iter_mut().find(|found| found.name == level) {
+        found.exact.push(query);
+        return;
+    }
+    // A level of which nothing is measured.
+    let order = |name: &str| {
+        let levels = schema.layout().map(|layout| layout.levels()).unwrap_or_default();
+        levels.iter().position(|level| level.name == name)
+    };
+    let place = levels.partition_point(|found| order(&found.name) < order(level));
+    let new = InputLevel {
+        name: level.into(),
+        queries: vec![],
+        noises: vec![],
+        code: code(schema, level),
+        parts: 0,
+        units: 0,
+        exact: vec![query],
+        noise_of: vec![],
+    };
+    levels.insert(place, new);
+}
+
+fn code(schema: &Schema, level: &str) -> Option<Code> {
+    let levels = schema.layout()?.levels();
+    levels.iter().find(|known| known.name == level).map(|known| known.code.clone())
+}
+
+fn index(codes: &[String]) -> HashMap<String, u32> {
+    codes.iter().zip(0..).map(|(code, unit)| (code.clone(), unit)).collect()
+}
+
+fn noises(entry: &LevelEntry) -> Vec<Noise> {
+    let of_budget = |(at, noises): (usize, Vec<&crate::manifest::NoiseEntry>)| Noise {
+        sigma2: noises.iter().map(|noise| noise.sigma2.to_f64()).collect(),
+        bypasses: at > 0,
+    };
+    entry.noises().into_iter().enumerate().map(of_budget).collect()
+}
+
+/// The noises of rows that have a variance each, and the noise of each unit.
+fn noises_of_rows(level: &LevelMeasurements) -> Result<(Vec<Noise>, Vec<u32>)> {
+    let mut found: HashMap<Vec<u64>, u32> = HashMap::new();
+    let mut sigma2_of: HashMap<u64, f64> = HashMap::new();
+    let (mut noises, mut noise_of) = (vec![], vec![]);
+    for unit in 0..level.codes.len() {
+        let mut sigma2 = vec![];
+        for query in &level.queries {
+            let variance = query.noise(unit).variance;
+            if !variance.is_finite() || variance <= 0.0 {
+                let cause = format!("unit `{}` of level `{}`", level.codes[unit], level.level);
+                let allowed = "a finite number above 0";
+                let hint = "what is exact has no noise, and is a constraint";
+                return Err(Error::input("variance", format!("{variance}"), allowed, hint).at(cause));
+            }
+            let sigma2_at_least = match sigma2_of.get(&variance.to_bits()) {
+                Some(sigma2) => *sigma2,
+                None => sigma2_of_variance(variance)?.to_f64(),
+            };
+            sigma2_of.insert(variance.to_bits(), sigma2_at_least);
+            sigma2.push(sigma2_at_least);
+        }
+        let key: Vec<u64> = sigma2.iter().map(|x: &f64| x.to_bits()).collect();
+        let next = noises.len() as u32;
+        noise_of.push(*found.entry(key).or_insert_with(|| {
+            noises.push(Noise { sigma2, bypasses: false });
+            next
+        }));
+    }
+    // A unit that has the budget of levels below has less noise than others of its level.
+    let queries = level.queries.len();
+    let most: Vec<f64> =
+        (0..queries).map(|q| noises.iter().map(|noise| noise.sigma2[q]).fold(0.0, f64::max)).collect();
+    for noise in &mut noises {
+        noise.bypasses = noise.sigma2.iter().zip(&most).any(|(sigma2, most)| *sigma2 < most * 0.999);
+    }
+    Ok((noises, noise_of))
+}

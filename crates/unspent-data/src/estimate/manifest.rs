@@ -1,0 +1,71 @@
+//! What was estimated, for programs: `manifest.json` of a directory of estimates.
+
+use serde::{Deserialize, Serialize};
+
+use crate::manifest::FileEntry;
+
+/// What was estimated.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct EstimateManifest {
+    /// `unspent`.
+    pub program: String,
+    /// Of the program.
+    pub version: String,
+    /// What the estimates are, in a sentence.
+    pub method: String,
+    /// What was read.
+    pub noisy: Vec<NoisySource>,
+    /// How often each interval is to contain the true count.
+    pub confidence: String,
+    /// What the intervals are.
+    pub intervals: String,
+    /// What must be said of noise that is not private.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
+    /// How many structural zeros of the schema were not used, because their attributes have too many values.
+    pub unused_structural_zeros: usize,
+    /// From the largest areas to the smallest.
+    pub levels: Vec<EstimatedLevel>,
+    /// Files with other sums than units.
+    pub files: Vec<String>,
+    /// The blocks that the table of a unit falls apart into: their components in `covariance.parquet`.
+    pub components: Vec<Component>,
+}
+
+/// A folder of noisy measurements that was read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NoisySource {
+    /// The name of the folder, without its path.
+    pub folder: String,
+    /// The SHA-256 of its manifest, if it has one.
+    pub manifest_sha256: Option<String>,
+}
+
+/// A level of estimates.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EstimatedLevel {
+    /// Its name.
+    pub level: String,
+    /// Where its files are.
+    pub folder: String,
+    /// How many units it has.
+    pub units: u64,
+    /// What is answered for each unit, in the order of the rows.
+    pub queries: Vec<String>,
+    /// Queries of which some answer is not determined for some unit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_determined: Vec<String>,
+    /// Its files, in the order of the units.
+    pub files: Vec<FileEntry>,
+}
+
+/// Copies of a small problem that share all of their matrices.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Component {
+    /// The attributes whose contrasts it has, and those whose atoms are its coordinates.
+    pub name: String,
+    /// How many coordinates a copy has.
+    pub dimension: usize,
+    /// How many copies there are.
+    pub copies: usize,
+}
