@@ -207,12 +207,15 @@ impl Space {
         let axis = &self.axes[self.carrier?];
         let asked = &self.queries[query];
         let summed = |part: &Partition| part.groups == 1 && part.group_of.iter().all(Option::is_some);
-        let inside = |(attribute, part): (usize, &Partition)| axis.attributes.contains(&attribute) || summed(part);
+        let inside =
+            |(attribute, part): (usize, &Partition)| axis.attributes.contains(&attribute) || summed(part);
         if !asked.parts.iter().enumerate().all(inside) {
             return None;
         }
         let mut values = vec![vec![]; asked.length()];
-        for (value, offset) in axis.offsets[query].iter().enumerate().filter(|(_, offset)| **offset != NOWHERE) {
+        for (value, offset) in
+            axis.offsets[query].iter().enumerate().filter(|(_, offset)| **offset != NOWHERE)
+        {
             values[*offset as usize].push(value as u32);
         }
         Some(values)

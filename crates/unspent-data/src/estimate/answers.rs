@@ -114,7 +114,8 @@ impl Questions {
             match &asked.kind {
                 Kind::Query(classes) => {
                     let values = &answered.answers[classes.query];
-                    let margin = |class: &Option<u16>| class.map_or(Margin::Exact, |c| margins[usize::from(c)]);
+                    let margin =
+                        |class: &Option<u16>| class.map_or(Margin::Exact, |c| margins[usize::from(c)]);
                     let pairs = values.iter().zip(&classes.class_of);
                     take(asked, &mut pairs.map(|(value, class)| estimated(*value, margin(class))));
                 }

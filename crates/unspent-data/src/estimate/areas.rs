@@ -72,7 +72,8 @@ impl Areas {
             let hint = "a map is a CSV file: a unit's code, then the areas that it is in";
             Error::io(format!("cannot be read: {error}"), error, hint).with_kind(ErrorKind::Unreadable)
         })?;
-        let bad = |error: csv::Error| Error::stated(format!("cannot be read: {error}"), "a map is a CSV file");
+        let bad =
+            |error: csv::Error| Error::stated(format!("cannot be read: {error}"), "a map is a CSV file");
         let mut reader = csv::Reader::from_reader(file);
         let header = reader.headers().map_err(bad)?.clone();
         if header.len() < 2 {
@@ -155,7 +156,8 @@ impl Areas {
         for (code, listed) in others {
             let levels = 0..=gathered.leaf_level;
             let unit = levels.rev().find_map(|level| gathered.geography.node(level, code));
-            let above = || gathered.geography.parent(gathered.leaf_level, code).filter(|node| !has_children[*node]);
+            let above =
+                || gathered.geography.parent(gathered.leaf_level, code).filter(|node| !has_children[*node]);
             let Some(node) = unit.or_else(above) else {
                 return Err(Error::stated(
                     format!("{}: unit `{code}` is not among the units that are measured", self.name),
@@ -182,7 +184,8 @@ impl Areas {
             [area] => Ok(area),
             [] => {
                 let names: Vec<String> = self.areas.iter().map(full).collect();
-                let hint = did_you_mean(text, names.iter().map(String::as_str), "areas are named as in the map");
+                let hint =
+                    did_you_mean(text, names.iter().map(String::as_str), "areas are named as in the map");
                 Err(Error::input("area", text, "an area of the map, like `district:3`", hint))
             }
             _ => Err(Error::input("area", text, "one area", "write the column too, like `district:3`")),

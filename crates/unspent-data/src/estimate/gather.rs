@@ -85,7 +85,8 @@ impl Geography {
 
     fn ancestor(&self, level: usize, code: &str, above: usize) -> Option<usize> {
         let units = &self.nodes[above];
-        if let (Some(Code::Columns(own)), Some(Code::Columns(theirs))) = (&self.codes[level], &self.codes[above])
+        if let (Some(Code::Columns(own)), Some(Code::Columns(theirs))) =
+            (&self.codes[level], &self.codes[above])
         {
             let parts: Vec<&str> = if own.len() > 1 { code.split('-').collect() } else { vec![code] };
             let part = |column: &String| Some(parts[own.iter().position(|own| own == column)?]);
@@ -104,7 +105,10 @@ impl Geography {
             units.get(&code[..end?]).map(|node| *node as usize)
         };
         let found = self.lengths[above].iter().find_map(starts);
-        found.or_else(|| (units.len() == 1 && self.codes[above].is_none()).then(|| units.values().next().map(|n| *n as usize))?)
+        found.or_else(|| {
+            (units.len() == 1 && self.codes[above].is_none())
+                .then(|| units.values().next().map(|n| *n as usize))?
+        })
     }
 }
 
@@ -199,7 +203,10 @@ impl Gathered {
         measured: Measured,
     ) -> Result<usize> {
         let parent = self.geography.parent(level, &code);
-        if parent.is_none() && level > 0 && self.geography.nodes[..level].iter().any(|units| !units.is_empty()) {
+        if parent.is_none()
+            && level > 0
+            && self.geography.nodes[..level].iter().any(|units| !units.is_empty())
+        {
             return Err(lies_nowhere(joined, level, &code));
         }
         let node = self.nodes.len();
@@ -239,7 +246,10 @@ impl Gathered {
         let read = self.units.iter().flatten().filter(|unit| unit.level == level).count() as u64;
         if read < input.units {
             return Err(Error::stated(
-                format!("{}: level `{}` has {read} units; the manifest says {}", joined.first.name, input.name, input.units),
+                format!(
+                    "{}: level `{}` has {read} units; the manifest says {}",
+                    joined.first.name, input.name, input.units
+                ),
                 "a directory of measurements is read as it was written",
             ));
         }
@@ -472,7 +482,10 @@ fn check_twice(joined: &Joined, level: usize) -> Result<()> {
 
 fn lies_nowhere(joined: &Joined, level: usize, code: &str) -> Error {
     Error::stated(
-        format!("{}: unit `{code}` of level `{}` lies in no unit of the levels above", joined.first.name, joined.levels[level]),
+        format!(
+            "{}: unit `{code}` of level `{}` lies in no unit of the levels above",
+            joined.first.name, joined.levels[level]
+        ),
         "codes nest by their first characters or by their columns; a unit above may be missing",
     )
 }

@@ -165,8 +165,12 @@ impl Input {
                 })?;
                 Ok(InputQuery { name: name.clone(), by })
             };
-            let queries: Vec<InputQuery> =
-                level.queries.iter().map(|q| query(&q.name)).collect::<Result<_>>().map_err(|e| e.at(&name))?;
+            let queries: Vec<InputQuery> = level
+                .queries
+                .iter()
+                .map(|q| query(&q.name))
+                .collect::<Result<_>>()
+                .map_err(|e| e.at(&name))?;
             let (noises, noise_of) = noises_of_rows(level)?;
             levels.push(InputLevel {
                 name: level.level.clone(),

@@ -110,7 +110,8 @@ impl Joined {
             exact.push(exact_of_levels);
         }
         for query in asked {
-            let parts = partitions(&schema, &query.by).map_err(|e| e.at(format!("query `{}`", query.name)))?;
+            let parts =
+                partitions(&schema, &query.by).map_err(|e| e.at(format!("query `{}`", query.name)))?;
             let at = add_query(&mut known, query, parts, false);
             labels.entry(known[at].name.clone()).or_insert(labels_of(&schema, &query.by)?);
         }
@@ -133,7 +134,8 @@ impl Joined {
     }
 
     fn inputs(&self) -> impl Iterator<Item = (&Input, Option<&Other>)> {
-        std::iter::once((&self.first, None)).chain(self.others.iter().map(|other| (&other.input, Some(other))))
+        std::iter::once((&self.first, None))
+            .chain(self.others.iter().map(|other| (&other.input, Some(other))))
     }
 
     /// The level of a folder that is that of the first one.
@@ -155,8 +157,7 @@ impl Joined {
         code: &str,
         noisy: Option<(usize, &[&[i64]])>,
     ) -> Result<(Arc<UnitKind>, UnitValues)> {
-        let mut key =
-            ClassKey { level: level as u32, noises: vec![], exact: vec![], lacking: vec![] };
+        let mut key = ClassKey { level: level as u32, noises: vec![], exact: vec![], lacking: vec![] };
         let mut values = UnitValues::default();
         key.noises.push(noisy.map(|(noise, _)| noise as u32));
         values.noisy.push(noisy.map_or(vec![], |(_, rows)| rows.iter().map(|row| row.to_vec()).collect()));
@@ -238,7 +239,8 @@ impl Joined {
         let mut gradient = vec![0.0; cells];
         let mut more = vec![];
         for (at, variances) in kind.variances.iter().enumerate() {
-            let (Some(variances), Some(level)) = (variances, self.level_of(at, kind.key.level as usize)) else {
+            let (Some(variances), Some(level)) = (variances, self.level_of(at, kind.key.level as usize))
+            else {
                 continue;
             };
             let queries = &self.queries[at][level];
@@ -272,9 +274,8 @@ impl Joined {
         to: &mut [f64],
     ) {
         let queries = &self.queries[0][kind.key.level as usize];
-        let answers = |query: usize| {
-            rows[queries.iter().position(|known| *known == query).expect("is measured")]
-        };
+        let answers =
+            |query: usize| rows[queries.iter().position(|known| *known == query).expect("is measured")];
         self.model.gradient(&kind.class.unit().variances, answers, scratch, to);
     }
 
@@ -392,7 +393,8 @@ impl Lens {
                     Some((recode.attribute, of))
                 }),
             };
-            let Some((at, of)) = found.filter(|(at, _)| attributes.iter().all(|(known, _)| known != at)) else {
+            let Some((at, of)) = found.filter(|(at, _)| attributes.iter().all(|(known, _)| known != at))
+            else {
                 return Err(Error::stated(
                     format!(
                         "{}: attribute `{}` is neither an attribute nor a recode of the finest schema",

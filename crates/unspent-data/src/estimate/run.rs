@@ -104,7 +104,12 @@ impl Estimation {
         Ok(Estimation { joined, gathered, measured, areas, questions, sources, warning })
     }
 
-    fn write(mut self, question: &Estimate, files: &Files<'_>, progress: &mut dyn Progress) -> Result<EstimateManifest> {
+    fn write(
+        mut self,
+        question: &Estimate,
+        files: &Files<'_>,
+        progress: &mut dyn Progress,
+    ) -> Result<EstimateManifest> {
         let levels = chosen_levels(&question.levels, &self.joined.levels)?;
         let measured = std::mem::take(&mut self.measured);
         let nodes = self.gathered.nodes.clone();
@@ -112,7 +117,8 @@ impl Estimation {
         let estimated = Tree::estimate(&self.joined.model, nodes, measured, totals);
         let (tree, values) = estimated.map_err(|contradicted| self.contradiction(&contradicted))?;
         let made = Made { estimation: &self, tree: &tree, values: &values };
-        let estimates = files.folder.create_folder("estimates").map_err(|e| directory::failed(files.target, e))?;
+        let estimates =
+            files.folder.create_folder("estimates").map_err(|e| directory::failed(files.target, e))?;
         let mut notes = vec![
             ("unspent.version", env!("CARGO_PKG_VERSION").to_string()),
             ("unspent.method", METHOD.into()),
@@ -126,7 +132,12 @@ impl Estimation {
         for level in levels {
             let (name, folder) = (&self.joined.levels[level], &folders[level]);
             let inside = estimates.create_folder(folder).map_err(|e| directory::failed(files.target, e))?;
-            let place = Place { target: files.target, folder: &inside, name: format!("estimates/{folder}"), writer: &writer };
+            let place = Place {
+                target: files.target,
+                folder: &inside,
+                name: format!("estimates/{folder}"),
+                writer: &writer,
+            };
             let leaf = level == self.gathered.leaf_level;
             let only = self.written_at(leaf, question.leaf_cells);
             let not_determined: Mutex<BTreeSet<String>> = Mutex::default();
@@ -302,7 +313,8 @@ impl Made<'_> {
         let lengths = questions.asked.iter().zip(only).filter(|(_, only)| **only);
         let length: usize =
             lengths.map(|(asked, _)| asked.shape.iter().map(|n| *n as usize).product::<usize>()).sum();
-        let parts: Vec<(usize, &[usize])> = nodes.chunks((VALUES / length.max(1)).max(1)).enumerate().collect();
+        let parts: Vec<(usize, &[usize])> =
+            nodes.chunks((VALUES / length.max(1)).max(1)).enumerate().collect();
         let written = parallel::map(&parts, |(part, nodes)| {
             let mut work = Work::default();
             work.coordinates.resize(joined.model.space().cells(), 0.0);

@@ -30,7 +30,12 @@ pub(super) fn weights(nodes: &[usize]) -> BTreeMap<usize, f64> {
 }
 
 /// The answers for every area, as CSV.
-pub(super) fn areas(made: &Made<'_>, names: &[AreaName], nodes: &[Vec<usize>], only: &[bool]) -> Result<String> {
+pub(super) fn areas(
+    made: &Made<'_>,
+    names: &[AreaName],
+    nodes: &[Vec<usize>],
+    only: &[bool],
+) -> Result<String> {
     let all: Vec<usize> = (0..names.len()).collect();
     let rows = parallel::map(&all, |at| {
         let area = made.tree.area(&weights(&nodes[*at]));

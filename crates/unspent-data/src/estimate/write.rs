@@ -108,7 +108,10 @@ impl Writer {
                 .set_column_dictionary_enabled(element(name), false)
                 .set_column_encoding(element(name), Encoding::DELTA_BINARY_PACKED);
         }
-        Writer { schema: Arc::new(schema().expect("a schema that is known")), properties: Arc::new(properties.build()) }
+        Writer {
+            schema: Arc::new(schema().expect("a schema that is known")),
+            properties: Arc::new(properties.build()),
+        }
     }
 
     /// Writes rows as all of a new file; returns how many there are.

@@ -1,11 +1,17 @@
 //! Errors of estimates on the tree of a list of units.
 
+use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::Path;
 
+use parquet::file::reader::SerializedFileReader;
+use parquet::record::Field;
 use unspent::{Allocation, Ask};
-use unspent_data::{BypassRule, Columns, Input, Quiet, UnitsAccuracy};
+use unspent_data::{BypassRule, Columns, Estimate, Input, Measure, NoiseSource, Quiet, UnitsAccuracy};
 use unspent_estimate::accuracy::{Deviation, TreeKind};
 use unspent_estimate::{Accuracy, AccuracyQuestion};
+
+use crate::support::Place;
 
 const TOWNS: &str = r#"
 name = "Towns"
@@ -149,5 +155,48 @@ fn rhode_island_has_the_errors_that_a_prototype_found() {
         // Ten times 5 counties, 244 tracts, 815 block groups, 25,181 blocks.
         let tolerance = [0.0, 0.1, 0.03, 0.015, 0.007][level];
         assert!((error / expected - 1.0).abs() < tolerance, "{level} {query}: {expected}, found {error}");
+    }
+}
+
+/// The variances that `estimate` writes for noisy measurements are those that were said before any noise.
+#[test]
+fn estimates_have_the_errors_that_were_said() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let (blocks, place) = (root.join("data/ri-2010-blocks.csv"), Place::new("accuracy"));
+    let allocation = Allocation::read(&root.join("examples/blocks.toml"), None).unwrap();
+    let said =
+        UnitsAccuracy::new(Input::File(blocks.clone()), allocation.clone()).answer(&mut Quiet).unwrap();
+    let noise = NoiseSource::NotPrivate(7);
+    let measure = Measure { noise, ..Measure::new(Input::File(blocks), allocation) };
+    measure.to_directory(&place.path("noisy"), &mut Quiet).unwrap();
+    Estimate::new(&place.path("noisy")).to_directory(&place.path("estimates"), &mut Quiet).unwrap();
+    let folders = ["state", "county", "tract", "block-group", "block"];
+    for (level, folder) in folders.iter().enumerate() {
+        let path = place.path("estimates").join("estimates").join(folder).join("part-00000.parquet");
+        let mut written: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+        for row in SerializedFileReader::new(File::open(path).unwrap()).unwrap() {
+            let (mut query, mut variances) = (String::new(), vec![]);
+            for (name, field) in row.unwrap().get_column_iter() {
+                match (name.as_str(), field) {
+                    ("query_name", Field::Str(name)) => query.clone_from(name),
+                    ("variance", Field::ListInternal(list)) => {
+                        variances.extend(list.elements().iter().map(|field| match field {
+                            Field::Double(variance) => *variance,
+                            other => panic!("{other}"),
+                        }));
+                    }
+                    _ => {}
+                }
+            }
+            written.entry(query).or_default().extend(variances);
+        }
+        assert!(written.len() >= 3, "{written:?}");
+        for (query, all) in written {
+            let mean = all.iter().sum::<f64>() / all.len() as f64;
+            let ends = [f64::min, f64::max].map(|end| all.iter().copied().reduce(end).unwrap());
+            let found = variances(&said, level, &query);
+            let close = found.iter().zip([mean, ends[0], ends[1]]).all(|(a, b)| (a / b - 1.0).abs() < 1e-9);
+            assert!(close, "{folder} {query}: {found:?}, written {mean} {ends:?}");
+        }
     }
 }
