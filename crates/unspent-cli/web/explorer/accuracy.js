@@ -10,12 +10,14 @@ import { readUnits, unitsOf } from './units.js';
 export const counted = new Signal();
 
 const written = new Map(); // what was written, by the name of the level
+const known = new Map(); // the numbers that the program takes
 const exactTotals = new Set(); // the levels whose totals are taken for exact
 let fields = new Map();
 
 /** Makes a field for each level of the allocation at the start. */
 export function buildUnits() {
   written.clear();
+  known.clear();
   exactTotals.clear();
   fields = new Map();
   const stated = state.start.production.exact_totals ?? [];
@@ -39,21 +41,22 @@ export function buildUnits() {
       else exactTotals.delete(name);
       counted.tell();
     });
-    return el('p.field', {}, el('label', { for: field.id }, bdi(name)), ' ', field, ' ',
+    return el('p.units', {}, el('label', { for: field.id }, bdi(name)), field,
       el('label', {}, box, ' total is exact'));
   }));
 }
 
 /** What is asked about the units. */
-export const unitsSet = () => unitsOf(state.now, written, exactTotals);
+export const unitsSet = () => unitsOf(state.now, written, known, exactTotals);
 
-export function showAccuracy({ report, table }) {
+export function showAccuracy({ report, table }, question) {
   drawTable(byId('accuracy'), table);
   byId('accuracy-notes').replaceChildren(...notesOf(table));
+  if (question.per_level) return;
   // The numbers that were taken stand where none is written.
   for (const { level, units } of report.levels) {
-    const field = fields.get(level);
-    if (field) field.placeholder = String(units);
+    known.set(level, units);
+    fields.get(level).placeholder = String(units);
   }
 }
 

@@ -15,13 +15,14 @@ export function readUnits(text) {
 }
 
 /**
- * What is asked about units, of `texts` and `exact` by the names of levels: numbers if there is one for every
- * level that is released, and none if the program is to take those it knows.
+ * What is asked about units, of what was written and `known` before, by the names of levels: a number for
+ * every level that is released, or none if the program is to take those it knows.
  */
-export function unitsOf(draft, texts, exact) {
+export function unitsOf(draft, texts, known, exact) {
   const levels = draft.levels.filter(isReleased).map(({ name }) => name);
-  const numbers = levels.map((name) => readUnits(texts.get(name) ?? ''));
-  const isGiven = numbers.length > 0 && numbers.every(Boolean);
+  const read = levels.map((name) => readUnits(texts.get(name) ?? ''));
+  const numbers = read.map((units, i) => (units === null ? known.get(levels[i]) : units));
+  const isGiven = read.some(Boolean) && numbers.every(Boolean);
   // Adding a record changes every total: none is exact for such neighbours.
   const isKept = (name) => exact.has(name) && draft.neighbours === 'bounded';
   return { per_level: isGiven ? numbers : null, exact_totals: levels.filter(isKept) };
