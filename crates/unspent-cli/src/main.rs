@@ -10,6 +10,7 @@
 //! stderr.
 
 mod account;
+mod accuracy;
 mod calibrate;
 mod certificate;
 mod compare;
@@ -79,6 +80,7 @@ enum Command {
     Compare(compare::Arguments),
     Measure(measure::Arguments),
     Sample(sample::Arguments),
+    Accuracy(accuracy::Arguments),
     Utility(utility::Arguments),
     Regress(regress::Arguments),
     Interval(interval::Arguments),
@@ -178,6 +180,7 @@ fn run() -> Result<(), Failure> {
         Command::Compare(arguments) => arguments.run(),
         Command::Measure(arguments) => arguments.run(),
         Command::Sample(arguments) => arguments.run(),
+        Command::Accuracy(arguments) => arguments.run(),
         Command::Utility(arguments) => arguments.run(),
         Command::Regress(arguments) => arguments.run(),
         Command::Interval(arguments) => arguments.run(),

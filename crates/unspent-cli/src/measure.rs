@@ -65,7 +65,7 @@ impl RowArguments {
 }
 
 /// How it is known which units are bypassed.
-fn bypass(text: &str) -> Result<BypassRule, Error> {
+pub fn bypass(text: &str) -> Result<BypassRule, Error> {
     Ok(match (text, text.strip_prefix("column:")) {
         ("none", _) => BypassRule::None,
         ("only-children", _) => BypassRule::OnlyChildren,

@@ -17,6 +17,7 @@
 //! Nothing is printed: long work tells a [`Progress`] how far it is. An error is `unspent::Error`. It never
 //! shows a value of a table unless it is asked to ([revealed](unspent::Error::revealed)).
 
+pub mod accuracy;
 pub(crate) mod codes;
 pub mod date;
 pub mod directory;
@@ -39,6 +40,7 @@ pub mod tabulation;
 pub mod units;
 pub mod utility;
 
+pub use accuracy::UnitsAccuracy;
 pub use estimate::Estimate;
 pub use interval::{Interval, Intervals};
 pub use manifest::Manifest;

@@ -133,7 +133,8 @@ pub enum Data {
     Band(Vec<(f64, f64, f64)>),
     /// A bar for each of the panel's categories, side by side with those of other series.
     Bars(Vec<Bar>),
-    /// Points with intervals, up and down, or along the x axis where there are categories.
+    /// Points with intervals, up and down, or along the x axis where there are categories. There, points of
+    /// which none has an interval are on one line with those of other series, and not beside them.
     Points(Vec<Interval>),
 }
 
@@ -151,7 +152,7 @@ pub struct Bar {
 pub struct Interval {
     /// Its x, or the number of its category, from 0.
     pub at: f64,
-    /// The lower end.
+    /// The lower end; NaN for a point without an interval.
     pub low: f64,
     /// The value marked; NaN for an interval without one.
     pub value: f64,

@@ -155,9 +155,14 @@ pub fn cell(figure: &Figure, i: usize, columns: usize, page: f64) -> Cell<'_> {
 }
 
 impl Data {
-    /// Whether it shares a category with other series.
+    /// Whether it shares a category with other series. Points without intervals are on one line.
     fn stands_beside(&self) -> bool {
-        matches!(self, Data::Bars(_) | Data::Points(_))
+        matches!(self, Data::Bars(_)) || self.has_intervals()
+    }
+
+    /// Whether it has points, and one of them an interval.
+    pub fn has_intervals(&self) -> bool {
+        matches!(self, Data::Points(points) if points.iter().any(|p| !p.low.is_nan() || !p.high.is_nan()))
     }
 }
 
@@ -251,7 +256,8 @@ impl Place {
     /// The middle and thickness of one of `(which, of)` bars in a category.
     pub fn slot(&self, category: f64, (which, of): (usize, usize)) -> (f64, f64) {
         let pitch = (self.at(0.0, 1.0).1 - self.at(0.0, 0.0).1).abs();
-        let thickness = (0.8 * pitch / of.max(1) as f64).min(26.0);
+        let of = of.max(1);
+        let thickness = (0.8 * pitch / of as f64).min(26.0);
         let offset = (which as f64 - 0.5 * (of as f64 - 1.0)) * thickness;
         (self.at(0.0, category).1 + offset, 0.92 * thickness)
     }

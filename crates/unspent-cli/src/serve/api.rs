@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use unspent::file::Draft;
 use unspent::question::{CertificateQuestion, Limits, Product, ReadQuestion, Report};
 use unspent::{Ask, Effort, ErrorKind, Question, Scope, Terms};
+use unspent_estimate::AccuracyQuestion;
 
 use crate::{page, pictures, plot};
 
@@ -152,7 +153,7 @@ pub fn get(path: &str) -> Result<Reply> {
 /// Whether something is asked there with a body.
 pub fn takes_body(path: &str) -> Result<()> {
     match path.strip_prefix("/api/") {
-        Some("figure" | "export") => Ok(()),
+        Some("figure" | "export" | "accuracy") => Ok(()),
         Some(name) if Question::NAMES.contains(&name) => Ok(()),
         _ => Err(nothing(path)),
     }
@@ -169,6 +170,10 @@ pub fn question(path: &str, body: &[u8]) -> Result<Asked> {
         "export" => {
             let asked: ExportQuestion = understood(body)?;
             Asked::new(matches!(asked.format, Format::Csv), move || export(&asked))
+        }
+        "accuracy" => {
+            let asked: AccuracyQuestion = understood(body)?;
+            Asked::new(false, move || accuracy(&asked))
         }
         name => {
             let asked = Question::read(name, body).map_err(|e| Trouble::new(400, e.to_string(), SHAPES))?;
@@ -200,6 +205,24 @@ fn absent(error: unspent::Error) -> Box<Trouble> {
 fn understood<Q: DeserializeOwned>(body: &[u8]) -> Result<Q> {
     serde_json::from_slice(body)
         .map_err(|error| Trouble::new(400, format!("the question cannot be read: {error}"), SHAPES))
+}
+
+/// Most cells of a histogram whose estimates are looked at here: a hand that moves waits for them. The
+/// redistricting data have 2,016.
+const MAX_CELLS: u64 = 4_096;
+
+fn accuracy(question: &AccuracyQuestion) -> Result<Reply> {
+    let allocation = question.allocation.allocation()?;
+    let cells = allocation.schema().map_or(0, |schema| schema.cells());
+    if cells > MAX_CELLS {
+        return Err(Trouble::new(
+            422,
+            format!("a table of {cells} cells is too large here; at most {MAX_CELLS} are possible"),
+            "`unspent accuracy FILE` has no such limit: save the draft as a file",
+        ));
+    }
+    let question = AccuracyQuestion { allocation: allocation.into(), ..question.clone() };
+    Ok(Reply::json(&question.ask(&terms(Effort::Fast))?.shown()))
 }
 
 /// Which picture.

@@ -5,6 +5,7 @@
 mod support;
 
 mod account;
+mod accuracy;
 mod allocations;
 mod crowd;
 mod disk;

@@ -20,6 +20,13 @@ fn the_description_describes() {
     let curve = |over: Value| json!({ "release": [units], "part": total(), "over": over });
     let mechanisms = json!([{ "sigma2": "5", "count": 10, "shift": 1 }, { "sigma2": "7/3" }]);
     let certificate = |preset: &str| certificate_of(&server.draft(preset), false);
+    let accuracy = json!({
+        "allocation": preset,
+        "per_level": [1, 51, 3143, 84414, 239_780, 8_132_968],
+        "exact_totals": ["State"],
+        "confidence": "0.9",
+        "structural_zeros": false,
+    });
     let questions = [
         ("/api/presets", json!({})),
         ("/api/read", file("a.csv", "level,query,rho\nUS,total,1\n", Some("bounded"))),
@@ -34,6 +41,8 @@ fn the_description_describes() {
         ("/api/tradeoff", json!({ "release": [units], "rates": ["0", "0.05", "1"] })),
         ("/api/reading", reading_of(&draft, &json!({ "scope": "level", "name": "State" }))),
         ("/api/spending", about(&draft)),
+        ("/api/accuracy", about(&draft)),
+        ("/api/accuracy", accuracy),
         ("/api/calibration", calibration_of(&draft, "level")),
         ("/api/calibration", json!({ "allocation": preset, "epsilon": "20", "delta": "1e-9" })),
         ("/api/comparison", json!({ "first": [preset], "second": [units], "delta": "1e-9" })),

@@ -27,6 +27,41 @@ fn reports_are_the_commands() {
     }
 }
 
+/// Errors of estimates follow the draft, and have no say in anything else.
+#[test]
+fn errors_of_estimates_are_the_commands() {
+    let server = Server::start();
+    let mut draft = server.draft("pl94-persons-us-2020");
+    let ask = |draft: &Value, units: Value| {
+        let mut question = json!({ "allocation": { "draft": draft } });
+        question.as_object_mut().unwrap().extend(units.as_object().unwrap().clone());
+        server.post("/api/accuracy", &question)
+    };
+    let exact = json!({ "exact_totals": ["State"] });
+    let answer = ask(&draft, exact.clone()).json();
+    let said = ["accuracy", "pl94-persons-us-2020", "--exact-totals", "State", "--json"];
+    assert_eq!(answer["report"], command(&said));
+    let groups = answer["table"]["groups"].as_array().unwrap();
+    assert_eq!(groups.last().unwrap()["head"], "Block, 8132968 units");
+    // Twice the budget is half of every variance.
+    let sd = |answer: &Value| answer["report"]["levels"][3]["queries"][1]["estimate"]["sd"].as_f64().unwrap();
+    draft["rho"] = json!("587528/114921");
+    let twice = ask(&draft, exact).json();
+    assert!((sd(&answer) / sd(&twice) - 2f64.sqrt()).abs() < 1e-9);
+    // A level without a share is not there.
+    draft["levels"][2]["share"] = json!("0");
+    let units = json!({ "per_level": [1, 51, 84414, 239_780, 8_132_968] });
+    assert_eq!(ask(&draft, units.clone()).json()["report"]["levels"].as_array().unwrap().len(), 5);
+    draft["levels"][2]["share"] = json!("1/5");
+    assert!(ask(&draft, units).trouble(422).contains("per_level: "));
+    let large = server.draft("dhc-persons-us-2020");
+    assert!(ask(&large, json!({})).trouble(422).contains("too large here; at most 4096"));
+    let bare =
+        server.post("/api/read", &file("a.csv", "level,query,rho\nUS,total,1\n", Some("bounded"))).json();
+    let unknown = ask(&bare["draft"], json!({}));
+    assert!(unknown.trouble(422).contains("how many units the levels US have is not known"));
+}
+
 /// While a hand moves: the same guarantees, a little wider.
 #[test]
 fn fast_answers_are_true() {

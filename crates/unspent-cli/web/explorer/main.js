@@ -19,8 +19,10 @@
 //   #paths #assumptions #missing          what is behind a line; what is assumed; what is not counted
 //   #part #prior #reading, #figure-curve #figure-tradeoff #figure-noise
 //   #reductions tr[data-label], input[name=scaling] #keep #calibrate #spent tr[data-label]
+//   [data-units="State"] [data-exact="State"], #accuracy, #accuracy-trouble    errors of estimates
 //   #export-toml #export-csv #export-figure #export-svg
 import { stripes } from '../charts/elements.js';
+import { buildUnits, counted, markAccuracy, showAccuracy, unitsSet } from './accuracy.js';
 import { copyLink, isLink, keepLink, restore } from './address.js';
 import { answers, forget } from './answers.js';
 import { Question, isLoading } from './api.js';
@@ -33,7 +35,7 @@ import { get, set } from './draft.js';
 import { FORMATS, takeAlong } from './exports.js';
 import { loadLimits } from './limits.js';
 import { notice, showTrouble } from './notices.js';
-import { certificateOf, draftIn, readingOf, spendingOf } from './questions.js';
+import { accuracyOf, certificateOf, draftIn, readingOf, spendingOf } from './questions.js';
 import { showReading } from './reading.js';
 import { TOTAL, has } from './scope.js';
 import { listPresets, listenForFiles, showOrigin } from './sources.js';
@@ -58,6 +60,9 @@ const ends = {
   noiseFigure: new Question('/api/figure', drawing('noise', ''), parts('#figure-noise')),
   reading: new Question('/api/reading', showReading, parts('#reading')),
 };
+
+// It may have no answer where all others do: without numbers of units, or values of attributes.
+const accuracy = new Question('/api/accuracy', showAccuracy, []);
 
 let last = null; // the certificate that is shown, and what was asked
 
@@ -99,6 +104,10 @@ function askAll() {
   ends.noiseFigure.want({ figure: 'noise', draft, start, part: TOTAL });
 }
 
+function askAccuracy() {
+  accuracy.want(accuracyOf(state.now, unitsSet()));
+}
+
 /** The certificate of the start, once. */
 function askStart() {
   const { start } = state;
@@ -137,7 +146,9 @@ function show() {
     forget();
     last = null;
     build();
+    buildUnits();
   }
+  askAccuracy();
   update();
   for (const radio of radios('neighbours')) radio.checked = radio.value === state.now.neighbours;
   byId('undo').disabled = !state.past.length;
@@ -178,7 +189,8 @@ function mark() {
   byId('reset').disabled = state.now === state.start && !wrong.size;
   byId('calibrate').disabled = isCalibrating() || wrong.size > 0;
   for (const format of FORMATS) byId(`export-${format}`).disabled = wrong.size > 0;
-  const isAnswered = !isLoading() && all.every((end) => end.isFresh);
+  markAccuracy(accuracy, wrong.size > 0);
+  const isAnswered = !isLoading() && all.every((end) => end.isFresh) && (accuracy.isFresh || accuracy.fail);
   const isReady = isAnswered && ends.certificate.answered?.reductions;
   byId('results').dataset.state = why ? 'trouble' : isReady ? 'ready' : 'waiting';
 }
@@ -189,6 +201,7 @@ changed.listen(show);
 touched.listen(mark);
 noted.listen(notice);
 looked.listen(askPart);
+counted.listen(askAccuracy);
 restarted.listen(() => {
   for (const id of ['file-trouble', 'keep-trouble', 'export-trouble']) showTrouble(byId(id), null);
 });

@@ -3,6 +3,7 @@
 export const certificateOf = (draft, reductions) => ({ release: [{ draft }], reductions });
 export const readingOf = (draft, part, prior) => ({ release: [{ draft }], part, prior });
 export const spendingOf = (draft) => ({ allocation: { draft } });
+export const accuracyOf = (draft, units) => ({ allocation: { draft }, ...units });
 export const calibrationOf = (draft, epsilon, scaling) => ({ allocation: { draft }, epsilon, scaling });
 export const fileOf = (name, text, neighbours) => ({ allocation: { file: { name, text, neighbours } } });
 

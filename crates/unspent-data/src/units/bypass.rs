@@ -190,15 +190,7 @@ impl Units {
 
 impl Starts {
     fn find(units: &Units, plan: &Plan) -> Result<Starts> {
-        let mut codes = Codes::new(plan);
-        let (mut changed, mut parts) = (Vec::with_capacity(units.len()), vec![]);
-        for unit in 0..units.len() {
-            units.codes(unit, &mut parts);
-            let depth = codes.check(&parts)?;
-            codes.next(&parts, depth)?;
-            let level = plan.levels().iter().position(|level| level.depth >= depth);
-            changed.push(level.unwrap_or(plan.levels().len()) as u8);
-        }
+        let changed = units.changed_levels(plan)?;
         let levels = plan.levels().len();
         // For each level, what is new where its next unit begins.
         let mut next: Vec<Option<u8>> = vec![None; levels];

@@ -150,6 +150,21 @@ impl Units {
         codes.extend(self.key(unit).split(BETWEEN));
     }
 
+    /// The first level of the plan at which each unit lies in a new unit; the number of levels if there is
+    /// none.
+    pub(crate) fn changed_levels(&self, plan: &Plan) -> Result<Vec<u8>> {
+        let mut codes = Codes::new(plan);
+        let (mut changed, mut parts) = (Vec::with_capacity(self.len()), vec![]);
+        for unit in 0..self.len() {
+            self.codes(unit, &mut parts);
+            let depth = codes.check(&parts)?;
+            codes.next(&parts, depth)?;
+            let level = plan.levels().iter().position(|level| level.depth >= depth);
+            changed.push(level.unwrap_or(plan.levels().len()) as u8);
+        }
+        Ok(changed)
+    }
+
     /// What is public of a unit besides its codes.
     pub(crate) fn known(&self, unit: usize) -> Known<'_> {
         let path = self.paths.get(unit).map_or(0, |path| usize::from(*path));

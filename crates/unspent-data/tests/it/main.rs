@@ -1,5 +1,6 @@
 //! Tables measured into directories and into memory, read back, and what is left where that fails.
 
+mod accuracy;
 mod bureau;
 mod measure;
 mod read_back;

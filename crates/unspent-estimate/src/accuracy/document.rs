@@ -1,5 +1,6 @@
 //! Errors of estimates for people, and as columns for programs.
 
+use serde::Serialize;
 use unspent::report::columns::{Column, Columns};
 use unspent::report::document::{Document, Table};
 use unspent::report::{brief, nearest};
@@ -74,6 +75,15 @@ impl QueryAccuracy {
     }
 }
 
+/// A report with its table.
+#[derive(Debug, Serialize)]
+pub struct ShownAccuracy<'a> {
+    /// The report.
+    report: &'a Accuracy,
+    /// Its figures for people.
+    table: Table,
+}
+
 impl Accuracy {
     /// The report for people.
     #[must_use]
@@ -90,54 +100,60 @@ impl Accuracy {
             }
         });
         text.line("");
+        text.table(self.table());
+        text
+    }
+
+    /// The figures for people: a group of rows for each level.
+    #[must_use]
+    pub fn table(&self) -> Table {
         let confidence = brief(&self.confidence, Round::Down);
-        let (normal, guaranteed) = (format!("± at {confidence}"), format!("guaranteed ± at {confidence}"));
+        let normal = format!("± at {confidence}");
         let ranges = self.queries().any(|(_, query)| query.estimate.range().is_some());
-        let mut heads = vec!["level", "units", "query", "sd of noise", "sd of estimate"];
-        heads.extend(ranges.then_some("from smallest to largest"));
-        heads.extend([normal.as_str(), guaranteed.as_str()]);
+        let mut heads = vec!["query", "noise sd", "estimate sd"];
+        heads.extend(ranges.then_some("range"));
+        heads.extend([normal.as_str(), "guaranteed"]);
         let mut table = Table::new(&heads);
         for level in &self.levels {
-            for (i, query) in level.queries.iter().enumerate() {
-                let first = |text: String| if i == 0 { text } else { String::new() };
-                let mut row = vec![
-                    first(level.level.clone()),
-                    first(level.units.to_string()),
-                    query.query.clone(),
-                    query.noise_in_words(),
-                    query.estimate.in_words(),
-                ];
+            let units = if level.units == 1 { "unit" } else { "units" };
+            table.head(&format!("{}, {} {units}", level.level, level.units));
+            for query in &level.queries {
+                let mut row = vec![query.query.clone(), query.noise_in_words(), query.estimate.in_words()];
                 row.extend(ranges.then(|| query.estimate.range().unwrap_or_default()));
                 row.extend(query.margins());
                 table.row(row);
             }
         }
-        text.table(table);
-        text.line("");
         let bypassed = self.levels.iter().filter(|level| level.bypassed > 0);
         let bypassed: Vec<String> =
             bypassed.map(|level| format!("{} of {}", level.bypassed, level.level)).collect();
         if !bypassed.is_empty() {
-            text.line(format!(
+            table.note(format!(
                 "Bypassed: {}. Such a unit is not measured, and has the estimates of its parent.",
                 bypassed.join(", ")
             ));
         }
         if !self.exact_totals.is_empty() {
-            text.line(format!("Totals are exact at {}.", self.exact_totals.join(", ")));
+            table.note(format!("Totals are exact at {}.", self.exact_totals.join(", ")));
         }
         if let Some(used) = self.structural_zeros {
-            text.line(match used {
+            table.note(match used {
                 true => "Combinations of values that cannot occur are known to be 0.",
                 false => "It is not used that some combinations of values cannot occur.",
             });
         }
-        text.line(
-            "The sd of an estimate is the root mean square over its answers. ± is for that sd and a normal \
-             error; the guaranteed ± is for the largest sd and holds for discrete Gaussian noise, however \
-             small. No data is needed for any of it.",
+        table.note(
+            "An sd is the root mean square over a query's answers; the range is from the smallest to the \
+             largest. ± is for the sd and a normal error, which is no guarantee. The guaranteed one is for \
+             the largest sd: whatever the counts are, an error is that small at least as often as is said.",
         );
-        text
+        table
+    }
+
+    /// The report and its table, as a page shows it.
+    #[must_use]
+    pub fn shown(&self) -> ShownAccuracy<'_> {
+        ShownAccuracy { report: self, table: self.table() }
     }
 
     fn queries(&self) -> impl Iterator<Item = (&LevelAccuracy, &QueryAccuracy)> {

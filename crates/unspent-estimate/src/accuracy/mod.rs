@@ -78,8 +78,8 @@ pub struct QueryAccuracy {
     pub estimate: Deviation,
     /// Half of the width of the normal interval, for the root mean square; none if it is not determined.
     pub margin: Option<f64>,
-    /// Half of the width of the guaranteed interval, for the largest deviation: it holds for every answer that
-    /// is determined.
+    /// Half of the width of the guaranteed interval, for the largest deviation: it holds for every answer
+    /// that is determined.
     pub guaranteed_margin: Option<f64>,
 }
 
@@ -169,7 +169,7 @@ impl Prospect {
 
     /// Its model.
     #[must_use]
-    pub fn model(&self) -> &Model {
+    pub fn model(&self) -> &Arc<Model> {
         &self.model
     }
 

@@ -100,9 +100,9 @@ fn no_units(allocation: &Allocation) -> Error {
 /// A series of releases, its levels, and their numbers of units.
 type Census = (&'static str, &'static [(&'static str, u64)]);
 
-/// The tallies of the 2020 Census (census.gov, "Geographic Entity Tallies"): the 50 states and the District of
-/// Columbia, and Puerto Rico. The production system's own units differ a little: it took parts of states in
-/// tribal areas for states of their own, and made block groups anew.
+/// The tallies of the 2020 Census (census.gov, "Geographic Entity Tallies"): the 50 states and the District
+/// of Columbia, and Puerto Rico. The production system's own units differ a little: it took the parts of
+/// states in tribal areas for states of their own, and made block groups anew.
 const CENSUSES: [Census; 2] = [
     (
         "2020 Census, United States",

@@ -85,12 +85,14 @@ fn sample(sheet: &mut Sheet, (x, y): Point, look: Look, data: &[&Data]) {
             sheet.marker(middle, look, "white");
         }
     }
-    if has(|data| matches!(data, Data::Points(_))) {
+    if has(Data::has_intervals) {
         let (thick, half) = INTERVAL;
         sheet.rule((x + 8.0, y), (end - 8.0, y), look.colour, thick);
         for x in [x + 8.0, end - 8.0] {
             sheet.rule((x, y - half), (x, y + half), look.colour, thick);
         }
+    }
+    if has(|data| matches!(data, Data::Points(_))) {
         sheet.marker(middle, look, point_fill(look));
     }
 }

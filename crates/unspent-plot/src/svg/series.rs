@@ -95,6 +95,9 @@ fn points(sheet: &mut Sheet, points: &[Interval], look: Look, frame: &Frame, ind
     let Frame { cell, place, .. } = frame;
     let sideways = !cell.names.is_empty();
     let (thick, half) = INTERVAL;
+    // Points of several series on one line may lie on each other: a ring shows what is below it.
+    let is_bare = sideways && !cell.panel.series[index].data.has_intervals();
+    let fill = if is_bare && look.marker != Marker::None { "none" } else { point_fill(look) };
     for p in points {
         let y = place.slot(p.at, cell.slot(index)).0;
         let at = |value: f64| if sideways { (place.at(value, 0.0).0, y) } else { place.at(p.at, value) };
@@ -109,7 +112,7 @@ fn points(sheet: &mut Sheet, points: &[Interval], look: Look, frame: &Frame, ind
             }
         }
         if place.area.contains(at(p.value)) {
-            sheet.marker(at(p.value), look, point_fill(look));
+            sheet.marker(at(p.value), look, fill);
         }
     }
 }

@@ -211,3 +211,33 @@ fn ids_differ_between_figures() {
     assert_eq!(fingerprint(&grid()), fingerprint(&grid()));
     assert_ne!(fingerprint(&grid()), fingerprint(&bars()));
 }
+
+#[test]
+fn points_without_intervals_are_on_one_line() {
+    let points = |x: f64, high: f64| vec![Interval { at: 1.0, low: f64::NAN, value: x, high }];
+    let figure = |high: f64| {
+        let series = vec![
+            Series::points("noise", Role::Baseline(0), points(2.0, high)),
+            Series::points("estimate", Role::Guarantee, points(1.0, high)),
+        ];
+        let panel = Panel {
+            x: Axis::linear("sd"),
+            categories: vec!["race".into(), "age".into()],
+            series,
+            ..Panel::default()
+        };
+        svg(&Figure { panels: vec![panel], ..Figure::default() })
+    };
+    // The heights of the markers in the panel; those of the legend are the last two.
+    let heights = |svg: &str| -> Vec<String> {
+        let document = Document::parse(svg).unwrap();
+        let paths = document.descendants().filter_map(|node| node.attribute("d"));
+        // A circle begins at its left end: M4.00 7.00A5 …
+        let circles = paths.filter_map(|path| path.split_once('A'));
+        circles.map(|(start, _)| start.split_once(' ').unwrap().1.to_string()).collect()
+    };
+    let bare = heights(&figure(f64::NAN));
+    assert_eq!((bare.len(), &bare[0]), (4, &bare[1]));
+    let beside = heights(&figure(3.0));
+    assert_ne!(beside[0], beside[1]);
+}
