@@ -90,7 +90,7 @@ impl SumOfCells {
                 variance += gram.inner(&covariances[*block]);
             }
         }
-        if all_exact { Precision::Exact } else { Precision::Variance(variance) }
+        if all_exact { Precision::Exact } else { Precision::Variance(variance.max(0.0)) }
     }
 }
 

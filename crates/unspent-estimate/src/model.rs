@@ -312,8 +312,8 @@ fn row_times(row: &[num_rational::BigRational], coordinates: &[f64]) -> f64 {
 
 /// Exact values that follow from each other must agree.
 ///
-/// They are integers, or contrasts of integers: orthonormal combinations of at most 2²⁴ of them. Two that
-/// differ do so by 2⁻²⁴ at least in some coordinate; rounding errors are relative to the values.
+/// They are integers, or contrasts of integers, which differ by more than this in some coordinate if they
+/// differ at all, for counts up to 10⁹; rounding errors are relative to the values.
 fn check(relations: &crate::Matrix, given: &[f64]) -> std::result::Result<(), Contradiction> {
     for i in 0..relations.rows() {
         let terms = relations.row(i).iter().zip(given).map(|(a, b)| a * b);

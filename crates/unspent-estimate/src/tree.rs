@@ -31,9 +31,6 @@ pub struct Tree {
     depths: Vec<Vec<usize>>,
     upward: Vec<Vec<State>>,
     last: Vec<Vec<State>>,
-    /// For nodes of several leaves: how the last functionals follow from a leaf's own; none if they are the
-    /// same, up to a shift.
-    from_leaf: Vec<Vec<Option<Matrix>>>,
 }
 
 /// Estimates in the coordinates of the model, for each node.
@@ -63,7 +60,8 @@ pub struct Contradicted {
     pub values: Contradiction,
 }
 
-type Family = Vec<(Vec<State>, Vec<Option<Matrix>>, Vec<f64>)>;
+/// The last state of each child of a unit, and its values.
+type Family = Vec<(Vec<State>, Vec<f64>)>;
 
 impl Tree {
     /// What is known of every unit of a tree, without any value.
@@ -104,7 +102,6 @@ impl Tree {
         }
         assert!(!values.sums[node].is_empty(), "sums of leaves were not kept");
         to.copy_from_slice(&values.sums[node]);
-        self.turn(node, to);
         to.iter_mut().zip(&values.functionals[node]).for_each(|(x, shift)| *x += count * shift);
         self.lift(node, to);
     }
@@ -125,8 +122,8 @@ impl Tree {
             depths[depth[at]].push(at);
         }
         let count = nodes.len();
-        let (upward, last, from_leaf) = (vec![vec![]; count], vec![vec![]; count], vec![vec![]; count]);
-        Tree { model: model.clone(), nodes, children, depths, upward, last, from_leaf }
+        let (upward, last) = (vec![vec![]; count], vec![vec![]; count]);
+        Tree { model: model.clone(), nodes, children, depths, upward, last }
     }
 
     /// Its model.
@@ -228,7 +225,6 @@ impl Tree {
         for root in 0..self.nodes.len() {
             if self.nodes[root].parent.is_none() {
                 self.last[root] = self.upward[root].clone();
-                self.from_leaf[root] = vec![None; self.model.blocks().len()];
                 if let (Some(values), true) = (&mut values, self.nodes[root].count > 1.0) {
                     values[root].fill(0.0);
                 }
@@ -239,10 +235,8 @@ impl Tree {
                 self.depths[depth].iter().copied().filter(|node| !self.children[*node].is_empty()).collect();
             let found = parallel::map(&parents, |node| self.downward_of(*node, values.as_deref()));
             for (parent, family) in parents.into_iter().zip(found) {
-                for (child, (states, from_leaf, of_child)) in
-                    self.children[parent].clone().into_iter().zip(family)
-                {
-                    (self.last[child], self.from_leaf[child]) = (states, from_leaf);
+                for (child, (states, of_child)) in self.children[parent].clone().into_iter().zip(family) {
+                    self.last[child] = states;
                     if let Some(values) = &mut values {
                         values[child] = of_child;
                     }
@@ -256,7 +250,7 @@ impl Tree {
         let children = &self.children[node];
         let cells = if values.is_some() { self.model.space().cells() } else { 0 };
         let mut sums = vec![0.0; cells];
-        let mut found: Family = children.iter().map(|_| (vec![], vec![], vec![0.0; cells])).collect();
+        let mut found: Family = children.iter().map(|_| (vec![], vec![0.0; cells])).collect();
         for at in 0..self.model.blocks().len() {
             let knowledge = self.model.knowledge(at);
             let family = self.family(node, at);
@@ -269,11 +263,11 @@ impl Tree {
                 let downward = Downward::new(knowledge, &family, i, &sum, parent);
                 if let Some(values) = values {
                     let shift_only = self.nodes[*child].count > 1.0;
-                    self.downward_values(node, at, i, &downward, values, &sums, shift_only, &mut found[i].2);
+                    self.downward_values(node, at, i, &downward, values, &sums, shift_only, &mut found[i].1);
                 }
-                let plain = downward.from_others.is_none();
-                found[i].0.push(downward.state.clone());
-                found[i].1.push((!plain).then(|| downward.from_child.clone()));
+                // Of several leaves each has siblings like itself, so that they give nothing it does not see.
+                debug_assert!(self.nodes[*child].count <= 1.0 || downward.from_others.is_none());
+                found[i].0.push(downward.state);
             }
         }
         found
@@ -469,27 +463,15 @@ impl Tree {
         measured: &Measured,
         to: &mut [f64],
     ) -> Result<(), Contradiction> {
+        debug_assert!(self.nodes[node].count > 1.0, "a single unit has its own coordinates");
         let shift = &values.functionals[node];
         for (at, block) in self.model.blocks().iter().enumerate() {
             let (own, upward) = (&leaf.class.own[at], &leaf.upward[at]);
             upward_values(block, own, upward, None, &measured.gradient, &measured.exact, to)?;
         }
-        self.turn(node, to);
         to.iter_mut().zip(shift).for_each(|(x, shift)| *x += shift);
         self.lift(node, to);
         Ok(())
-    }
-
-    /// A leaf's own functionals to those of the last state, up to the shift.
-    fn turn(&self, node: usize, functionals: &mut [f64]) {
-        for (block, turn) in self.model.blocks().iter().zip(&self.from_leaf[node]) {
-            let Some(turn) = turn else { continue };
-            let mut turned = vec![0.0; block.dimension];
-            for copy in copies(block.range(), block.dimension) {
-                turn.apply(&functionals[copy.start..][..turn.columns()], &mut turned);
-                functionals[copy].copy_from_slice(&turned);
-            }
-        }
     }
 
     /// Functionals of the last state to coordinates.

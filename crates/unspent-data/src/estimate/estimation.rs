@@ -154,7 +154,8 @@ impl Estimation {
         let mut kinds = PlainKinds::default();
         let mut last: Option<(usize, Vec<Vec<Margin>>)> = None;
         joined.first.each_unit(level, part, &mut |code, noise, values| {
-            let (kind, measured) = match plain {
+            let lacking = gathered.lacking_above(level, code);
+            let (kind, measured) = match plain && lacking.is_empty() {
                 true => {
                     let kind = kinds.get(joined, level, noise);
                     let mut gradient = std::mem::take(&mut work.gradient);
@@ -162,7 +163,7 @@ impl Estimation {
                     (kind, Measured { gradient, exact: vec![] })
                 }
                 false => {
-                    let (kind, values) = joined.unit(level, code, Some((noise, values)))?;
+                    let (kind, values) = joined.unit(level, code, Some((noise, values)), lacking)?;
                     let measured = joined.measured(&kind, &values, &mut work.scratch);
                     (kind, measured)
                 }
