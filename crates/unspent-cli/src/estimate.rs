@@ -52,9 +52,33 @@ pub struct Arguments {
     #[arg(long)]
     no_structural_zeros: bool,
 
-    /// A map of units to areas: CSV, a unit's code and then the areas it is in, a column for each map
+    /// A sum of cells to estimate too, as NAME: PREDICATE; may be given several times
+    ///
+    /// Conditions on attributes and recodes, with and, or, not and parentheses, as in
+    /// 'any part Black: cenrace contains "Black"' or 'adults: votingage = 2'.
+    #[arg(long, value_name = "SUM")]
+    sum: Vec<String>,
+
+    /// A file with such sums, one on each line
+    #[arg(long, value_name = "FILE")]
+    sums: Vec<PathBuf>,
+
+    /// Which units make areas, like districts: CSV, a unit's code and then the areas that it is in
+    ///
+    /// Every column after the first is a map of its own; a unit may be in an area of each, or in none.
+    /// The answers for each area are in districts.csv.
     #[arg(long, value_name = "FILE")]
     districts: Vec<PathBuf>,
+
+    /// The difference of two areas, with their covariance, as in 'district:1 - district:2'
+    #[arg(long, value_name = "AREAS", requires = "districts")]
+    difference: Vec<String>,
+
+    /// The ratio of two sums, by Fieller's method, as in 'any part Black / total'
+    ///
+    /// For every area, and every unit above the smallest level: ratios.csv.
+    #[arg(long, value_name = "RATIO")]
+    ratio: Vec<String>,
 }
 
 impl Arguments {
@@ -67,8 +91,12 @@ impl Arguments {
             leaf_cells: self.leaf_cells,
             levels: self.levels.clone(),
             queries: self.queries.clone(),
-            sums: vec![],
+            sums: self.sum.clone(),
+            sum_files: self.sums.clone(),
+            ratios: self.ratio.clone(),
             maps: self.districts.clone(),
+            areas: vec![],
+            differences: self.difference.iter().map(|text| difference(text)).collect::<Result<_, _>>()?,
         };
         defect::on_interrupt();
         let mut progress = Progress::new();
@@ -79,5 +107,17 @@ impl Arguments {
             _ => Failure::from(error),
         })?;
         output::print(&format!("Written to {}.\n", self.out))
+    }
+}
+
+/// Two areas.
+fn difference(text: &str) -> Result<(String, String), Error> {
+    let parts: Vec<&str> = text.split(" - ").map(str::trim).collect();
+    match parts[..] {
+        [first, second] if !first.is_empty() && !second.is_empty() => Ok((first.into(), second.into())),
+        _ => {
+            let hint = "write two areas with ` - ` between them, like `district:1 - district:2`";
+            Err(Error::input("--difference", text, "two areas", hint))
+        }
     }
 }

@@ -1,8 +1,13 @@
 //! Parquet files: what their columns are of. They may be damaged, or their disk may be full.
 
-use parquet::basic::{ConvertedType, Type as PhysicalType};
+use std::io::Write;
+use std::sync::Arc;
+
+use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as PhysicalType};
+use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
-use parquet::schema::types::ColumnDescriptor;
+use parquet::file::writer::SerializedRowGroupWriter;
+use parquet::schema::types::{ColumnDescriptor, Type, TypePtr};
 use unspent::{Error, Result};
 
 use crate::panics;
@@ -39,6 +44,44 @@ pub fn system_error(error: ParquetError) -> std::io::Error {
         },
         other => std::io::Error::other(other),
     }
+}
+
+/// Writes the next column: its values, which of them are present, and where lists begin.
+pub fn write_column<T: DataType, W: Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
+    values: &[T::T],
+    present: Option<&[i16]>,
+    starts: Option<&[i16]>,
+) -> parquet::errors::Result<()> {
+    let mut column = group.next_column()?.expect("as many columns as the schema has");
+    column.typed::<T>().write_batch(values, present, starts)?;
+    column.close()
+}
+
+/// A column of texts or numbers.
+pub fn field(name: &str, of: PhysicalType, repetition: Repetition) -> parquet::errors::Result<TypePtr> {
+    let logical = (of == PhysicalType::BYTE_ARRAY).then_some(LogicalType::String);
+    let field = Type::primitive_type_builder(name, of).with_repetition(repetition);
+    field.with_logical_type(logical).build().map(Arc::new)
+}
+
+/// A column of lists: whether a list may be missing, and whether its elements may.
+pub fn list(
+    name: &str,
+    of: PhysicalType,
+    lists: Repetition,
+    elements: Repetition,
+) -> parquet::errors::Result<TypePtr> {
+    let items = Type::group_type_builder("list")
+        .with_repetition(Repetition::REPEATED)
+        .with_fields(vec![field("element", of, elements)?])
+        .build()?;
+    Type::group_type_builder(name)
+        .with_repetition(lists)
+        .with_logical_type(Some(LogicalType::List))
+        .with_fields(vec![Arc::new(items)])
+        .build()
+        .map(Arc::new)
 }
 
 /// What a column is of.

@@ -66,7 +66,7 @@ impl Space {
 
 /// How many values of an attribute there are: a record may lack it, which is one more value, and no query by
 /// the attribute counts it.
-fn size(attribute: &Attribute) -> usize {
+pub(crate) fn size(attribute: &Attribute) -> usize {
     attribute.values.len() + usize::from(attribute.optional)
 }
 

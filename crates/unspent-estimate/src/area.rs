@@ -30,7 +30,7 @@ struct Below {
     pure_exact: f64,
 }
 
-impl Tree<'_> {
+impl Tree {
     /// The sum of nodes with these weights; a node of several leaves counts with all of them.
     #[must_use]
     pub fn area(&self, weights: &BTreeMap<usize, f64>) -> Area {
@@ -179,7 +179,7 @@ impl Area {
     }
 
     /// The coordinates of the estimate; `of_node` gives those of a node, all of its leaves together.
-    pub fn coordinates(&self, tree: &Tree<'_>, values: &Values, to: &mut [f64]) {
+    pub fn coordinates(&self, tree: &Tree, values: &Values, to: &mut [f64]) {
         to.fill(0.0);
         let mut totals: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
         for (at, block) in tree.model().blocks().iter().enumerate() {

@@ -23,8 +23,8 @@ pub struct Node {
 
 /// A tree with what is known of every unit: from the units below it, and in the end.
 #[derive(Debug)]
-pub struct Tree<'m> {
-    model: &'m Model,
+pub struct Tree {
+    model: Arc<Model>,
     nodes: Vec<Node>,
     children: Vec<Vec<usize>>,
     /// By how many units are above a node.
@@ -65,10 +65,10 @@ pub struct Contradicted {
 
 type Family = Vec<(Vec<State>, Vec<Option<Matrix>>, Vec<f64>)>;
 
-impl<'m> Tree<'m> {
+impl Tree {
     /// What is known of every unit of a tree, without any value.
     #[must_use]
-    pub fn new(model: &'m Model, nodes: Vec<Node>) -> Tree<'m> {
+    pub fn new(model: &Arc<Model>, nodes: Vec<Node>) -> Tree {
         let mut tree = Tree::unknown(model, nodes);
         tree.go_up(None).expect("there is no value that could contradict another");
         tree.go_down(None);
@@ -77,11 +77,11 @@ impl<'m> Tree<'m> {
 
     /// The same with the estimates of every unit; with `totals` also of nodes of several leaves together.
     pub fn estimate(
-        model: &'m Model,
+        model: &Arc<Model>,
         nodes: Vec<Node>,
         measured: Vec<Measured>,
         totals: bool,
-    ) -> Result<(Tree<'m>, Values), Contradicted> {
+    ) -> Result<(Tree, Values), Contradicted> {
         let mut tree = Tree::unknown(model, nodes);
         let mut measured = measured;
         tree.go_up(Some(&mut measured))?;
@@ -109,7 +109,7 @@ impl<'m> Tree<'m> {
         self.lift(node, to);
     }
 
-    fn unknown(model: &'m Model, nodes: Vec<Node>) -> Tree<'m> {
+    fn unknown(model: &Arc<Model>, nodes: Vec<Node>) -> Tree {
         let mut children = vec![vec![]; nodes.len()];
         let mut depths: Vec<Vec<usize>> = vec![];
         let mut depth = vec![0; nodes.len()];
@@ -126,13 +126,13 @@ impl<'m> Tree<'m> {
         }
         let count = nodes.len();
         let (upward, last, from_leaf) = (vec![vec![]; count], vec![vec![]; count], vec![vec![]; count]);
-        Tree { model, nodes, children, depths, upward, last, from_leaf }
+        Tree { model: model.clone(), nodes, children, depths, upward, last, from_leaf }
     }
 
     /// Its model.
     #[must_use]
-    pub fn model(&self) -> &'m Model {
-        self.model
+    pub fn model(&self) -> &Model {
+        &self.model
     }
 
     /// Its nodes, parents before their children.
@@ -352,6 +352,33 @@ impl<'m> Tree<'m> {
     #[must_use]
     pub fn precision(&self, node: usize, sum: &SumOfCells) -> Precision {
         self.precision_of(node)(sum)
+    }
+
+    /// The covariances of the coordinates of a node, a matrix for each block: by what its subtree says, and
+    /// in the end; none where not all of them are known.
+    #[must_use]
+    pub fn own_covariances(&self, node: usize) -> Vec<[Option<Matrix>; 2]> {
+        let whole = |state: &State| state.known.seen.is_full().then(|| state.of_coordinates());
+        let pairs = self.upward[node].iter().zip(&self.last[node]);
+        pairs.map(|(upward, last)| [whole(upward), whole(last)]).collect()
+    }
+
+    /// For each child of a node, by how much its coordinates move with those of the node: a matrix for each
+    /// block.
+    #[must_use]
+    pub fn gains(&self, node: usize) -> Vec<Vec<Matrix>> {
+        let mut gains = vec![vec![]; self.children[node].len()];
+        let blocks = if gains.is_empty() { 0 } else { self.model.blocks().len() };
+        for block in 0..blocks {
+            let family = self.family(node, block);
+            let knowledge = self.model.knowledge(block);
+            let sum = Sum::new(knowledge, &family);
+            for (which, gains) in gains.iter_mut().enumerate() {
+                let downward = Downward::new(knowledge, &family, which, &sum, &self.last[node][block]);
+                gains.push(downward.state.known.lift.times(&downward.from_parent));
+            }
+        }
+        gains
     }
 
     /// The covariances between the coordinates of two single units, a matrix for each block. They are right

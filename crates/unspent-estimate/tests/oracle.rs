@@ -92,7 +92,7 @@ struct Worst {
 }
 
 fn check(line: usize, problem: &Value, worst: &mut Worst) {
-    let model = model(problem);
+    let model = Arc::new(model(problem));
     let mut scratch = Scratch::default();
     let (mut nodes, mut measured) = (vec![], vec![]);
     for unit in list(&problem["units"]) {
@@ -197,7 +197,7 @@ fn check(line: usize, problem: &Value, worst: &mut Worst) {
 fn check_areas(
     line: usize,
     problem: &Value,
-    tree: &Tree<'_>,
+    tree: &Tree,
     values: &unspent_estimate::Values,
     functionals: &[Option<(usize, Vec<f64>)>],
     worst: &mut Worst,

@@ -1,8 +1,6 @@
 //! What is written of a unit: the answer to each query with its variance and its intervals.
 
-use unspent_estimate::{AnswerClasses, Confidence, Model, Precision, Scratch, SumOfCells};
-
-use super::NamedWeights;
+use unspent_estimate::{AnswerClasses, Confidence, Model, NamedSum, Precision, Scratch, SumOfCells};
 
 /// Rounding errors of an estimate, relative to the largest count that was read: eight times the largest that
 /// was found against exact rationals, where variances differed by 10⁴ (`theory/estimates.md`).
@@ -19,7 +17,22 @@ pub(super) struct Asked {
 #[derive(Debug)]
 enum Kind {
     Query(AnswerClasses),
-    Sum(SumOfCells, Vec<f64>),
+    Sum(Summed),
+}
+
+/// A sum of cells.
+#[derive(Debug)]
+pub(super) struct Summed {
+    pub(super) cells: SumOfCells,
+    pub(super) coordinates: Vec<f64>,
+    pub(super) weights: Vec<i32>,
+}
+
+impl Summed {
+    pub(super) fn new(model: &Model, weights: Vec<i32>) -> Summed {
+        let (cells, coordinates) = SumOfCells::new(model, &weights, &mut Scratch::default());
+        Summed { cells, coordinates, weights }
+    }
 }
 
 /// All that is answered.
@@ -58,7 +71,7 @@ impl Questions {
     pub(super) fn new(
         model: &Model,
         queries: &[usize],
-        sums: &[NamedWeights],
+        sums: &[NamedSum],
         confidence: Confidence,
         largest_count: i64,
     ) -> Questions {
@@ -68,10 +81,9 @@ impl Questions {
             let kind = Kind::Query(AnswerClasses::new(model, *query));
             asked.push(Asked { name: known.name.clone(), shape: known.shape(), kind });
         }
-        let mut scratch = Scratch::default();
         for sum in sums {
-            let (cells, coordinates) = SumOfCells::new(model, &sum.weights, &mut scratch);
-            asked.push(Asked { name: sum.name.clone(), shape: vec![1], kind: Kind::Sum(cells, coordinates) });
+            let kind = Kind::Sum(Summed::new(model, sum.weights(model.space())));
+            asked.push(Asked { name: sum.name().into(), shape: vec![1], kind });
         }
         Questions { asked, confidence, slack: ROUNDING * largest_count as f64 }
     }
@@ -80,12 +92,12 @@ impl Questions {
     pub(super) fn margins(&self, precision: impl Fn(&SumOfCells) -> Precision) -> Vec<Vec<Margin>> {
         let of_asked = |asked: &Asked| match &asked.kind {
             Kind::Query(classes) => classes.classes.iter().map(|sum| self.margin(precision(sum))).collect(),
-            Kind::Sum(sum, _) => vec![self.margin(precision(sum))],
+            Kind::Sum(sum) => vec![self.margin(precision(&sum.cells))],
         };
         self.asked.iter().map(of_asked).collect()
     }
 
-    fn margin(&self, precision: Precision) -> Margin {
+    pub(super) fn margin(&self, precision: Precision) -> Margin {
         match precision {
             Precision::Unknown => Margin::Unknown,
             Precision::Exact => Margin::Exact,
@@ -104,8 +116,7 @@ impl Questions {
         model: &Model,
         coordinates: &[f64],
         margins: &[Vec<Margin>],
-        only: &[bool],
-        needed: &[bool],
+        (only, needed, least): (&[bool], &[bool], f64),
         scratch: &mut Scratch,
         mut take: impl FnMut(&Asked, &mut dyn Iterator<Item = Option<Estimated>>),
     ) {
@@ -117,11 +128,11 @@ impl Questions {
                     let margin =
                         |class: &Option<u16>| class.map_or(Margin::Exact, |c| margins[usize::from(c)]);
                     let pairs = values.iter().zip(&classes.class_of);
-                    take(asked, &mut pairs.map(|(value, class)| estimated(*value, margin(class))));
+                    take(asked, &mut pairs.map(|(value, class)| estimated(least, *value, margin(class))));
                 }
-                Kind::Sum(_, weights) => {
-                    let value = weights.iter().zip(coordinates).map(|(w, x)| w * x).sum();
-                    take(asked, &mut std::iter::once(estimated(value, margins[0])));
+                Kind::Sum(sum) => {
+                    let value = sum.coordinates.iter().zip(coordinates).map(|(w, x)| w * x).sum();
+                    take(asked, &mut std::iter::once(estimated(least, value, margins[0])));
                 }
             }
         }
@@ -138,37 +149,47 @@ impl Questions {
         model.space().needed(&wanted)
     }
 
-    /// The coordinates of a sum of cells, and how it is told apart.
-    pub(super) fn sum(&self, name: &str) -> Option<(&SumOfCells, &[f64])> {
-        self.asked.iter().find_map(|asked| match &asked.kind {
-            Kind::Sum(sum, coordinates) if asked.name == name => Some((sum, &coordinates[..])),
-            _ => None,
-        })
+    /// The sum of that name, or the only answer of a query.
+    pub(super) fn sum(&self, model: &Model, name: &str) -> Option<Summed> {
+        let asked = self.asked.iter().find(|asked| asked.name == name)?;
+        let weights = match &asked.kind {
+            Kind::Sum(sum) => sum.weights.clone(),
+            Kind::Query(classes) if asked.shape == [1] => {
+                let counts = |cell| i32::from(model.space().place_of(classes.query, cell).is_some());
+                (0..model.space().cells()).map(counts).collect()
+            }
+            Kind::Query(_) => return None,
+        };
+        Some(Summed::new(model, weights))
+    }
+
+    pub(super) fn confidence(&self) -> &Confidence {
+        &self.confidence
     }
 }
 
-/// The intervals around an estimate.
-fn estimated(value: f64, margin: Margin) -> Option<Estimated> {
+/// The intervals around an estimate of a whole number that is at least so large.
+fn estimated(least: f64, value: f64, margin: Margin) -> Option<Estimated> {
     match margin {
         Margin::Unknown => None,
         Margin::Exact => {
             let value = value.round();
-            let whole = Some((value as i64, value as i64));
-            Some(Estimated { value, variance: 0.0, normal: whole, guaranteed: whole })
+            let ends = Some((value as i64, value as i64));
+            Some(Estimated { value, variance: 0.0, normal: ends, guaranteed: ends })
         }
         Margin::Known { variance, normal, guaranteed } => Some(Estimated {
             value,
             variance,
-            normal: whole_counts(value, normal),
-            guaranteed: whole_counts(value, guaranteed),
+            normal: whole(least, value, normal),
+            guaranteed: whole(least, value, guaranteed),
         }),
     }
 }
 
-/// The first and the last whole count from zero on that is within a margin. True counts are such counts, so
-/// that none of them is lost.
-fn whole_counts(value: f64, margin: f64) -> Option<(i64, i64)> {
-    let (lower, upper) = ((value - margin).ceil().max(0.0), (value + margin).floor());
+/// The first and the last whole number from `least` on that is within a margin. True counts are such numbers,
+/// so that none of them is lost.
+fn whole(least: f64, value: f64, margin: f64) -> Option<(i64, i64)> {
+    let (lower, upper) = ((value - margin).ceil().max(least), (value + margin).floor());
     (lower <= upper).then_some((lower as i64, upper as i64))
 }
 
@@ -178,11 +199,11 @@ mod tests {
 
     #[test]
     fn ends_are_whole_counts_inside_the_margin() {
-        assert_eq!(whole_counts(10.3, 2.5), Some((8, 12)));
-        assert_eq!(whole_counts(10.0, 2.0), Some((8, 12)));
-        assert_eq!(whole_counts(1.2, 3.0), Some((0, 4)));
-        assert_eq!(whole_counts(3.4, 0.2), None);
-        assert_eq!(whole_counts(-7.5, 2.0), None);
-        assert_eq!(whole_counts(-1.5, 2.0), Some((0, 0)));
+        assert_eq!(whole(0.0, 10.3, 2.5), Some((8, 12)));
+        assert_eq!(whole(0.0, 10.0, 2.0), Some((8, 12)));
+        assert_eq!(whole(0.0, 1.2, 3.0), Some((0, 4)));
+        assert_eq!(whole(0.0, 3.4, 0.2), None);
+        assert_eq!(whole(0.0, -7.5, 2.0), None);
+        assert_eq!(whole(0.0, -1.5, 2.0), Some((0, 0)));
     }
 }

@@ -6,7 +6,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use unspent::{Error, ErrorKind, Result, did_you_mean};
+use unspent_estimate::Tree;
 
+use super::NamedArea;
 use super::gather::Gathered;
 
 /// Most areas that a unit can be in.
@@ -39,7 +41,7 @@ struct Listed {
 
 impl Areas {
     /// Reads maps: the first column is the code of a unit, every other names an area that the unit is in.
-    pub(super) fn read(paths: &[impl AsRef<Path>]) -> Result<Areas> {
+    pub(super) fn read(paths: &[impl AsRef<Path>], more: &[NamedArea]) -> Result<Areas> {
         let mut areas = Areas { patterns: vec![vec![]], ..Areas::default() };
         let mut of_units: HashMap<String, Vec<u32>> = HashMap::new();
         let mut known: HashMap<AreaName, u32> = HashMap::new();
@@ -47,6 +49,13 @@ impl Areas {
             let path = path.as_ref();
             areas.name = path.display().to_string();
             areas.read_map(path, &mut of_units, &mut known).map_err(|e| e.at(path.display()))?;
+        }
+        for NamedArea { name, codes } in more {
+            let number = areas.number(name.clone(), &mut known);
+            codes.iter().for_each(|code| of_units.entry(code.clone()).or_default().push(number));
+        }
+        if areas.name.is_empty() {
+            areas.name = "areas".into();
         }
         let mut patterns: HashMap<Vec<u32>, u32> = HashMap::from([(vec![], 0)]);
         for (code, mut of_unit) in of_units {
@@ -95,10 +104,7 @@ impl Areas {
                     continue;
                 }
                 let name = AreaName { map: map.trim().into(), area: area.trim().into() };
-                let number = *known.entry(name.clone()).or_insert_with(|| {
-                    self.areas.push(name);
-                    self.areas.len() as u32 - 1
-                });
+                let number = self.number(name, known);
                 let of_unit = of_units.entry(code.into()).or_default();
                 of_unit.push(number);
                 if of_unit.len() > MAX_OVERLAP {
@@ -108,6 +114,13 @@ impl Areas {
             }
         }
         Ok(())
+    }
+
+    fn number(&mut self, name: AreaName, known: &mut HashMap<AreaName, u32>) -> u32 {
+        *known.entry(name.clone()).or_insert_with(|| {
+            self.areas.push(name);
+            self.areas.len() as u32 - 1
+        })
     }
 
     /// Areas by name, and patterns in an order that does not depend on hashing.
@@ -142,22 +155,24 @@ impl Areas {
     }
 
     /// The nodes of each area.
-    pub(super) fn nodes(&self, gathered: &Gathered) -> Result<Vec<Vec<usize>>> {
+    pub(super) fn nodes(&self, gathered: &Gathered, tree: &Tree) -> Result<Vec<Vec<usize>>> {
         let mut nodes = vec![vec![]; self.areas.len()];
         for (node, pattern) in gathered.patterns.iter().enumerate() {
             self.patterns[*pattern as usize].iter().for_each(|area| nodes[*area as usize].push(node));
         }
         // Units above the smallest level, and leaves that are bypassed, which are all of the unit above.
-        let mut has_children = vec![false; gathered.nodes.len()];
-        gathered.nodes.iter().filter_map(|node| node.parent).for_each(|parent| has_children[parent] = true);
         let mut others: Vec<(&String, &Listed)> =
             self.units.iter().filter(|(_, listed)| !listed.found.load(Ordering::Relaxed)).collect();
         others.sort_by_key(|(code, _)| *code);
         for (code, listed) in others {
             let levels = 0..=gathered.leaf_level;
             let unit = levels.rev().find_map(|level| gathered.geography.node(level, code));
-            let above =
-                || gathered.geography.parent(gathered.leaf_level, code).filter(|node| !has_children[*node]);
+            let above = || {
+                gathered
+                    .geography
+                    .parent(gathered.leaf_level, code)
+                    .filter(|node| tree.children(*node).is_empty())
+            };
             let Some(node) = unit.or_else(above) else {
                 return Err(Error::stated(
                     format!("{}: unit `{code}` is not among the units that are measured", self.name),

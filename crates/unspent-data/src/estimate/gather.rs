@@ -44,6 +44,8 @@ pub(super) struct Gathered {
     pub(super) geography: Geography,
     /// The level whose units are added up.
     pub(super) leaf_level: usize,
+    /// The parent of each node.
+    pub(super) parents: Vec<Option<usize>>,
     pub(super) leaves: u64,
     pub(super) largest_count: i64,
 }
@@ -182,6 +184,7 @@ impl Gathered {
             kinds: vec![],
             geography: Geography::new(levels.iter().map(|level| level.code.clone()).collect()),
             leaf_level,
+            parents: vec![],
             leaves: 0,
             largest_count: 0,
         };
@@ -190,6 +193,7 @@ impl Gathered {
             progress.rows(gathered.nodes.len() as u64, None);
         }
         gathered.read_leaves(joined, areas, progress)?;
+        gathered.parents = gathered.nodes.iter().map(|node| node.parent).collect();
         gathered.check_children(joined)?;
         Ok(gathered)
     }

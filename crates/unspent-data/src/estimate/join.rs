@@ -19,7 +19,7 @@ pub(super) struct Joined {
     /// The names of the levels, from the largest areas to the smallest.
     pub(super) levels: Vec<String>,
     pub(super) schema: Schema,
-    pub(super) model: Model,
+    pub(super) model: Arc<Model>,
     /// For each folder and each level, the queries of the space.
     queries: Vec<Vec<Vec<usize>>>,
     /// For each folder and each level, those of exact values.
@@ -123,7 +123,7 @@ impl Joined {
         }
         let space = Space::of_queries(&schema, known, &carrier)?;
         let carried = carried(&space);
-        let model = Model::new(space)?;
+        let model = Arc::new(Model::new(space)?);
         check_blocks(&model)?;
         let mut rest = inputs.split_off(1);
         let first = inputs.remove(0);

@@ -10,6 +10,9 @@
 
 mod answers;
 mod areas;
+mod covariance;
+mod estimates;
+mod estimation;
 mod gather;
 mod input;
 mod join;
@@ -24,6 +27,7 @@ use unspent::{Error, Rational, Result};
 
 pub use self::answers::Estimated;
 pub use self::areas::AreaName;
+pub use self::estimates::{AnswerRow, Estimates};
 pub use self::manifest::{EstimateManifest, EstimatedLevel};
 use crate::progress::Progress;
 
@@ -42,17 +46,27 @@ pub struct Estimate {
     pub levels: Vec<String>,
     /// The queries that are written; all if none are named.
     pub queries: Vec<String>,
-    /// Other sums of cells, each as a name and an expression.
+    /// Other sums of cells, each a name and a predicate, as in `any part Black: cenrace contains "Black"`.
     pub sums: Vec<String>,
-    /// Maps of units to areas.
+    /// Files with one such sum on each line.
+    pub sum_files: Vec<PathBuf>,
+    /// Ratios of two sums, or of a sum and a query with one answer, as in `any part Black / total`.
+    pub ratios: Vec<String>,
+    /// Files that say which units make areas.
     pub maps: Vec<PathBuf>,
+    /// Areas besides those of the maps.
+    pub areas: Vec<NamedArea>,
+    /// Pairs of areas whose difference is wanted, each as `map:area` or, if only one map has it, `area`.
+    pub differences: Vec<(String, String)>,
 }
 
-/// A sum of cells, by the weight of each cell of the space.
-#[derive(Clone, Debug)]
-pub(crate) struct NamedWeights {
-    pub(crate) name: String,
-    pub(crate) weights: Vec<i32>,
+/// Units that make an area.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedArea {
+    /// What it is called.
+    pub name: AreaName,
+    /// The codes of its units.
+    pub codes: Vec<String>,
 }
 
 impl Estimate {
@@ -67,8 +81,17 @@ impl Estimate {
             levels: vec![],
             queries: vec![],
             sums: vec![],
+            sum_files: vec![],
+            ratios: vec![],
             maps: vec![],
+            areas: vec![],
+            differences: vec![],
         }
+    }
+
+    /// Estimates; what is asked for can be read then, without writing anything.
+    pub fn estimates(&self, progress: &mut dyn Progress) -> Result<Estimates> {
+        Ok(Estimates(estimation::Estimation::new(self, progress)?))
     }
 
     /// Estimates into the directory `out`, which must not exist, and appears whole or not at all.

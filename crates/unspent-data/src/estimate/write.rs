@@ -3,15 +3,16 @@
 use std::fs::File;
 use std::sync::Arc;
 
-use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as PhysicalType};
-use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
+use parquet::basic::{Compression, Encoding, Repetition, Type as PhysicalType};
+use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::Result;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesPtr};
-use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{ColumnPath, Type, TypePtr};
 
 use super::answers::{Asked, Estimated};
+use crate::parquet_file::{field, list, write_column};
 
 /// The columns with a number for each answer: of whole counts but for the first two.
 const NUMBERS: [&str; 6] = ["value", "variance", "lower", "upper", "lower_guaranteed", "upper_guaranteed"];
@@ -119,16 +120,16 @@ impl Writer {
         let count = rows.len() as u64;
         let mut writer = SerializedFileWriter::new(file, self.schema.clone(), self.properties.clone())?;
         let mut group = writer.next_row_group()?;
-        column::<ByteArrayType>(&mut group, &rows.geocodes, None, None)?;
-        column::<ByteArrayType>(&mut group, &rows.names, None, None)?;
+        write_column::<ByteArrayType, _>(&mut group, &rows.geocodes, None, None)?;
+        write_column::<ByteArrayType, _>(&mut group, &rows.names, None, None)?;
         let all = vec![1; rows.shapes.len()];
-        column::<Int32Type>(&mut group, &rows.shapes, Some(&all), Some(&rows.shape_starts))?;
+        write_column::<Int32Type, _>(&mut group, &rows.shapes, Some(&all), Some(&rows.shape_starts))?;
         let (present, starts) = (Some(&rows.present[..]), Some(&rows.starts[..]));
-        column::<DoubleType>(&mut group, &rows.values, present, starts)?;
-        column::<DoubleType>(&mut group, &rows.variances, present, starts)?;
+        write_column::<DoubleType, _>(&mut group, &rows.values, present, starts)?;
+        write_column::<DoubleType, _>(&mut group, &rows.variances, present, starts)?;
         for Ends { present, lower, upper } in [&rows.normal, &rows.guaranteed] {
-            column::<Int64Type>(&mut group, lower, Some(present), starts)?;
-            column::<Int64Type>(&mut group, upper, Some(present), starts)?;
+            write_column::<Int64Type, _>(&mut group, lower, Some(present), starts)?;
+            write_column::<Int64Type, _>(&mut group, upper, Some(present), starts)?;
         }
         group.close()?;
         writer.close()?;
@@ -137,42 +138,16 @@ impl Writer {
 }
 
 fn schema() -> Result<Type> {
-    let field = |name: &str, physical, repetition| {
-        let logical = (physical == PhysicalType::BYTE_ARRAY).then_some(LogicalType::String);
-        let field = Type::primitive_type_builder(name, physical).with_repetition(repetition);
-        field.with_logical_type(logical).build().map(Arc::new)
-    };
-    let list = |name: &str, physical, repetition| {
-        let items = Type::group_type_builder("list")
-            .with_repetition(Repetition::REPEATED)
-            .with_fields(vec![field("element", physical, repetition)?])
-            .build()?;
-        Type::group_type_builder(name)
-            .with_repetition(Repetition::REQUIRED)
-            .with_logical_type(Some(LogicalType::List))
-            .with_fields(vec![Arc::new(items)])
-            .build()
-            .map(Arc::new)
-    };
+    const REQUIRED: Repetition = Repetition::REQUIRED;
+    const OPTIONAL: Repetition = Repetition::OPTIONAL;
     let mut fields = vec![
-        field("geocode", PhysicalType::BYTE_ARRAY, Repetition::REQUIRED)?,
-        field("query_name", PhysicalType::BYTE_ARRAY, Repetition::REQUIRED)?,
-        list("query_shape", PhysicalType::INT32, Repetition::REQUIRED)?,
+        field("geocode", PhysicalType::BYTE_ARRAY, REQUIRED)?,
+        field("query_name", PhysicalType::BYTE_ARRAY, REQUIRED)?,
+        list("query_shape", PhysicalType::INT32, REQUIRED, REQUIRED)?,
     ];
     for (i, name) in NUMBERS.iter().enumerate() {
         let physical = if i < 2 { PhysicalType::DOUBLE } else { PhysicalType::INT64 };
-        fields.push(list(name, physical, Repetition::OPTIONAL)?);
+        fields.push(list(name, physical, REQUIRED, OPTIONAL)?);
     }
     Type::group_type_builder("estimate").with_fields(fields).build()
-}
-
-fn column<T: DataType>(
-    group: &mut SerializedRowGroupWriter<'_, File>,
-    values: &[T::T],
-    present: Option<&[i16]>,
-    starts: Option<&[i16]>,
-) -> Result<()> {
-    let mut column = group.next_column()?.expect("as many columns as the schema has");
-    column.typed::<T>().write_batch(values, present, starts)?;
-    column.close()
 }

@@ -3,17 +3,18 @@
 use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 
-use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as PhysicalType};
-use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
+use parquet::basic::{Compression, Encoding, Repetition, Type as PhysicalType};
+use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
-use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 use unspent::report::columns::csv;
 use unspent::{Rational, Result};
 
 use super::intervals::RowIntervals;
 use super::source::{NoisyRow, Only, Source};
+use crate::parquet_file::{field, write_column};
 use crate::progress::Progress;
 
 /// Confidence intervals for the noisy counts of a source, as a table.
@@ -113,18 +114,17 @@ impl<'s> IntervalTable<'s> {
     }
 
     fn parquet_writer<W: Write + Send>(&self, to: W) -> io::Result<SerializedFileWriter<W>> {
-        let field = |(i, name): (usize, &&str)| {
-            let (physical, logical, repetition) = match i {
-                0..3 => (PhysicalType::BYTE_ARRAY, Some(LogicalType::String), Repetition::REQUIRED),
-                3 => (PhysicalType::INT32, None, Repetition::REQUIRED),
-                4 => (PhysicalType::INT64, None, Repetition::REQUIRED),
-                5 => (PhysicalType::DOUBLE, None, Repetition::REQUIRED),
-                _ => (PhysicalType::INT64, None, Repetition::OPTIONAL),
+        let column = |(i, name): (usize, &&str)| {
+            let (physical, repetition) = match i {
+                0..3 => (PhysicalType::BYTE_ARRAY, Repetition::REQUIRED),
+                3 => (PhysicalType::INT32, Repetition::REQUIRED),
+                4 => (PhysicalType::INT64, Repetition::REQUIRED),
+                5 => (PhysicalType::DOUBLE, Repetition::REQUIRED),
+                _ => (PhysicalType::INT64, Repetition::OPTIONAL),
             };
-            let field = Type::primitive_type_builder(name, physical).with_repetition(repetition);
-            field.with_logical_type(logical).build().map(Arc::new)
+            field(name, physical, repetition)
         };
-        let fields = COLUMNS.iter().enumerate().map(field).collect::<parquet::errors::Result<_>>()?;
+        let fields = COLUMNS.iter().enumerate().map(column).collect::<parquet::errors::Result<_>>()?;
         let schema = Type::group_type_builder("unspent").with_fields(fields).build()?;
         let note = |key: &str, value: String| KeyValue::new(key.into(), Some(value));
         let mut notes = vec![
@@ -182,24 +182,14 @@ impl Batch {
         let batch = std::mem::take(self);
         let mut group = writer.next_row_group()?;
         for names in &batch.names {
-            column::<ByteArrayType, W>(&mut group, names, None)?;
+            write_column::<ByteArrayType, W>(&mut group, names, None, None)?;
         }
-        column::<Int32Type, W>(&mut group, &batch.cells, None)?;
-        column::<Int64Type, W>(&mut group, &batch.values, None)?;
-        column::<DoubleType, W>(&mut group, &batch.variances, None)?;
-        column::<Int64Type, W>(&mut group, &batch.lower, Some(&batch.present))?;
-        column::<Int64Type, W>(&mut group, &batch.upper, Some(&batch.present))?;
+        write_column::<Int32Type, W>(&mut group, &batch.cells, None, None)?;
+        write_column::<Int64Type, W>(&mut group, &batch.values, None, None)?;
+        write_column::<DoubleType, W>(&mut group, &batch.variances, None, None)?;
+        write_column::<Int64Type, W>(&mut group, &batch.lower, Some(&batch.present), None)?;
+        write_column::<Int64Type, W>(&mut group, &batch.upper, Some(&batch.present), None)?;
         group.close()?;
         Ok(())
     }
-}
-
-fn column<T: DataType, W: Write + Send>(
-    group: &mut SerializedRowGroupWriter<'_, W>,
-    values: &[T::T],
-    present: Option<&[i16]>,
-) -> parquet::errors::Result<()> {
-    let mut column = group.next_column()?.expect("as many columns as the schema has");
-    column.typed::<T>().write_batch(values, present, None)?;
-    column.close()
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as PhysicalType};
+use parquet::basic::{Compression, Encoding, Repetition, Type as PhysicalType};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::Result;
 use parquet::file::metadata::KeyValue;
@@ -15,7 +15,7 @@ use unspent::Allocation;
 
 use crate::directory::{self, Folder};
 use crate::manifest::{self, ExactEntry, FileEntry, LevelEntry};
-use crate::parquet_file::system_error;
+use crate::parquet_file::{field, list, system_error, write_column};
 use crate::plan::{Plan, PlannedLevel, PlannedQuery};
 use crate::run::Sink;
 use crate::tabulation::NoisyBatch;
@@ -166,13 +166,15 @@ impl Writer {
         let mut group = writer.next_row_group()?;
 
         let codes: Vec<ByteArray> = batch.codes.iter().map(|code| code.as_str().into()).collect();
-        column::<ByteArrayType>(
+        write_column::<ByteArrayType, _>(
             &mut group,
             &rows().map(|(unit, _)| codes[unit].clone()).collect::<Vec<_>>(),
+            None,
+            None,
         )?;
         let names: Vec<ByteArray> = queries.iter().map(|query| query.name.as_str().into()).collect();
         let names: Vec<ByteArray> = batch.codes.iter().flat_map(|_| names.iter().cloned()).collect();
-        column::<ByteArrayType>(&mut group, &names)?;
+        write_column::<ByteArrayType, _>(&mut group, &names, None, None)?;
         let mut shapes = Lists::default();
         rows().for_each(|(_, (query, _))| shapes.push(query.shape.iter().map(|n| n.cast_signed())));
         shapes.write::<Int32Type>(&mut group)?;
@@ -187,9 +189,9 @@ impl Writer {
             query.noises.get(usize::from(batch.budgets[unit])).map_or((0.0, 0.0), |n| (n.variance, n.plb))
         };
         let variances = rows().map(|(unit, (query, _))| noise(unit, query).0);
-        column::<DoubleType>(&mut group, &variances.collect::<Vec<_>>())?;
+        write_column::<DoubleType, _>(&mut group, &variances.collect::<Vec<_>>(), None, None)?;
         let plbs = rows().map(|(unit, (query, _))| noise(unit, query).1);
-        column::<DoubleType>(&mut group, &plbs.collect::<Vec<_>>())?;
+        write_column::<DoubleType, _>(&mut group, &plbs.collect::<Vec<_>>(), None, None)?;
         group.close()?;
         writer.close()?;
         Ok((batch.codes.len() * queries.len()) as u64)
@@ -197,23 +199,8 @@ impl Writer {
 }
 
 fn schema() -> Result<Type> {
-    let field = |name: &str, physical| {
-        let logical = (physical == PhysicalType::BYTE_ARRAY).then_some(LogicalType::String);
-        let field = Type::primitive_type_builder(name, physical).with_repetition(Repetition::REQUIRED);
-        field.with_logical_type(logical).build().map(Arc::new)
-    };
-    let list = |name: &str, physical| {
-        let items = Type::group_type_builder("list")
-            .with_repetition(Repetition::REPEATED)
-            .with_fields(vec![field("element", physical)?])
-            .build()?;
-        Type::group_type_builder(name)
-            .with_repetition(Repetition::REQUIRED)
-            .with_logical_type(Some(LogicalType::List))
-            .with_fields(vec![Arc::new(items)])
-            .build()
-            .map(Arc::new)
-    };
+    let field = |name: &str, of| field(name, of, Repetition::REQUIRED);
+    let list = |name: &str, of| list(name, of, Repetition::REQUIRED, Repetition::REQUIRED);
     let fields = vec![
         field("geocode", PhysicalType::BYTE_ARRAY)?,
         field("query_name", PhysicalType::BYTE_ARRAY)?,
@@ -223,12 +210,6 @@ fn schema() -> Result<Type> {
         field("plb", PhysicalType::DOUBLE)?,
     ];
     Type::group_type_builder("measurement").with_fields(fields).build()
-}
-
-fn column<T: DataType>(group: &mut SerializedRowGroupWriter<'_, File>, values: &[T::T]) -> Result<()> {
-    let mut column = group.next_column()?.expect("as many columns as the schema has");
-    column.typed::<T>().write_batch(values, None, None)?;
-    column.close()
 }
 
 /// Lists that are not empty, as Parquet has them: all items, and where a list begins.
@@ -253,9 +234,7 @@ impl<T> Lists<T> {
     }
 
     fn write<P: DataType<T = T>>(self, group: &mut SerializedRowGroupWriter<'_, File>) -> Result<()> {
-        let mut column = group.next_column()?.expect("as many columns as the schema has");
         let present = vec![1; self.items.len()];
-        column.typed::<P>().write_batch(&self.items, Some(&present), Some(&self.repetitions))?;
-        column.close()
+        write_column::<P, _>(group, &self.items, Some(&present), Some(&self.repetitions))
     }
 }

@@ -126,7 +126,7 @@ impl Default for Assumptions {
 #[derive(Debug)]
 pub struct Prospect {
     allocation: Allocation,
-    model: Model,
+    model: Arc<Model>,
     answers: Vec<AnswerClasses>,
     confidence: Confidence,
     structural_zeros: Option<bool>,
@@ -155,7 +155,7 @@ impl Prospect {
         }
         let space = Space::of_allocation(&allocation, &[])?;
         let structural_zeros = zeros.then(|| assumptions.structural_zeros && space.unused_zeros() == 0);
-        let model = Model::new(space)?;
+        let model = Arc::new(Model::new(space)?);
         let queries = 0..model.space().queries().len();
         let answers = queries.map(|query| AnswerClasses::new(&model, query)).collect();
         Ok(Prospect { allocation, model, answers, confidence, structural_zeros })
@@ -169,7 +169,7 @@ impl Prospect {
 
     /// Its model.
     #[must_use]
-    pub fn model(&self) -> &Model {
+    pub fn model(&self) -> &Arc<Model> {
         &self.model
     }
 

@@ -76,7 +76,7 @@ impl<'p> Tally<'p> {
     }
 
     /// Adds a node of a tree: so many units of a level that are known equally well.
-    pub fn add(&mut self, tree: &Tree<'_>, node: usize, level: usize, units: u64, bypassed: bool) {
+    pub fn add(&mut self, tree: &Tree, node: usize, level: usize, units: u64, bypassed: bool) {
         let to = &mut self.levels[level];
         to.units += units;
         to.bypassed += if bypassed { units } else { 0 };

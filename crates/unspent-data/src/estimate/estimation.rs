@@ -1,0 +1,286 @@
+//! What was read, estimated: from folders to the estimates of every unit.
+
+use std::path::Path;
+
+use unspent::file::FileDigest;
+use unspent::{Error, ErrorKind, Result, did_you_mean};
+use unspent_estimate::{Confidence, Contradicted, Measured, NamedSum, Scratch, Tree, Values};
+
+use super::Estimate;
+use super::answers::{Margin, Questions};
+use super::areas::Areas;
+use super::estimates::TakeUnit;
+use super::gather::{Gathered, PlainKinds};
+use super::input::{Input, InputQuery};
+use super::join::Joined;
+use super::manifest::NoisySource;
+use super::tables;
+use crate::manifest;
+use crate::progress::Progress;
+
+/// What the full table is called, unless the measurements have a name for it.
+const DETAILED: &str = "detailed";
+
+/// What was read, and the estimates of all nodes.
+pub(super) struct Estimation {
+    pub(super) joined: Joined,
+    pub(super) gathered: Gathered,
+    areas: Areas,
+    pub(super) questions: Questions,
+    pub(super) sources: Vec<NoisySource>,
+    warning: Option<String>,
+    pub(super) tree: Tree,
+    pub(super) values: Values,
+}
+
+impl Estimation {
+    pub(super) fn new(question: &Estimate, progress: &mut dyn Progress) -> Result<Estimation> {
+        let confidence = Confidence::new(question.confidence.clone())?;
+        let areas = Areas::read(&question.maps, &question.areas)?;
+        let inputs = question.noisy.iter().map(|path| Input::open(path)).collect::<Result<Vec<_>>>()?;
+        let warning = inputs.iter().find_map(|input| input.warning.clone());
+        if let Some(warning) = &warning {
+            progress.warning(warning);
+        }
+        let sources = question.noisy.iter().map(|path| source(path)).collect();
+        let by = inputs.first().map_or(vec![], |input| {
+            input.schema.attributes().iter().map(|attribute| attribute.name.clone()).collect()
+        });
+        let detailed = InputQuery { name: DETAILED.into(), by };
+        let asked = if question.leaf_cells { std::slice::from_ref(&detailed) } else { &[] };
+        let joined = Joined::new(inputs, question.structural_zeros, asked)?;
+        let mut gathered = Gathered::read(&joined, &areas, progress)?;
+        let queries = chosen(&question.queries, &joined)?;
+        let sums = named_sums(question, &joined)?;
+        let largest = gathered.largest_count;
+        let questions = Questions::new(&joined.model, &queries, &sums, confidence, largest);
+        let measured = std::mem::take(&mut gathered.measured);
+        let nodes = std::mem::take(&mut gathered.nodes);
+        let totals = !areas.areas.is_empty();
+        let estimated = Tree::estimate(&joined.model, nodes, measured, totals);
+        let (tree, values) = estimated.map_err(|found| contradiction(&joined, &gathered, &found))?;
+        Ok(Estimation { joined, gathered, areas, questions, sources, warning, tree, values })
+    }
+
+    /// The nodes of each area, which counts no unit twice.
+    pub(super) fn area_nodes(&self) -> Result<Vec<Vec<usize>>> {
+        let nodes = self.areas.nodes(&self.gathered, &self.tree)?;
+        tables::check_twice(self, &self.areas.areas, &nodes)?;
+        Ok(nodes)
+    }
+
+    pub(super) fn warning(&self) -> Option<&str> {
+        self.warning.as_deref()
+    }
+
+    pub(super) fn areas(&self) -> &Areas {
+        &self.areas
+    }
+
+    /// The units above the smallest level, as nodes.
+    pub(super) fn upper_units(&self) -> Vec<usize> {
+        let upper = |node: &usize| {
+            self.gathered.units[*node].as_ref().is_some_and(|unit| unit.level < self.gathered.leaf_level)
+        };
+        (0..self.gathered.units.len()).filter(upper).collect()
+    }
+
+    /// The code of a unit that is a node by itself.
+    pub(super) fn code(&self, node: usize) -> &str {
+        self.gathered.units[node].as_ref().map_or("", |unit| &unit.code)
+    }
+
+    /// The level of a node, and its code; that of the unit above for leaves that are a node together.
+    pub(super) fn place(&self, node: usize) -> (&str, &str) {
+        let Gathered { units, parents, leaf_level, .. } = &self.gathered;
+        match &units[node] {
+            Some(unit) => (&self.joined.levels[unit.level], &unit.code),
+            None => (&self.joined.levels[*leaf_level], parents[node].map_or("", |parent| self.code(parent))),
+        }
+    }
+
+    /// How wide the intervals of each class of answers are.
+    pub(super) fn margins(&self, node: usize) -> Vec<Vec<Margin>> {
+        let precisions = self.tree.precision_of(node);
+        self.questions.margins(precisions)
+    }
+
+    /// Hands on the estimates of nodes that are units by themselves.
+    pub(super) fn each_node(&self, nodes: &[usize], take: &mut TakeNode<'_>) -> Result<()> {
+        let mut work = Work::new(self.joined.model.space().cells());
+        for node in nodes {
+            self.tree.coordinates(&self.values, *node, &mut work.coordinates);
+            take(self.code(*node), &self.margins(*node), &mut work)?;
+        }
+        Ok(())
+    }
+
+    /// The nodes of a level that are units by themselves.
+    pub(super) fn nodes_of(&self, level: usize) -> Vec<usize> {
+        let units = &self.gathered.units;
+        let of_level = |node: &usize| units[*node].as_ref().is_some_and(|unit| unit.level == level);
+        (0..units.len()).filter(of_level).collect()
+    }
+
+    /// Hands on the answers for every unit of a level.
+    pub(super) fn each_unit(&self, level: usize, only: &[bool], take: &mut TakeUnit<'_>) -> Result<()> {
+        let needed = self.questions.needed(&self.joined.model, only);
+        let mut answers = vec![];
+        let mut pass = |code: &str, margins: &[Vec<Margin>], work: &mut Work| {
+            let Work { scratch, coordinates, .. } = work;
+            let which = (only, &needed[..], 0.0);
+            let model = &self.joined.model;
+            self.questions.answer(model, coordinates, margins, which, scratch, |asked, found| {
+                answers.clear();
+                answers.extend(found);
+                take(code, &asked.name, &answers);
+            });
+            Ok(())
+        };
+        if level == self.gathered.leaf_level {
+            for part in 0..self.joined.first.levels[level].parts {
+                self.each_leaf(part, &mut pass)?;
+            }
+        }
+        self.each_node(&self.nodes_of(level), &mut pass)
+    }
+
+    /// Hands on the estimates of the leaves of a part.
+    pub(super) fn each_leaf(&self, part: usize, take: &mut TakeNode<'_>) -> Result<()> {
+        let Estimation { joined, gathered, areas, .. } = self;
+        let level = gathered.leaf_level;
+        let plain = joined.is_plain(level);
+        let mut work = Work::new(joined.model.space().cells());
+        let mut kinds = PlainKinds::default();
+        let mut last: Option<(usize, Vec<Vec<Margin>>)> = None;
+        joined.first.each_unit(level, part, &mut |code, noise, values| {
+            let (kind, measured) = match plain {
+                true => {
+                    let kind = kinds.get(joined, level, noise);
+                    let mut gradient = std::mem::take(&mut work.gradient);
+                    joined.plain_gradient(&kind, values, &mut work.scratch, &mut gradient);
+                    (kind, Measured { gradient, exact: vec![] })
+                }
+                false => {
+                    let (kind, values) = joined.unit(level, code, Some((noise, values)))?;
+                    let measured = joined.measured(&kind, &values, &mut work.scratch);
+                    (kind, measured)
+                }
+            };
+            let node = gathered.group(code, &kind, areas.pattern(code)).ok_or_else(|| {
+                Error::stated(
+                    format!("{}: unit `{code}` was not there before", joined.first.name),
+                    "the measurements must not change while they are read",
+                )
+            })?;
+            match self.tree.nodes()[node].count > 1.0 {
+                false => self.tree.coordinates(&self.values, node, &mut work.coordinates),
+                true => {
+                    let to = &mut work.coordinates;
+                    let done = self.tree.leaf_coordinates(&self.values, node, &kind.leaf, &measured, to);
+                    done.map_err(|values| {
+                        let error = contradiction(joined, gathered, &Contradicted { node, values });
+                        error.at(format!("unit `{code}`"))
+                    })?;
+                }
+            }
+            work.gradient = measured.gradient;
+            if last.as_ref().is_none_or(|(known, _)| *known != node) {
+                last = Some((node, self.margins(node)));
+            }
+            take(code, &last.as_ref().expect("was just made").1, &mut work)
+        })
+    }
+}
+
+/// What is used again for each unit.
+pub(super) struct Work {
+    pub(super) scratch: Scratch,
+    pub(super) coordinates: Vec<f64>,
+    gradient: Vec<f64>,
+}
+
+impl Work {
+    fn new(cells: usize) -> Work {
+        Work { scratch: Scratch::default(), coordinates: vec![0.0; cells], gradient: vec![0.0; cells] }
+    }
+}
+
+/// Takes the code of a unit, its margins, and its coordinates.
+pub(super) type TakeNode<'t> = dyn FnMut(&str, &[Vec<Margin>], &mut Work) -> Result<()> + 't;
+
+fn contradiction(joined: &Joined, gathered: &Gathered, found: &Contradicted) -> Error {
+    let Contradicted { node, values } = found;
+    let place = match (&gathered.units[*node], gathered.parents[*node]) {
+        (Some(unit), _) => format!("unit `{}` of level `{}`", unit.code, joined.levels[unit.level]),
+        (None, parent) => {
+            let above = parent.and_then(|parent| gathered.units[parent].as_ref());
+            let inside = above.map_or(String::new(), |unit| format!(" in unit `{}`", unit.code));
+            format!("a unit of level `{}`{inside}", joined.levels[gathered.leaf_level])
+        }
+    };
+    Error::stated(
+        format!(
+            "{}: exact values of {place} contradict those of its parts, or each other: {} and {}",
+            joined.first.name,
+            number(values.first),
+            number(values.second)
+        ),
+        "files of one release agree: check that none was changed or comes from another release",
+    )
+}
+
+/// A number that is whole up to rounding, as a whole one.
+fn number(x: f64) -> String {
+    if (x - x.round()).abs() < 1e-6 { format!("{}", x.round()) } else { format!("{x}") }
+}
+
+/// The queries that are written.
+fn chosen(wanted: &[String], joined: &Joined) -> Result<Vec<usize>> {
+    let queries = joined.model.space().queries();
+    if wanted.is_empty() {
+        return Ok((0..queries.len()).collect());
+    }
+    let find = |name: &String| {
+        queries.iter().position(|query| query.name == *name).ok_or_else(|| {
+            let names: Vec<&str> = queries.iter().map(|query| query.name.as_str()).collect();
+            let allowed = format!("one of {}", names.join(", "));
+            let hint = did_you_mean(name, names, "other sums of cells are given with --sum");
+            Error::input("query", name, allowed, hint)
+        })
+    };
+    wanted.iter().map(find).collect()
+}
+
+/// The sums of cells that are asked for, each under a name of its own.
+fn named_sums(question: &Estimate, joined: &Joined) -> Result<Vec<NamedSum>> {
+    let mut sums = vec![];
+    for text in &question.sums {
+        sums.push(NamedSum::parse(text, &joined.schema)?);
+    }
+    for path in &question.sum_files {
+        let shown = path.display().to_string();
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            let hint = "a file of sums has a name and a predicate on each line";
+            Error::io(format!("{shown}: cannot be read: {error}"), error, hint)
+                .with_kind(ErrorKind::Unreadable)
+        })?;
+        sums.extend(NamedSum::parse_file(&shown, &text, &joined.schema)?);
+    }
+    let queries = joined.model.space().queries();
+    for (at, sum) in sums.iter().enumerate() {
+        let known = queries.iter().any(|query| query.name == sum.name());
+        if known || sums[..at].iter().any(|other| other.name() == sum.name()) {
+            let allowed = "a name that no query and no other sum has";
+            return Err(Error::input("sum", sum.name(), allowed, "call it something else"));
+        }
+    }
+    Ok(sums)
+}
+
+fn source(path: &Path) -> NoisySource {
+    let folder = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let text = std::fs::read_to_string(path.join(manifest::FILE)).ok();
+    let manifest_sha256 = text.map(|text| FileDigest::of(manifest::FILE, &text).sha256);
+    NoisySource { folder, manifest_sha256 }
+}
