@@ -19,6 +19,8 @@ const PART: usize = 4096;
 pub(super) struct Input {
     /// Its path, for messages.
     pub(super) name: String,
+    /// What was measured.
+    pub(super) title: String,
     pub(super) schema: Schema,
     /// From the largest areas to the smallest.
     pub(super) levels: Vec<InputLevel>,
@@ -149,7 +151,8 @@ impl Input {
         }
         let warning = reader.manifest().warning.clone();
         let name = reader.directory().display().to_string();
-        Ok(Input { name, schema, levels, warning, rows: Rows::Files(reader) })
+        let title = reader.manifest().allocation.clone();
+        Ok(Input { name, title, schema, levels, warning, rows: Rows::Files(reader) })
     }
 
     fn bureau(path: &Path, found: BureauMeasurements) -> Result<Input> {
@@ -202,7 +205,8 @@ impl Input {
             };
             push_exact(&mut levels, &schema, level, exact_query);
         }
-        Ok(Input { name, schema, levels, warning: None, rows: Rows::Memory(found.levels) })
+        let title = path.file_name().map_or(name.clone(), |name| name.to_string_lossy().into_owned());
+        Ok(Input { name, title, schema, levels, warning: None, rows: Rows::Memory(found.levels) })
     }
 
     /// Hands on the units of a part of a level.

@@ -20,6 +20,8 @@ pub(super) struct Joined {
     /// The names of the levels, from the largest areas to the smallest.
     pub(super) levels: Vec<String>,
     pub(super) schema: Schema,
+    /// Whether it is used that some combinations of values cannot occur; none if all can.
+    pub(super) structural_zeros: Option<bool>,
     pub(super) model: Arc<Model>,
     /// For each folder and each level, the queries of the space.
     queries: Vec<Vec<Vec<usize>>>,
@@ -89,6 +91,7 @@ impl Joined {
         let cells = |input: &Input| input.schema.cells();
         let finest = (0..inputs.len()).max_by_key(|at| (cells(&inputs[*at]), usize::MAX - at)).unwrap_or(0);
         let mut schema = inputs[finest].schema.clone();
+        let structural_zeros = (!schema.impossible().is_empty()).then_some(zeros);
         if !zeros {
             schema = schema.without_impossible();
         }
@@ -143,7 +146,20 @@ impl Joined {
         let levels: Vec<String> = first.levels.iter().map(|level| level.name.clone()).collect();
         let others = rest.drain(..).map(|input| Other::read(input, &levels)).collect::<Result<_>>()?;
         let classes = Mutex::default();
-        Ok(Joined { first, others, levels, schema, model, queries, exact, carried, occurs, labels, classes })
+        Ok(Joined {
+            first,
+            others,
+            levels,
+            schema,
+            structural_zeros,
+            model,
+            queries,
+            exact,
+            carried,
+            occurs,
+            labels,
+            classes,
+        })
     }
 
     fn inputs(&self) -> impl Iterator<Item = (&Input, Option<&Other>)> {
@@ -313,6 +329,13 @@ impl Joined {
         let answers =
             |query: usize| rows[queries.iter().position(|known| *known == query).expect("is measured")];
         self.model.gradient(&kind.class.unit().variances, answers, scratch, to);
+    }
+
+    /// The levels of which some units have an exact total.
+    pub(super) fn exact_totals(&self) -> Vec<String> {
+        let total = |exact: &super::input::ExactQuery| exact.query.by.is_empty() && !exact.at_most;
+        let levels = self.first.levels.iter().filter(|level| level.exact.iter().any(total));
+        levels.map(|level| level.name.clone()).collect()
     }
 
     /// What the answers of a query are called; nothing for long ones.
