@@ -26,6 +26,8 @@ pub(super) struct Input {
     pub(super) levels: Vec<InputLevel>,
     /// What must be said of its noise.
     pub(super) warning: Option<String>,
+    /// Queries that may be measured nowhere, and are answered all the same.
+    pub(super) asked: Vec<InputQuery>,
     rows: Rows,
 }
 
@@ -152,7 +154,9 @@ impl Input {
         let warning = reader.manifest().warning.clone();
         let name = reader.directory().display().to_string();
         let title = reader.manifest().allocation.clone();
-        Ok(Input { name, title, schema, levels, warning, rows: Rows::Files(reader) })
+        let query = |q: &unspent::allocation::Query| InputQuery { name: q.name.clone(), by: q.by.clone() };
+        let asked = allocation.queries().iter().map(query).collect();
+        Ok(Input { name, title, schema, levels, warning, asked, rows: Rows::Files(reader) })
     }
 
     fn bureau(path: &Path, found: BureauMeasurements) -> Result<Input> {
@@ -206,7 +210,8 @@ impl Input {
             push_exact(&mut levels, &schema, level, exact_query);
         }
         let title = path.file_name().map_or(name.clone(), |name| name.to_string_lossy().into_owned());
-        Ok(Input { name, title, schema, levels, warning: None, rows: Rows::Memory(found.levels) })
+        let (warning, asked) = (None, vec![]);
+        Ok(Input { name, title, schema, levels, warning, asked, rows: Rows::Memory(found.levels) })
     }
 
     /// Hands on the units of a part of a level.

@@ -102,9 +102,9 @@ impl Joined {
         let mut labels: HashMap<String, Vec<String>> = HashMap::new();
         for input in &inputs {
             let lens = Lens::new(input, &schema)?;
-            let mut add = |query: &InputQuery| -> Result<usize> {
+            let mut add = |query: &InputQuery, measured: bool| -> Result<usize> {
                 let parts = lens.partitions(input, &query.by)?;
-                let at = add_query(&mut known, query, parts, true);
+                let at = add_query(&mut known, query, parts, measured);
                 let name = &known[at].name;
                 if !labels.contains_key(name) {
                     labels.insert(name.clone(), labels_of(&input.schema, &query.by)?);
@@ -113,12 +113,17 @@ impl Joined {
             };
             let (mut of_levels, mut exact_of_levels) = (vec![], vec![]);
             for level in &input.levels {
-                of_levels.push(level.queries.iter().map(&mut add).collect::<Result<Vec<_>>>()?);
-                let found: Result<Vec<usize>> = level.exact.iter().map(|exact| add(&exact.query)).collect();
+                of_levels
+                    .push(level.queries.iter().map(|query| add(query, true)).collect::<Result<Vec<_>>>()?);
+                let found: Result<Vec<usize>> =
+                    level.exact.iter().map(|exact| add(&exact.query, true)).collect();
                 exact_of_levels.push(found?);
                 for exact in level.exact.iter().filter(|exact| !exact.query.by.is_empty()) {
                     carrier.extend(lens.attributes(input, &exact.query.by)?);
                 }
+            }
+            for query in &input.asked {
+                add(query, false)?;
             }
             queries.push(of_levels);
             exact.push(exact_of_levels);
