@@ -9,7 +9,7 @@ use crate::answers::{Precision, SumOfCells};
 use crate::family::Sum;
 use crate::matrix::Matrix;
 use crate::subspace::{Functional, Subspace, to_matrix, unit};
-use crate::tree::{Tree, Values, copies};
+use crate::tree::{Tree, Values};
 
 /// A weighted sum of units, and how precisely its table is known.
 #[derive(Debug)]
@@ -22,8 +22,8 @@ pub struct Area {
     known: Vec<(Subspace, Subspace)>,
 }
 
-/// What is known of the part of an area below a unit, for one block: the part is `total + from_unit · x`, where
-/// x is the table of the unit and the covariance of `total` does not depend on it.
+/// What is known of the part of an area below a unit, for one block: the part is `total + from_unit · x`,
+/// where x is the table of the unit and the covariance of `total` does not depend on it.
 struct Below {
     from_unit: Matrix,
     covariance: Matrix,
@@ -249,7 +249,7 @@ impl Area {
                     tree.total(values, *node, &mut total);
                     total
                 });
-                for copy in copies(block.range(), block.dimension) {
+                for copy in block.each_copy() {
                     weight.apply_add(&total[copy.clone()], &mut to[copy]);
                 }
             }

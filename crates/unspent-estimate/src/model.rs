@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use unspent::Result;
 
-use crate::answers::gram;
 use crate::basis::{Basis, Block};
 use crate::family::{ExactSource, Own, Sum, Upward};
 use crate::known::Knowledge;
@@ -226,7 +225,7 @@ impl Model {
     #[must_use]
     pub fn covariance(&self, first: &[f64], second: &[f64], covariances: &[crate::Matrix]) -> f64 {
         let blocks = self.blocks().iter().zip(covariances);
-        blocks.map(|(block, covariance)| gram(block, first, second).inner(covariance)).sum()
+        blocks.map(|(block, covariance)| block.gram(first, second).inner(covariance)).sum()
     }
 }
 

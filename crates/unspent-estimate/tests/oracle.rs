@@ -11,8 +11,8 @@ use unspent_estimate::{
     SumOfCells, Tree, UnitClass,
 };
 
-/// The largest difference that rounding may make: of an estimate relative to the largest count of the problem,
-/// of a covariance relative to the largest variance.
+/// The largest difference that rounding may make: of an estimate relative to the largest count of the
+/// problem, of a covariance relative to the largest variance.
 const TOLERANCE: f64 = 1e-10;
 
 fn list(value: &Value) -> &[Value] {

@@ -33,7 +33,7 @@ pub(super) struct Input {
 
 #[derive(Debug)]
 enum Rows {
-    Files(Reader),
+    Files(Box<Reader>),
     Memory(Vec<LevelMeasurements>),
 }
 
@@ -156,7 +156,7 @@ impl Input {
         let title = reader.manifest().allocation.clone();
         let query = |q: &unspent::allocation::Query| InputQuery { name: q.name.clone(), by: q.by.clone() };
         let asked = allocation.queries().iter().map(query).collect();
-        Ok(Input { name, title, schema, levels, warning, asked, rows: Rows::Files(reader) })
+        Ok(Input { name, title, schema, levels, warning, asked, rows: Rows::Files(reader.into()) })
     }
 
     fn bureau(path: &Path, found: BureauMeasurements) -> Result<Input> {

@@ -43,8 +43,11 @@ pub(super) struct Other {
     /// For each level of the first folder, the level here.
     levels: Vec<Option<usize>>,
     /// For each level of the first folder, the rows of each unit: its noise, and the values of each query.
-    units: Vec<HashMap<String, (u32, Vec<Vec<i64>>)>>,
+    units: Vec<HashMap<String, OtherRows>>,
 }
+
+/// The noise of a unit, and the values of each query.
+type OtherRows = (u32, Vec<Vec<i64>>);
 
 /// What decides the class of a unit.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -184,8 +187,8 @@ impl Joined {
 
     /// All that is known of a unit: its class, and its values.
     ///
-    /// `noisy` are those of the first folder, if it measures the unit; `lacking` are values of the carrier that
-    /// the unit above lacks.
+    /// `noisy` are those of the first folder, if it measures the unit; `lacking` are values of the carrier
+    /// that the unit above lacks.
     pub(super) fn unit(
         &self,
         level: usize,

@@ -24,11 +24,12 @@ const VALUES: usize = 1 << 19;
 /// The file with all variances.
 const COVARIANCE: &str = "covariance.parquet";
 
-const METHOD: &str = "best linear unbiased estimate (generalised least squares) from all measurements of the unit, \
-     of the units above and below it and beside it; the variance is that of the estimate";
-const INTERVALS: &str = "lower and upper: normal, right about as often as the confidence says, without a guarantee; \
-     lower_guaranteed and upper_guaranteed: right at least so often, since the noise is sub-Gaussian; whole \
-     counts from zero on; null where no such count is near enough, or the answer is not determined";
+const METHOD: &str = "best linear unbiased estimate (generalised least squares) from all measurements of the \
+     unit, of the units above and below it and beside it; the variance is that of the estimate";
+const INTERVALS: &str = "lower and upper: normal, right about as often as the confidence says, without a \
+     guarantee; lower_guaranteed and upper_guaranteed: right at least so often, since the noise is \
+     sub-Gaussian; whole counts from zero on; null where no such count is near enough, or the answer is \
+     not determined";
 
 pub(super) fn to_directory(
     question: &Estimate,
