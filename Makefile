@@ -2,7 +2,7 @@
 # change things.
 
 .PHONY: test test-web test-rust test-python kills check bench fuzz soak peers browser try-browser gallery \
-	oracle oracle-certificates oracle-estimate oracle-reference
+	oracle oracle-certificates oracle-estimate oracle-reference bench-estimate coverage
 
 # Everything but the bench that compiles OpenDP to measure against.
 WORKSPACE = --workspace --exclude unspent-bench-noise
@@ -88,6 +88,23 @@ SECONDS ?= 30
 soak:
 	cargo build --release --locked -p unspent-cli
 	python3 benchmarks/soak.py target/release/unspent $(SECONDS)
+
+# Estimates: times beside a general sparse solver, and how often intervals are right in RUNS runs.
+RUNS ?= 100
+BENCH_VENV = target/bench-venv
+
+$(BENCH_VENV)/installed: benchmarks/requirements.txt
+	python3 -m venv $(BENCH_VENV)
+	$(BENCH_VENV)/bin/pip install --quiet -r benchmarks/requirements.txt
+	touch $@
+
+bench-estimate: $(BENCH_VENV)/installed
+	cargo build --release --locked -p unspent-cli
+	$(BENCH_VENV)/bin/python benchmarks/estimate.py target/release/unspent times
+
+coverage: $(BENCH_VENV)/installed
+	cargo build --release --locked -p unspent-cli
+	$(BENCH_VENV)/bin/python benchmarks/estimate.py target/release/unspent coverage $(RUNS)
 
 # Other accountants on the same problems, side by side: docs/benchmarks.md. Takes about half an hour.
 peers:

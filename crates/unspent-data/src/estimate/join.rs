@@ -114,6 +114,10 @@ impl Joined {
                 }
                 Ok(at)
             };
+            // In the order in which they were declared.
+            for query in &input.asked {
+                add(query, false)?;
+            }
             let (mut of_levels, mut exact_of_levels) = (vec![], vec![]);
             for level in &input.levels {
                 of_levels
@@ -124,9 +128,6 @@ impl Joined {
                 for exact in level.exact.iter().filter(|exact| !exact.query.by.is_empty()) {
                     carrier.extend(lens.attributes(input, &exact.query.by)?);
                 }
-            }
-            for query in &input.asked {
-                add(query, false)?;
             }
             queries.push(of_levels);
             exact.push(exact_of_levels);
