@@ -8,7 +8,7 @@ use unspent::{Rational, Release};
 use unspent_data::population::{self, Population};
 use unspent_data::regression::{Area, Distorted, Distortion, Geography, Regression, Sample, SurveyFile};
 use unspent_data::table::Row;
-use unspent_data::utility::{BANDS, Estimate, Evaluation, LevelErrors, LevelNoise, Question, Utility};
+use unspent_data::utility::{BANDS, Evaluation, LevelErrors, LevelNoise, Question, SimulatedMean, Utility};
 use unspent_data::{Table, all_cores};
 
 use super::published::LEVELS;
@@ -147,8 +147,8 @@ fn errors(
     let names: Vec<String> = schema.attributes().iter().map(|a| a.name.clone()).collect();
     let race: Vec<String> = names.iter().filter(|name| *name == "race").cloned().collect();
     let by = if race.is_empty() { names } else { race };
-    let evaluation =
-        Evaluation::new(Question { schema, by, noises, bands: BANDS.to_vec(), trials: 0 }, None)?;
+    let question = Question { schema, by, noises, bands: BANDS.to_vec(), trials: 0, releases: None };
+    let evaluation = Evaluation::new(question, None)?;
     let Some(path) = files.table else {
         let population = Population::new(BLOCKS.0, BLOCKS.1)?;
         let found = evaluation.evaluate(None, |row| {
@@ -261,7 +261,7 @@ pub fn cut_table(data: &Data) -> study::Table {
 
 /// Distortions of the slope, with intervals.
 pub fn slope_table(data: &Data) -> study::Table {
-    let shown = |e: Option<&Estimate>| {
+    let shown = |e: Option<&SimulatedMean>| {
         e.map_or_else(String::new, |e| format!("{:.4e} ± {:.1e}", e.mean, e.half_width))
     };
     let rows = data.slopes.iter().flat_map(|(name, found)| {
