@@ -259,6 +259,49 @@ pub fn cut_table(data: &Data) -> study::Table {
     }
 }
 
+/// Errors of the best linear unbiased estimates from the noisy counts, by level.
+pub fn estimate_table(data: &Data) -> study::Table {
+    let rows = data.utility.levels.iter().map(|level| {
+        let number = |x: Option<f64>| x.map_or_else(String::new, |x| format!("{x:.6}"));
+        let percent = |x: Option<f64>| x.map_or_else(String::new, |x| format!("{:.4}", 100.0 * x));
+        let [before, after] = level.estimate.map_or([None; 2], |estimate| estimate.mse());
+        let part = |mse: Option<f64>, raw: f64| mse.map(|mse| (mse / raw).sqrt());
+        vec![
+            level.level.clone(),
+            level.units.to_string(),
+            number(before),
+            number(after),
+            percent(before.zip(after).map(|(before, after)| 1.0 - after / before)),
+            number(before.map(f64::sqrt)),
+            number(after.map(f64::sqrt)),
+            percent(part(before, level.all.plain.before.mse)),
+            percent(part(after, level.all.plain.after.mse)),
+        ]
+    });
+    study::Table {
+        id: "estimate-error",
+        title: "Expected error after estimation".into(),
+        note: format!(
+            "On the units of {}. The best linear unbiased estimate of a count from its own noisy count and \
+             those of all other units: what a parent and its children say together. It is not clamped, and \
+             has no bias; its mean squared error is its variance, and no guarantee of a single count.",
+            data.counts.name
+        ),
+        heads: vec![
+            "level",
+            "units",
+            "mse",
+            "mse_reduced_noise",
+            "mse_less_percent",
+            "rmse",
+            "rmse_reduced_noise",
+            "percent_of_raw_rmse",
+            "percent_of_raw_rmse_reduced_noise",
+        ],
+        rows: rows.collect(),
+    }
+}
+
 /// Distortions of the slope, with intervals.
 pub fn slope_table(data: &Data) -> study::Table {
     let shown = |e: Option<&SimulatedMean>| {

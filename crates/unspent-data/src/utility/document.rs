@@ -85,11 +85,13 @@ impl UtilityReport {
             "Expected errors are sums over the exact law of the noise, to about twelve digits; they are no \
              guarantees.",
         );
-        text.line(
+        if !matches!(found.estimated_from, EstimatedFrom::Nothing { .. }) {
+            text.line(
             "Estimates are the best linear unbiased ones on the tree of the table's units, all of them measured \
              with the noise of their level. Their MSE is their variance, by sigma2: expected, and no \
              guarantee of a single count.",
         );
+        }
         text.line(NOT_PRIVATE);
         if !self.left_out.is_empty() {
             text.line(format!("The table does not have the levels {}.", self.left_out.join(", ")));
@@ -100,21 +102,26 @@ impl UtilityReport {
 
 /// The errors after estimation, and what part of the raw noise they are.
 fn estimated(text: &mut Document, found: &Utility) {
-    text.line(match &found.estimated_from {
-        EstimatedFrom::Allocation => "Estimated from all measurements of the allocation at these levels:".into(),
-        EstimatedFrom::Counts { why: None } => "Estimated from these noisy counts of all levels:".to_string(),
-        EstimatedFrom::Counts { why: Some(why) } => format!(
-            "Estimated from these noisy counts of all levels alone. All measurements of the allocation cannot \
-             be used for this table: {why}."
-        ),
-    });
+    match &found.estimated_from {
+        EstimatedFrom::Allocation => {
+            text.line("Estimated from all measurements of the allocation at these levels:")
+        }
+        EstimatedFrom::Counts => text.line("Estimated from these noisy counts of all levels:"),
+        EstimatedFrom::Nothing { why } => {
+            text.line(format!(
+                "No estimates: the measurements of the allocation cannot be used for this table. {why}."
+            ));
+            text.line("");
+            return;
+        }
+    }
     text.line("");
     let heads =
         ["level", "MSE before", "after", "change", "RMSE before", "after", "of raw RMSE before", "after"];
     let mut table = Table::new(&heads);
     for level in &found.levels {
-        let EstimateErrors { before, after } = &level.estimate;
-        let mse = level.estimate.mse();
+        let Some(estimate @ EstimateErrors { before, after }) = &level.estimate else { continue };
+        let mse = estimate.mse();
         let shown = |x: Option<f64>| x.map_or_else(|| "–".into(), short);
         let change = match mse {
             [Some(before), Some(after)] => percent(reduction(before, after)),
@@ -226,7 +233,7 @@ fn listed(by: &[String]) -> String {
 enum Published {
     Plain,
     Cut,
-    Estimate,
+    Estimate(EstimateErrors),
 }
 
 impl Published {
@@ -234,7 +241,7 @@ impl Published {
         match self {
             Published::Plain => "plain",
             Published::Cut => "cut",
-            Published::Estimate => "estimate",
+            Published::Estimate(_) => "estimate",
         }
     }
 }
@@ -259,18 +266,18 @@ impl Utility {
             for group in groups {
                 let noisy = [Published::Plain, Published::Cut].map(|kind| (level, group.clone(), kind));
                 rows.extend(noisy);
-                if group.cell.is_none() && group.band.is_none() {
-                    rows.push((level, group.clone(), Published::Estimate));
+                if let (Some(estimate), None, None) = (&level.estimate, &group.cell, &group.band) {
+                    rows.push((level, group.clone(), Published::Estimate(*estimate)));
                 }
             }
         }
         let double = |name, pick: fn(&Figures) -> Option<f64>, after: bool| {
-            let of = |(level, group, published): &(&LevelErrors, Group, Published)| {
+            let of = |(_, group, published): &(&LevelErrors, Group, Published)| {
                 let pair = match published {
                     Published::Plain => &group.errors.plain,
                     Published::Cut => &group.errors.cut,
-                    Published::Estimate => {
-                        let mse = level.estimate.mse()[usize::from(after)];
+                    Published::Estimate(estimate) => {
+                        let mse = estimate.mse()[usize::from(after)];
                         return pick(&Figures { mse, mae: None, bias: mse.map(|_| 0.0) });
                     }
                 };

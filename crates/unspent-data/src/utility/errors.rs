@@ -52,8 +52,8 @@ pub struct LevelErrors {
     pub sigma2_after: String,
     /// All its counts.
     pub all: Errors,
-    /// The same after estimation.
-    pub estimate: EstimateErrors,
+    /// The same after estimation, if there are estimates.
+    pub estimate: Option<EstimateErrors>,
     /// By cell.
     pub cells: Vec<Group>,
     /// By size of the unit.

@@ -27,11 +27,12 @@ use crate::plan::Plan;
 pub enum EstimatedFrom {
     /// All that the allocation measures at these levels, and what it publishes exactly.
     Allocation,
-    /// These noisy counts at all these levels, and nothing else.
-    Counts {
-        /// Why other measurements of the allocation are not used, if there is one.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        why: Option<String>,
+    /// These noisy counts at all these levels: noise was given directly, and nothing else is known.
+    Counts,
+    /// There are none: the measurements of the allocation cannot be used for this table.
+    Nothing {
+        /// Why.
+        why: String,
     },
 }
 
@@ -100,25 +101,28 @@ struct Measurements {
 /// Most multiplications, about: some seconds.
 const MAX_WORK: f64 = 1e10;
 
-/// The errors of the estimates of every level of the plan.
+/// The errors of the estimates of every level of the plan, if there are any.
 pub(super) fn estimate(
     question: &Question,
     plan: &Plan,
     units: &UnitTree,
-) -> Result<(EstimatedFrom, Vec<EstimateErrors>)> {
-    let found = question.releases.as_ref().map(|[before, after]| -> Result<_> {
+) -> Result<(EstimatedFrom, Vec<Option<EstimateErrors>>)> {
+    let of_releases = |[before, after]: &[Allocation; 2]| -> Result<_> {
         let of = |allocation| Measurements::of_release(question, plan, allocation, units);
         Ok([of(before)?, of(after)?])
-    });
-    let (from, [before, after]) = match found {
+    };
+    let (from, [before, after]) = match question.releases.as_ref().map(of_releases) {
         Some(Ok(both)) => (EstimatedFrom::Allocation, both),
-        other => {
-            let why = other.and_then(|failed| failed.err().map(|error| error.to_string()));
+        Some(Err(error)) => {
+            let why = error.to_string();
+            return Ok((EstimatedFrom::Nothing { why }, vec![None; plan.levels().len()]));
+        }
+        None => {
             let of = |pick| Measurements::of_counts(question, plan, pick);
-            (EstimatedFrom::Counts { why }, [of(|noise| &noise.before)?, of(|noise| &noise.after)?])
+            (EstimatedFrom::Counts, [of(|noise| &noise.before)?, of(|noise| &noise.after)?])
         }
     };
-    let pair = |(before, after)| EstimateErrors { before, after };
+    let pair = |(before, after)| Some(EstimateErrors { before, after });
     Ok((from, before.deviations(units).into_iter().zip(after.deviations(units)).map(pair).collect()))
 }
 

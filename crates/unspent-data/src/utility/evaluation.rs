@@ -194,7 +194,12 @@ impl Evaluation {
         })
     }
 
-    fn level(&self, level: &PlannedLevel, sums: &LevelSums, estimate: EstimateErrors) -> Result<LevelErrors> {
+    fn level(
+        &self,
+        level: &PlannedLevel,
+        sums: &LevelSums,
+        estimate: Option<EstimateErrors>,
+    ) -> Result<LevelErrors> {
         let noises = [false, true].map(|after| noise_of(&self.question, level, after));
         let laws = [Law::new(&noises[0])?, Law::new(&noises[1])?];
         let mut distinct: Vec<u64> =
