@@ -5,7 +5,7 @@ use std::path::Path;
 use unspent::mechanism::Stated;
 use unspent::{Allocation, ErrorKind, Promise, Rational, Scaling};
 use unspent_data::utility::{After, EstimateErrors, EstimatedFrom, GivenNoise};
-use unspent_data::{Input, Measure, NoiseSource, Quiet, UnitsAccuracy, UtilityQuestion};
+use unspent_data::{Input, NoiseSource, Quiet, UnitsAccuracy, UtilityQuestion};
 use unspent_estimate::accuracy::Deviation;
 
 use crate::support::{budget, measure, table};
@@ -151,12 +151,14 @@ fn inverse(mut matrix: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
     matrix.into_iter().map(|row| row[n..].to_vec()).collect()
 }
 
-/// Dense least squares that share nothing with the tree: their variances are those that are stated; and the
-/// table measured 200 times, with seeds, has their errors within four standard errors.
+/// Dense least squares share nothing with the tree. Their variances are those that are stated; and of 800
+/// counties measured with a seed, each a draw of its own, they have these errors within four standard errors.
 #[test]
-fn least_squares_on_noisy_tables_have_the_errors_that_are_stated() {
-    const RUNS: u64 = 200;
-    let (towns, cells) = (40, 6);
+fn least_squares_on_noisy_counts_have_the_errors_that_are_stated() {
+    const COUNTIES: usize = 800;
+    const TOWNS: usize = 10;
+    const CELLS: usize = 6;
+    let towns = (COUNTIES * TOWNS) as i64;
     let question = UtilityQuestion {
         before: Some(budget()),
         after: After::Allocation(Box::new(budget())),
@@ -164,67 +166,58 @@ fn least_squares_on_noisy_tables_have_the_errors_that_are_stated() {
         ..UtilityQuestion::new(table(towns))
     };
     let stated = question.answer(&mut Quiet).unwrap().errors.levels;
-    // Each measurement, in the order of `in_memory`: the unknowns that it adds up, and σ². The unknowns are
-    // the cells of every town; ten towns are a county.
-    let towns = towns as usize;
-    let unknown = |town: usize, cell: usize| town * cells + cell;
-    let mut measured: Vec<(Vec<usize>, f64)> = vec![];
-    for (size, total, detailed) in [(10, 16.0 / 3.0, 20.0), (1, 5.0, 100.0 / 3.0)] {
-        let units = || (0..towns / size).map(|unit| unit * size..(unit + 1) * size);
-        let of_cell = |unit: std::ops::Range<usize>, cell| unit.map(move |town| unknown(town, cell));
-        let all = |unit: std::ops::Range<usize>| (0..cells).flat_map(move |cell| of_cell(unit.clone(), cell));
-        measured.extend(units().map(|unit| (all(unit).collect(), total)));
-        let each =
-            |unit| (0..cells).map(move |cell| (of_cell(std::ops::Range::clone(&unit), cell), detailed));
-        measured.extend(units().flat_map(each).map(|(adds, sigma2)| (adds.collect(), sigma2)));
-    }
-    let n = towns * cells;
-    let mut normal = vec![vec![0.0; n]; n];
+    // The unknowns are the cells of a county's towns. Each measurement is the unknowns that it adds up and σ²:
+    // the county's total and cells, the towns' totals, and their cells.
+    let of_cell = |cell: usize| -> Vec<usize> { (0..TOWNS).map(|town| town * CELLS + cell).collect() };
+    let mut measured = vec![((0..TOWNS * CELLS).collect::<Vec<_>>(), 16.0 / 3.0)];
+    measured.extend((0..CELLS).map(|cell| (of_cell(cell), 20.0)));
+    measured.extend((0..TOWNS).map(|town| ((town * CELLS..(town + 1) * CELLS).collect(), 5.0)));
+    measured.extend((0..TOWNS * CELLS).map(|unknown| (vec![unknown], 100.0 / 3.0)));
+    let mut normal = vec![vec![0.0; TOWNS * CELLS]; TOWNS * CELLS];
     for (adds, sigma2) in &measured {
         adds.iter().for_each(|i| adds.iter().for_each(|j| normal[*i][*j] += 1.0 / sigma2));
     }
     let covariance = inverse(normal);
-    // The sums whose error is looked at: the cells of counties, and of towns.
-    let sums = |size: usize| -> Vec<Vec<usize>> {
-        let unit = |unit: usize| (unit * size..(unit + 1) * size);
-        let of = |at: usize| (0..cells).map(move |cell| unit(at).map(|town| unknown(town, cell)).collect());
-        (0..towns / size).flat_map(of).collect()
-    };
-    let sums = [sums(10), sums(1)];
-    for (level, sums) in stated.iter().zip(&sums) {
+    // What errors are of: the cells of the county, and those of its towns.
+    let sums: [Vec<Vec<usize>>; 2] =
+        [(0..CELLS).map(of_cell).collect(), (0..TOWNS * CELLS).map(|unknown| vec![unknown]).collect()];
+    let noisy = measure(towns).in_memory(&mut Quiet).unwrap();
+    let [county, town] = &noisy.levels[..] else { panic!("two levels") };
+    let mut drawn = [vec![], vec![]];
+    for at in 0..COUNTIES {
+        let part = |values: &[i64], length: usize| values[at * length..(at + 1) * length].to_vec();
+        let values = [
+            part(&county.queries[0].values, 1),
+            part(&county.queries[1].values, CELLS),
+            part(&town.queries[0].values, TOWNS),
+            part(&town.queries[1].values, TOWNS * CELLS),
+        ];
+        let mut weighted = [0.0; TOWNS * CELLS];
+        for ((adds, sigma2), value) in measured.iter().zip(values.concat()) {
+            adds.iter().for_each(|i| weighted[*i] += value as f64 / sigma2);
+        }
+        let error = |(i, row): (usize, &Vec<f64>)| {
+            let estimate: f64 = row.iter().zip(&weighted).map(|(a, b)| a * b).sum();
+            // As the table is made.
+            estimate - (100 * (i % CELLS) + (at * TOWNS + i / CELLS) % 7) as f64
+        };
+        let errors: Vec<f64> = covariance.iter().enumerate().map(error).collect();
+        for (drawn, sums) in drawn.iter_mut().zip(&sums) {
+            let square = |sum: &Vec<usize>| sum.iter().map(|i| errors[*i]).sum::<f64>().powi(2);
+            drawn.push(sums.iter().map(square).sum::<f64>() / sums.len() as f64);
+        }
+    }
+    for ((level, sums), drawn) in stated.iter().zip(&sums).zip(drawn) {
         let variance = |sum: &Vec<usize>| -> f64 {
             sum.iter().map(|i| sum.iter().map(|j| covariance[*i][*j]).sum::<f64>()).sum()
         };
         let wanted = sums.iter().map(variance).sum::<f64>() / sums.len() as f64;
         let mse = level.estimate.unwrap().mse()[0].unwrap();
         assert!((mse / wanted - 1.0).abs() < 1e-10, "{}: {mse} is not {wanted}", level.level);
-    }
-    let truth: Vec<f64> = (0..n).map(|i| (100 * (i % cells) + i / cells % 7) as f64).collect();
-    let mut runs = [vec![], vec![]];
-    for seed in 0..RUNS {
-        let noise = NoiseSource::NotPrivate(seed);
-        let noisy = Measure { noise, ..measure(towns as i64) }.in_memory(&mut Quiet).unwrap();
-        let values = noisy.levels.iter().flat_map(|level| &level.queries).flat_map(|query| &query.values);
-        let values: Vec<i64> = values.copied().collect();
-        assert_eq!(values.len(), measured.len());
-        let mut weighted = vec![0.0; n];
-        for ((adds, sigma2), value) in measured.iter().zip(values) {
-            adds.iter().for_each(|i| weighted[*i] += value as f64 / sigma2);
-        }
-        let estimate = |row: &Vec<f64>| -> f64 { row.iter().zip(&weighted).map(|(a, b)| a * b).sum() };
-        let errors: Vec<f64> =
-            covariance.iter().map(estimate).zip(&truth).map(|(estimate, truth)| estimate - truth).collect();
-        for (runs, sums) in runs.iter_mut().zip(&sums) {
-            let square = |sum: &Vec<usize>| sum.iter().map(|i| errors[*i]).sum::<f64>().powi(2);
-            runs.push(sums.iter().map(square).sum::<f64>() / sums.len() as f64);
-        }
-    }
-    for (level, runs) in stated.iter().zip(runs) {
-        let n = RUNS as f64;
-        let mean = runs.iter().sum::<f64>() / n;
-        let error = (runs.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0) / n).sqrt();
-        let mse = level.estimate.unwrap().mse()[0].unwrap();
-        assert!((mean - mse).abs() < 4.0 * error, "{}: {mse}, simulated {mean} ± {error}", level.level);
+        let n = COUNTIES as f64;
+        let mean = drawn.iter().sum::<f64>() / n;
+        let error = (drawn.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0) / n).sqrt();
+        assert!((mean - mse).abs() < 4.0 * error, "{}: {mse}, drawn {mean} ± {error}", level.level);
         // The check tells the estimate from the noise.
         assert!(mse + 8.0 * error < level.all.plain.before.mse, "{}: {mse} ± {error}", level.level);
     }
