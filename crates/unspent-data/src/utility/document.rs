@@ -109,7 +109,7 @@ fn estimated(text: &mut Document, found: &Utility) {
         EstimatedFrom::Counts => text.line("Estimated from these noisy counts of all levels:"),
         EstimatedFrom::Nothing { why } => {
             text.line(format!(
-                "No estimates: the measurements of the allocation cannot be used for this table. {why}."
+                "No estimates: the measurements of the allocation cannot be used for this table ({why})."
             ));
             text.line("");
             return;
@@ -146,6 +146,13 @@ fn estimated(text: &mut Document, found: &Utility) {
     }
     text.table(table);
     text.line("");
+    let below_one = |text: &String| text.parse().is_ok_and(|sigma2: Rational| sigma2 < Rational::from(1));
+    if found.levels.iter().any(|l| below_one(&l.sigma2_before) || below_one(&l.sigma2_after)) {
+        text.line(
+            "Where sigma2 is below 1 noise varies less than that: estimates have less error than is shown.",
+        );
+        text.line("");
+    }
 }
 
 fn heads(first: &str, cut: bool) -> Vec<&str> {

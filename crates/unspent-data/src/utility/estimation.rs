@@ -98,8 +98,8 @@ struct Measurements {
     answers: AnswerClasses,
 }
 
-/// Most multiplications, about: some seconds.
-const MAX_WORK: f64 = 1e10;
+/// Most multiplications, about: some ten seconds.
+const MAX_WORK: f64 = 3e9;
 
 /// The errors of the estimates of every level of the plan, if there are any.
 pub(super) fn estimate(

@@ -241,6 +241,14 @@ fn noise_that_is_given_makes_estimates_from_the_counts_alone() {
     let only = only.answer(&mut Quiet).unwrap();
     let mse = only.errors.levels[0].estimate.unwrap().mse().map(Option::unwrap);
     assert!((mse[0] - 8.0).abs() < 1e-12 && (mse[1] - 2.0).abs() < 1e-12, "nothing else is known: {mse:?}");
+    let small = UtilityQuestion { given: vec![given("Town", "1/4", Some("2"))], ..question() };
+    let small = small.answer(&mut Quiet).unwrap();
+    for (report, said) in [(&small, true), (&only, false)] {
+        let text = report.document(&report.errors.levels[0]).terminal();
+        assert_eq!(text.contains("Where sigma2 is below 1"), said, "{text}");
+    }
+    // By σ², which is more than the noise varies.
+    assert!(small.errors.levels[0].all.plain.before.mse < 0.99 / 4.0);
     let csv = only.errors.columns().csv();
     let line = csv.lines().find(|line| line.contains(",estimate,")).unwrap();
     let fields: Vec<&str> = line.split(',').collect();
