@@ -12,7 +12,7 @@
 //! release is the crate `unspent`'s business: nothing here computes an ε.
 //!
 //! Numbers come in three kinds that never turn into each other: certified bounds (`unspent::Bounds`),
-//! confidence intervals ([`Interval`], [`utility::Estimate`]), and expectations (`unspent::expected`).
+//! confidence intervals ([`Interval`], [`utility::SimulatedMean`]), and expectations (`unspent::expected`).
 //!
 //! Nothing is printed: long work tells a [`Progress`] how far it is. An error is `unspent::Error`. It never
 //! shows a value of a table unless it is asked to ([revealed](unspent::Error::revealed)).

@@ -37,8 +37,13 @@ impl Space {
         Space::new(&sizes, queries, &impossible, carrier)
     }
 
-    /// The cells of an allocation's schema with all of its queries, and a total.
-    pub fn of_allocation(allocation: &Allocation, carrier: &[usize]) -> Result<Space> {
+    /// The cells of an allocation's schema with all of its queries and a total, and then those that are `asked`
+    /// besides.
+    pub fn of_allocation(
+        allocation: &Allocation,
+        asked: &[SchemaQuery<'_>],
+        carrier: &[usize],
+    ) -> Result<Space> {
         let Some(schema) = allocation.schema() else {
             return Err(Error::of_kind(
                 ErrorKind::NoTable,
@@ -54,6 +59,7 @@ impl Space {
         if !queries.iter().any(|query| query.name == TOTAL) {
             queries.insert(0, SchemaQuery { name: TOTAL, by: &[], known: true });
         }
+        queries.extend_from_slice(asked);
         Space::of_schema(schema, &queries, carrier)
     }
 

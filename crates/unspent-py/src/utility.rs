@@ -28,6 +28,10 @@ use crate::work::interruptible;
 /// single levels may be given directly: `sigma2={"Block": (456.62, 343.27)}`, before and after, or one number
 /// to be changed as the allocation's is; `sigma` and `scale` likewise, as standard deviations.
 ///
+/// Beside them stands the mean squared error after estimation, by level: the variance of the best linear
+/// unbiased estimate on the tree of the table's units, from all measurements of the allocation or, if noise
+/// is given directly, from the noisy counts alone. Where there is no estimate, the report says why.
+///
 /// `table`, `schema` and `show_values` are as in `measure`. `by` are the attributes whose cells are looked
 /// at, all unless given; `bands` is where bands of the units' sizes begin. With `trials` noise is drawn so
 /// many times besides.

@@ -84,7 +84,9 @@ def test_to_pandas():
     frame = unspent.utility(columns(), promising(), query="age").to_pandas()
     assert list(frame.columns[:4]) == ["level", "cell", "band", "counts"]
     whole = frame[(frame.level == "Town") & frame.cell.isna() & frame.band.isna()]
-    assert whole.published.tolist() == ["plain", "cut"] and np.allclose(whole.mse_before.iloc[0], 2000)
+    assert whole.published.tolist() == ["plain", "cut", "estimate"]
+    assert np.allclose(whole.mse_before.iloc[0], 2000) and whole.mse_before.iloc[2] < 2000
+    assert np.isnan(whole.mae_before.iloc[2]) and whole.bias_after.iloc[2] == 0
     assert frame.warning.str.contains("NOT PRIVATE").all()
 
 

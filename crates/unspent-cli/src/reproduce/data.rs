@@ -8,7 +8,7 @@ use unspent::{Rational, Release};
 use unspent_data::population::{self, Population};
 use unspent_data::regression::{Area, Distorted, Distortion, Geography, Regression, Sample, SurveyFile};
 use unspent_data::table::Row;
-use unspent_data::utility::{BANDS, Estimate, Evaluation, LevelErrors, LevelNoise, Question, Utility};
+use unspent_data::utility::{BANDS, Evaluation, LevelErrors, LevelNoise, Question, SimulatedMean, Utility};
 use unspent_data::{Table, all_cores};
 
 use super::published::LEVELS;
@@ -147,8 +147,8 @@ fn errors(
     let names: Vec<String> = schema.attributes().iter().map(|a| a.name.clone()).collect();
     let race: Vec<String> = names.iter().filter(|name| *name == "race").cloned().collect();
     let by = if race.is_empty() { names } else { race };
-    let evaluation =
-        Evaluation::new(Question { schema, by, noises, bands: BANDS.to_vec(), trials: 0 }, None)?;
+    let question = Question { schema, by, noises, bands: BANDS.to_vec(), trials: 0, releases: None };
+    let evaluation = Evaluation::new(question, None)?;
     let Some(path) = files.table else {
         let population = Population::new(BLOCKS.0, BLOCKS.1)?;
         let found = evaluation.evaluate(None, |row| {
@@ -259,9 +259,52 @@ pub fn cut_table(data: &Data) -> study::Table {
     }
 }
 
+/// Errors of the best linear unbiased estimates from the noisy counts, by level.
+pub fn estimate_table(data: &Data) -> study::Table {
+    let rows = data.utility.levels.iter().map(|level| {
+        let number = |x: Option<f64>| x.map_or_else(String::new, |x| format!("{x:.6}"));
+        let percent = |x: Option<f64>| x.map_or_else(String::new, |x| format!("{:.4}", 100.0 * x));
+        let [before, after] = level.estimate.map_or([None; 2], |estimate| estimate.mse());
+        let part = |mse: Option<f64>, raw: f64| mse.map(|mse| (mse / raw).sqrt());
+        vec![
+            level.level.clone(),
+            level.units.to_string(),
+            number(before),
+            number(after),
+            percent(before.zip(after).map(|(before, after)| 1.0 - after / before)),
+            number(before.map(f64::sqrt)),
+            number(after.map(f64::sqrt)),
+            percent(part(before, level.all.plain.before.mse)),
+            percent(part(after, level.all.plain.after.mse)),
+        ]
+    });
+    study::Table {
+        id: "estimate-error",
+        title: "Expected error after estimation".into(),
+        note: format!(
+            "On the units of {}. The best linear unbiased estimate of a count from its own noisy count and \
+             those of all other units: what a parent and its children say together. It is not clamped, and \
+             has no bias; its mean squared error is its variance, and no guarantee of a single count.",
+            data.counts.name
+        ),
+        heads: vec![
+            "level",
+            "units",
+            "mse",
+            "mse_reduced_noise",
+            "mse_less_percent",
+            "rmse",
+            "rmse_reduced_noise",
+            "percent_of_raw_rmse",
+            "percent_of_raw_rmse_reduced_noise",
+        ],
+        rows: rows.collect(),
+    }
+}
+
 /// Distortions of the slope, with intervals.
 pub fn slope_table(data: &Data) -> study::Table {
-    let shown = |e: Option<&Estimate>| {
+    let shown = |e: Option<&SimulatedMean>| {
         e.map_or_else(String::new, |e| format!("{:.4e} ± {:.1e}", e.mean, e.half_width))
     };
     let rows = data.slopes.iter().flat_map(|(name, found)| {

@@ -27,7 +27,8 @@ fn bars(pairs: &[(String, f64, f64)], label: &str, title: &str) -> Panel {
     }
 }
 
-/// Errors by level, squared and absolute, plain and cut.
+/// Errors by level, squared and absolute, plain and cut, and squared after estimation where all counts are
+/// determined.
 pub fn by_level(found: &Utility) -> Figure {
     let panel = |cut: bool, pick: fn(&Expected) -> f64, label: &str| {
         let pairs: Vec<(String, f64, f64)> = found
@@ -40,17 +41,30 @@ pub fn by_level(found: &Utility) -> Figure {
             .collect();
         bars(&pairs, label, if cut { "clamped at zero" } else { "raw noisy counts" })
     };
+    let mut panels = vec![
+        panel(false, |e| e.mse, "mean squared error"),
+        panel(true, |e| e.mse, "mean squared error"),
+        panel(false, |e| e.mae, "mean absolute error"),
+        panel(true, |e| e.mae, "mean absolute error"),
+    ];
+    let estimated: Option<Vec<(String, f64, f64)>> = found
+        .levels
+        .iter()
+        .map(|level| match level.estimate?.mse() {
+            [Some(before), Some(after)] => Some((level.level.clone(), before, after)),
+            _ => None,
+        })
+        .collect();
+    panels.extend(estimated.map(|pairs| bars(&pairs, "mean squared error", "estimates")));
     Figure {
         title: "Errors of counts by level".into(),
         subtitle: "expected; shorter is better".into(),
-        notes: vec!["Sums over the exact law of the noise.".into(), NOT_PRIVATE.into()],
-        columns: 2,
-        panels: vec![
-            panel(false, |e| e.mse, "mean squared error"),
-            panel(true, |e| e.mse, "mean squared error"),
-            panel(false, |e| e.mae, "mean absolute error"),
-            panel(true, |e| e.mae, "mean absolute error"),
+        notes: vec![
+            "Sums over the exact law of the noise; of estimates, the variance.".into(),
+            NOT_PRIVATE.into(),
         ],
+        columns: 2,
+        panels,
     }
 }
 

@@ -26,6 +26,11 @@ use crate::values::Values;
 /// counts that are clamped at zero; with the noise of one allocation and with that of another, or of
 /// the same one calibrated to what it promises. Every cell of the table gets the noise of its level.
 ///
+/// Beside them the mean squared error after estimation: the exact variance of the best linear unbiased
+/// estimate on the tree of the table's units, from all measurements of the allocation at the table's
+/// levels; from the noisy counts themselves, if noise is given directly. Where the table does not
+/// have the attributes of the allocation's queries there is no estimate, and it is said why.
+///
 /// What is printed is computed from the exact counts: for a confidential table it is NOT PRIVATE.
 #[derive(Args)]
 #[command(

@@ -82,6 +82,15 @@ fn trials_agree_with_what_is_expected_at_every_level() {
     let found = simulated(&output);
     assert_eq!(found["levels"].as_array().unwrap().len(), 5);
     agree(&found);
+    // Every query by race, and by age and race, says something of race: from all of them.
+    assert_eq!(found["estimated_from"]["measurements"], "allocation");
+    for level in found["levels"].as_array().unwrap() {
+        for when in ["before", "after"] {
+            let raw = level["all"]["plain"][when]["mse"].as_f64().unwrap();
+            let sd = level["estimate"][when]["sd"].as_f64().unwrap();
+            assert!(sd > 0.0 && sd * sd < raw, "{}: {sd}", level["level"]);
+        }
+    }
 }
 
 #[test]
@@ -149,6 +158,9 @@ fn a_made_up_population_needs_no_more_than_its_own_schema() {
     let text = stdout(&output);
     assert!(text.contains("Clamped at zero:") && text.contains("−24.82 %"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    // The allocation asks for ages, which these people do not have.
+    assert!(text.contains("No estimates: the measurements of the allocation cannot be used"), "{text}");
+    assert!(!text.contains("RMSE") && found["levels"][7]["estimate"].is_null(), "{text}");
     assert!(place.read("levels.svg").contains("Optimized Block Group"));
     assert!(fs::read(place.path("cells.png")).unwrap().starts_with(b"\x89PNG"));
     let csv = succeeds(&place.run(&[&all[..], &["--csv"]].concat()));

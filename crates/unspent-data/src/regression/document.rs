@@ -9,7 +9,7 @@ use unspent::{Rational, Round};
 use super::simulation::{Distorted, Distortion, Reduction, Regression};
 use super::survey::LeftOut;
 use super::{FileRegression, RegressionReport};
-use crate::utility::Estimate;
+use crate::utility::SimulatedMean;
 
 /// One of the two estimates of a file.
 struct Figures<'e> {
@@ -130,10 +130,10 @@ impl RegressionReport {
             .flat_map(|file| estimates(&file.regression).map(|estimate| (file, estimate)))
             .collect();
         let of = |pick: fn(&FileRegression) -> u64| rows.iter().map(move |(file, _)| pick(file));
-        let mean = |name, pick: for<'e> fn(&Figures<'e>) -> Option<&'e Estimate>| {
+        let mean = |name, pick: for<'e> fn(&Figures<'e>) -> Option<&'e SimulatedMean>| {
             Column::doubles(name, rows.iter().map(move |(_, e)| pick(e).map(|e| e.mean)))
         };
-        let half = |name, pick: for<'e> fn(&Figures<'e>) -> Option<&'e Estimate>| {
+        let half = |name, pick: for<'e> fn(&Figures<'e>) -> Option<&'e SimulatedMean>| {
             Column::doubles(name, rows.iter().map(move |(_, e)| pick(e).map(|e| e.half_width)))
         };
         let sigma2 = |name, pick: fn(&Regression) -> &Distorted| {
@@ -206,8 +206,8 @@ fn failures(text: &mut Document, report: &RegressionReport, names: [&str; 2]) {
 }
 
 /// `1.234 ± 0.012`: two digits of the half-width.
-fn with_interval(estimate: Option<&Estimate>) -> String {
-    let Some(Estimate { mean, half_width }) = estimate else { return "–".into() };
+fn with_interval(estimate: Option<&SimulatedMean>) -> String {
+    let Some(SimulatedMean { mean, half_width }) = estimate else { return "–".into() };
     let scientific = format!("{half_width:.1e}");
     let exponent: i32 = scientific.split_once('e').and_then(|(_, e)| e.parse().ok()).unwrap_or(0);
     let decimals = usize::try_from(1 - exponent).unwrap_or(0);

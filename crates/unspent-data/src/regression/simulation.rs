@@ -36,7 +36,7 @@ use serde::Serialize;
 use unspent::sampler::{Key, Noise, Sampler};
 use unspent::{DiscreteGaussian, Error, Rational, Result};
 
-use crate::utility::{Estimate, NORMAL_95};
+use crate::utility::{NORMAL_95, SimulatedMean};
 
 /// The categories of education.
 pub const CATEGORIES: usize = 6;
@@ -218,16 +218,16 @@ pub struct Distortion {
     /// equal, or (noise-aware) nine tenths of the shares' variance were noise.
     pub failed: u64,
     /// The mean absolute error.
-    pub mae: Option<Estimate>,
+    pub mae: Option<SimulatedMean>,
     /// The mean error: below 0 if the slope comes out too small.
-    pub bias: Option<Estimate>,
+    pub bias: Option<SimulatedMean>,
 }
 
 /// How much smaller one distortion is than another.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Reduction {
     /// In percent.
-    pub percent: Estimate,
+    pub percent: SimulatedMean,
     /// Whether the interval excludes that there is no improvement.
     pub improves: bool,
 }
@@ -366,14 +366,14 @@ fn run(
 }
 
 /// The mean of one value a trial, with its normal interval of 95 %; none for fewer than two.
-fn mean(values: &[f64]) -> Option<Estimate> {
+fn mean(values: &[f64]) -> Option<SimulatedMean> {
     let k = values.len() as f64;
     if k < 2.0 {
         return None;
     }
     let mean = values.iter().sum::<f64>() / k;
     let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
-    Some(Estimate { mean, half_width: NORMAL_95 * (squares / (k - 1.0) / k).sqrt() })
+    Some(SimulatedMean { mean, half_width: NORMAL_95 * (squares / (k - 1.0) / k).sqrt() })
 }
 
 impl Reduction {
@@ -387,7 +387,7 @@ impl Reduction {
         let ratio = after.mean / before.mean;
         let (b, a) = (before.half_width / before.mean, after.half_width / after.mean);
         let percent =
-            Estimate { mean: 100.0 * (1.0 - ratio), half_width: 100.0 * ratio * (b * b + a * a).sqrt() };
+            SimulatedMean { mean: 100.0 * (1.0 - ratio), half_width: 100.0 * ratio * (b * b + a * a).sqrt() };
         Some(Reduction { percent, improves: percent.mean > percent.half_width })
     }
 }

@@ -14,6 +14,8 @@ pub struct Batch {
     codes: Vec<String>,
     /// Which of the level's budgets each unit has.
     budgets: Vec<u8>,
+    /// How many units of the plan's next level each has.
+    children: Vec<u32>,
     /// For each query, where the counts are among the values of all units one after the other that are not 0.
     /// A place may come several times.
     counts: Vec<Vec<(usize, i64)>>,
@@ -49,6 +51,7 @@ impl Batch {
             exact,
             codes: vec![],
             budgets: vec![],
+            children: vec![],
             counts: queries.iter().map(|_| vec![]).collect(),
             lengths: queries.iter().map(|query| query.length()).collect(),
         }
@@ -60,6 +63,7 @@ impl Batch {
         plan: &Plan,
         code: &str,
         budget: u8,
+        children: u32,
         cells: &[(u64, i64)],
         public: &[i64],
     ) -> Option<()> {
@@ -68,6 +72,7 @@ impl Batch {
         let unit = self.codes.len();
         self.codes.push(code.into());
         self.budgets.push(budget);
+        self.children.push(children);
         let queries = queries(plan, self.level, self.exact);
         for ((query, counts), length) in queries.iter().zip(&mut self.counts).zip(&self.lengths) {
             let numbers = query.public.clone().map_or(&[][..], |at| &public[at]);
@@ -92,6 +97,11 @@ impl Batch {
     #[must_use]
     pub fn level(&self) -> usize {
         self.level
+    }
+
+    /// How many units of the plan's next level each unit has: which units there are is public.
+    pub(crate) fn children(&self) -> &[u32] {
+        &self.children
     }
 
     /// Whether its values are published exactly, so that it needs no draws.

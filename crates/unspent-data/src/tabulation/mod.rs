@@ -38,6 +38,8 @@ pub(crate) struct Tabulation<'p> {
     codes: Codes<'p>,
     /// The open unit of each level of the plan.
     open: Vec<Sparse>,
+    /// How many units of the next level each of them has so far.
+    children: Vec<u32>,
     /// The path of the last smallest unit, which is that of all units it lies in.
     path: usize,
     /// The public numbers of the last smallest unit.
@@ -57,6 +59,7 @@ impl<'p> Tabulation<'p> {
             plan,
             codes: Codes::new(plan),
             open: plan.levels().iter().map(|_| Sparse::default()).collect(),
+            children: vec![0; plan.levels().len()],
             path: 0,
             public: vec![],
             batches: (0..plan.levels().len()).map(|level| Batch::new(plan, level, false)).collect(),
@@ -110,7 +113,9 @@ impl<'p> Tabulation<'p> {
             }
             let mut here = std::mem::take(&mut self.open[i]);
             let cells = here.entries().ok_or_else(|| self.too_large(i))?;
+            let children = std::mem::take(&mut self.children[i]);
             if i > 0 {
+                self.children[i - 1] += 1;
                 self.open[i - 1].add(cells.iter().copied()).ok_or_else(|| self.too_large(i - 1))?;
             }
             // A unit that is bypassed is not measured; what is exact is exact for it too.
@@ -120,7 +125,7 @@ impl<'p> Tabulation<'p> {
                 let Some(budget) = budget else { continue };
                 let batch = &mut batches[i];
                 let code = self.codes.at(level.depth);
-                if batch.push(self.plan, code, budget as u8, cells, &self.public).is_none() {
+                if batch.push(self.plan, code, budget as u8, children, cells, &self.public).is_none() {
                     return Err(too_large(self.plan, &self.codes, i));
                 }
                 if batch.size() >= self.limit {

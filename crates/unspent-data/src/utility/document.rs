@@ -5,9 +5,11 @@ use unspent::report::columns::{Column, Columns};
 use unspent::report::document::{Document, Table};
 use unspent::report::{brief, nearest};
 use unspent::{Rational, Round};
+use unspent_estimate::accuracy::Deviation;
 
 use super::UtilityReport;
-use super::errors::{Estimate, Group, LevelErrors, NOT_PRIVATE, Pair, Utility};
+use super::errors::{Group, LevelErrors, NOT_PRIVATE, Pair, SimulatedMean, Utility, reduction};
+use super::estimation::{EstimateErrors, EstimatedFrom};
 
 fn short(x: f64) -> String {
     nearest(x, 5)
@@ -48,6 +50,7 @@ impl UtilityReport {
             text.table(table);
             text.line("");
         }
+        estimated(&mut text, found);
         let mut table = Table::new(&["level", "units", "counts", "sigma2 before", "sigma2 after"]);
         for level in &found.levels {
             table.row(vec![
@@ -82,11 +85,73 @@ impl UtilityReport {
             "Expected errors are sums over the exact law of the noise, to about twelve digits; they are no \
              guarantees.",
         );
+        if !matches!(found.estimated_from, EstimatedFrom::Nothing { .. }) {
+            text.line(
+            "Estimates are the best linear unbiased ones on the tree of the table's units, all of them measured \
+             with the noise of their level. Their MSE is their variance, by sigma2: expected, and no \
+             guarantee of a single count.",
+        );
+        }
         text.line(NOT_PRIVATE);
         if !self.left_out.is_empty() {
             text.line(format!("The table does not have the levels {}.", self.left_out.join(", ")));
         }
         text
+    }
+}
+
+/// The errors after estimation, and what part of the raw noise they are.
+fn estimated(text: &mut Document, found: &Utility) {
+    match &found.estimated_from {
+        EstimatedFrom::Allocation => {
+            text.line("Estimated from all measurements of the allocation at these levels:")
+        }
+        EstimatedFrom::Counts => text.line("Estimated from these noisy counts of all levels:"),
+        EstimatedFrom::Nothing { why } => {
+            text.line(format!(
+                "No estimates: the measurements of the allocation cannot be used for this table ({why})."
+            ));
+            text.line("");
+            return;
+        }
+    }
+    text.line("");
+    let heads =
+        ["level", "MSE before", "after", "change", "RMSE before", "after", "of raw RMSE before", "after"];
+    let mut table = Table::new(&heads);
+    for level in &found.levels {
+        let Some(estimate @ EstimateErrors { before, after }) = &level.estimate else { continue };
+        let mse = estimate.mse();
+        let shown = |x: Option<f64>| x.map_or_else(|| "–".into(), short);
+        let change = match mse {
+            [Some(before), Some(after)] => percent(reduction(before, after)),
+            _ => "–".into(),
+        };
+        let raw = [level.all.plain.before.mse, level.all.plain.after.mse];
+        let part = |i: usize| {
+            mse[i].map_or_else(|| "–".into(), |mse| format!("{:.2} %", 100.0 * (mse / raw[i]).sqrt()))
+        };
+        let root =
+            |of: &Deviation, mse: Option<f64>| mse.map_or_else(|| of.in_words(), |mse| short(mse.sqrt()));
+        table.row(vec![
+            level.level.clone(),
+            shown(mse[0]),
+            shown(mse[1]),
+            change,
+            root(before, mse[0]),
+            root(after, mse[1]),
+            part(0),
+            part(1),
+        ]);
+    }
+    text.table(table);
+    text.line("");
+    let below_one = |text: &String| text.parse().is_ok_and(|sigma2: Rational| sigma2 < Rational::from(1));
+    if found.levels.iter().any(|l| below_one(&l.sigma2_before) || below_one(&l.sigma2_after)) {
+        text.line(
+            "Where sigma2 is below 1 noise varies less than that: estimates have less error than is shown.",
+        );
+        text.line("");
     }
 }
 
@@ -135,11 +200,11 @@ fn simulated(text: &mut Document, found: &Utility) {
             for (i, (expected, simulated)) in
                 [&pair.before, &pair.after].into_iter().zip(simulated).enumerate()
             {
-                let checks: [(&Estimate, f64); 2] =
+                let checks: [(&SimulatedMean, f64); 2] =
                     [(&simulated.mse, expected.mse), (&simulated.mae, expected.mae)];
                 let agree = checks.iter().filter(|(estimate, x)| estimate.contains(*x)).count();
                 (inside, all) = (inside + agree, all + 2);
-                let shown = |e: &Estimate| format!("{} ± {}", short(e.mean), short(e.half_width));
+                let shown = |e: &SimulatedMean| format!("{} ± {}", short(e.mean), short(e.half_width));
                 table.row(vec![
                     if i == 0 && !cut { level.level.clone() } else { String::new() },
                     if cut { "clamped".into() } else { "raw".into() },
@@ -170,23 +235,61 @@ fn listed(by: &[String]) -> String {
     if by.is_empty() { "the total".into() } else { by.join(" and ") }
 }
 
+/// What is published of counts.
+#[derive(Clone, Copy)]
+enum Published {
+    Plain,
+    Cut,
+    Estimate(EstimateErrors),
+}
+
+impl Published {
+    fn name(self) -> &'static str {
+        match self {
+            Published::Plain => "plain",
+            Published::Cut => "cut",
+            Published::Estimate(_) => "estimate",
+        }
+    }
+}
+
+/// Those errors that are known.
+struct Figures {
+    mse: Option<f64>,
+    mae: Option<f64>,
+    bias: Option<f64>,
+}
+
 impl Utility {
-    /// One row for each level, cell and size of unit, raw and clamped at zero, with all figures.
+    /// One row for each level, cell and size of unit, raw and clamped at zero, with all figures; and one for
+    /// the estimates of each level, whose mean absolute error is not known.
     #[must_use]
     pub fn columns(&self) -> Columns {
-        let mut rows: Vec<(&LevelErrors, Group, bool)> = vec![];
+        let mut rows: Vec<(&LevelErrors, Group, Published)> = vec![];
         for level in &self.levels {
             let all = Group { cell: None, band: None, errors: level.all.clone() };
             let groups = [&level.cells, &level.bands, &level.cells_by_band];
             let groups = std::iter::once(&all).chain(groups.into_iter().flatten());
-            rows.extend(
-                groups.flat_map(|group| [(level, group.clone(), false), (level, group.clone(), true)]),
-            );
+            for group in groups {
+                let noisy = [Published::Plain, Published::Cut].map(|kind| (level, group.clone(), kind));
+                rows.extend(noisy);
+                if let (Some(estimate), None, None) = (&level.estimate, &group.cell, &group.band) {
+                    rows.push((level, group.clone(), Published::Estimate(*estimate)));
+                }
+            }
         }
-        let double = |name, pick: fn(&Expected) -> f64, after: bool| {
-            let of = |(_, group, cut): &(_, Group, bool)| {
-                let pair = group.errors.published(*cut);
-                Some(pick(if after { &pair.after } else { &pair.before }))
+        let double = |name, pick: fn(&Figures) -> Option<f64>, after: bool| {
+            let of = |(_, group, published): &(&LevelErrors, Group, Published)| {
+                let pair = match published {
+                    Published::Plain => &group.errors.plain,
+                    Published::Cut => &group.errors.cut,
+                    Published::Estimate(estimate) => {
+                        let mse = estimate.mse()[usize::from(after)];
+                        return pick(&Figures { mse, mae: None, bias: mse.map(|_| 0.0) });
+                    }
+                };
+                let Expected { mse, mae, bias } = if after { pair.after } else { pair.before };
+                pick(&Figures { mse: Some(mse), mae: Some(mae), bias: Some(bias) })
             };
             Column::doubles(name, rows.iter().map(of))
         };
@@ -197,7 +300,7 @@ impl Utility {
             Column::counts("counts", rows.iter().map(|(_, group, _)| group.errors.counts)),
             Column::text("sigma2_before", rows.iter().map(|(level, ..)| Some(level.sigma2_before.as_str()))),
             Column::text("sigma2_after", rows.iter().map(|(level, ..)| Some(level.sigma2_after.as_str()))),
-            Column::text("published", rows.iter().map(|(.., cut)| Some(if *cut { "cut" } else { "plain" }))),
+            Column::text("published", rows.iter().map(|(.., published)| Some(published.name()))),
             double("mse_before", |e| e.mse, false),
             double("mse_after", |e| e.mse, true),
             double("mae_before", |e| e.mae, false),

@@ -1,11 +1,14 @@
 //! What is reported of a table's errors: expected ones, and simulated ones with intervals.
 //!
-//! Expectations are sums over the law of the noise, right to about twelve digits. Estimates are means of
-//! trials with confidence intervals. Neither is a certified bound, and none of these types becomes one.
+//! Expectations are sums over the law of the noise, right to about twelve digits, and variances of estimates.
+//! Simulated means are those of trials, with confidence intervals. None is a certified bound, and none of
+//! these types becomes one.
 
 use serde::Serialize;
 use unspent::expected::Expected;
 use unspent::{Error, Result};
+
+use super::estimation::{EstimateErrors, EstimatedFrom};
 
 /// The errors of a table, before and after.
 #[derive(Clone, Debug, Serialize)]
@@ -18,6 +21,8 @@ pub struct Utility {
     pub rows: u64,
     /// How many times the noise was drawn.
     pub trials: u64,
+    /// What the estimates are made from.
+    pub estimated_from: EstimatedFrom,
     /// From the largest areas to the smallest.
     pub levels: Vec<LevelErrors>,
 }
@@ -47,6 +52,8 @@ pub struct LevelErrors {
     pub sigma2_after: String,
     /// All its counts.
     pub all: Errors,
+    /// The same after estimation, if there are estimates.
+    pub estimate: Option<EstimateErrors>,
     /// By cell.
     pub cells: Vec<Group>,
     /// By size of the unit.
@@ -120,7 +127,7 @@ impl Pair {
     }
 }
 
-fn reduction(before: f64, after: f64) -> f64 {
+pub(super) fn reduction(before: f64, after: f64) -> f64 {
     if before == 0.0 { 0.0 } else { 1.0 - after / before }
 }
 
@@ -129,31 +136,31 @@ fn reduction(before: f64, after: f64) -> f64 {
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Simulated {
     /// Of the squared errors.
-    pub mse: Estimate,
+    pub mse: SimulatedMean,
     /// Of the absolute errors.
-    pub mae: Estimate,
+    pub mae: SimulatedMean,
     /// Of the errors.
-    pub bias: Estimate,
+    pub bias: SimulatedMean,
 }
 
 /// A mean and its interval.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Estimate {
+pub struct SimulatedMean {
     /// The mean.
     pub mean: f64,
     /// Half the width of the interval.
     pub half_width: f64,
 }
 
-impl Estimate {
+impl SimulatedMean {
     /// From a number of terms, their sum and the sum of their squares.
     ///
     /// The terms are independent, but not alike: their spread around the common mean is at least that around
     /// their own means, so that the interval is rather too wide.
-    pub(super) fn new(n: f64, sum: f64, squares: f64) -> Estimate {
+    pub(super) fn new(n: f64, sum: f64, squares: f64) -> SimulatedMean {
         let mean = sum / n;
         let spread = (squares / n - mean * mean).max(0.0) / (n - 1.0);
-        Estimate { mean, half_width: NORMAL_95 * spread.sqrt() }
+        SimulatedMean { mean, half_width: NORMAL_95 * spread.sqrt() }
     }
 
     /// Whether the interval contains `x`.

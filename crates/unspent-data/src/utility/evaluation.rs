@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! rows ─▶ Tabulation ─▶ how often each count occurs, by level, cell and band ─▶ sums over the law ─▶ Utility
-//!                    └▶ trials with noise, if asked for ──────────────────────▶ means with intervals ─┘
+//!                    ├▶ trials with noise, if asked for ──────────────────────▶ means with intervals ─┤
+//!                    └▶ tree of the units ──────────────────────────────────▶ errors after estimation ─┘
 //! ```
 //!
 //! The expected errors of a count depend on the count alone, so that a table costs what its distinct counts
@@ -14,9 +15,10 @@ use std::num::NonZeroUsize;
 use unspent::expected::{Expected, Law, Sum};
 use unspent::sampler::{Key, Noise, Sampler};
 use unspent::schema::Schema;
-use unspent::{DiscreteGaussian, Error, ErrorKind, Mechanism, Rational, Result, stop};
+use unspent::{Allocation, DiscreteGaussian, Error, ErrorKind, Mechanism, Rational, Result, stop};
 
-use super::errors::{Errors, Estimate, Group, LevelErrors, NOT_PRIVATE, Pair, Simulated, Utility};
+use super::errors::{Errors, Group, LevelErrors, NOT_PRIVATE, Pair, Simulated, SimulatedMean, Utility};
+use super::estimation::{self, EstimateErrors, UnitTree};
 use crate::plan::{LevelQueries, Plan, PlannedLevel, Query, UnitBudget};
 use crate::table::TakeRow;
 use crate::tabulation::{Batch, Feed, RowOrder};
@@ -46,6 +48,9 @@ pub struct Question {
     pub bands: Vec<u64>,
     /// How many times the noise is drawn, besides.
     pub trials: u64,
+    /// The allocations before and after from all of whose measurements estimates are made; unless given,
+    /// from the noisy counts alone. Both have all levels of `noises`.
+    pub releases: Option<[Allocation; 2]>,
 }
 
 /// Fewest draws for an interval.
@@ -56,6 +61,7 @@ pub struct Evaluation {
     question: Question,
     plan: Plan,
     levels: Vec<LevelSums>,
+    units: UnitTree,
 }
 
 /// What is known of a level's counts so far.
@@ -140,7 +146,8 @@ impl Evaluation {
             Ok(LevelSums { units: 0, counts: (0..groups).map(|_| Occurrences::default()).collect(), trials })
         };
         let levels = plan.levels().iter().map(level).collect::<Result<_>>()?;
-        Ok(Evaluation { question, plan, levels })
+        let units = UnitTree::new(&plan);
+        Ok(Evaluation { question, plan, levels, units })
     }
 
     /// What is tabulated, and from which columns.
@@ -157,8 +164,11 @@ impl Evaluation {
         units: Option<&Units>,
         rows: impl FnOnce(&mut TakeRow<'_>) -> Result<()>,
     ) -> Result<Utility> {
-        let Evaluation { question, plan, levels } = &mut self;
-        let mut full = |batch: Batch| tally(question, plan, levels, &batch);
+        let Evaluation { question, plan, levels, units: tree } = &mut self;
+        let mut full = |batch: Batch| {
+            tree.add(batch.level(), batch.children());
+            tally(question, plan, levels, &batch)
+        };
         let mut feed = match units {
             Some(_) => Feed::new("table", plan, units, false, RowOrder::Any)?,
             None => Feed::of_table(plan)?,
@@ -169,20 +179,27 @@ impl Evaluation {
     }
 
     fn report(&self, rows: u64) -> Result<Utility> {
+        let (estimated_from, estimates) = estimation::estimate(&self.question, &self.plan, &self.units)?;
         let mut levels = vec![];
-        for (level, sums) in self.plan.levels().iter().zip(&self.levels) {
-            levels.push(self.level(level, sums)?);
+        for ((level, sums), estimate) in self.plan.levels().iter().zip(&self.levels).zip(estimates) {
+            levels.push(self.level(level, sums, estimate)?);
         }
         Ok(Utility {
             warning: NOT_PRIVATE,
             by: self.question.by.clone(),
             rows,
             trials: self.question.trials,
+            estimated_from,
             levels,
         })
     }
 
-    fn level(&self, level: &PlannedLevel, sums: &LevelSums) -> Result<LevelErrors> {
+    fn level(
+        &self,
+        level: &PlannedLevel,
+        sums: &LevelSums,
+        estimate: Option<EstimateErrors>,
+    ) -> Result<LevelErrors> {
         let noises = [false, true].map(|after| noise_of(&self.question, level, after));
         let laws = [Law::new(&noises[0])?, Law::new(&noises[1])?];
         let mut distinct: Vec<u64> =
@@ -217,6 +234,7 @@ impl Evaluation {
             sigma2_before: noises[0].to_decimal_or_fraction(),
             sigma2_after: noises[1].to_decimal_or_fraction(),
             all: group(None, None).errors,
+            estimate,
             cells: (0..names.len()).map(|cell| group(Some(cell), None)).collect(),
             bands: (0..bands).map(|band| group(None, Some(band))).filter(occupied).collect(),
             cells_by_band: (0..names.len())
@@ -307,9 +325,9 @@ impl ErrorSums {
     fn estimates(&self) -> Simulated {
         let n = self.n as f64;
         Simulated {
-            mse: Estimate::new(n, self.squares, self.fourth),
-            mae: Estimate::new(n, self.absolute, self.squares),
-            bias: Estimate::new(n, self.signed, self.squares),
+            mse: SimulatedMean::new(n, self.squares, self.fourth),
+            mae: SimulatedMean::new(n, self.absolute, self.squares),
+            bias: SimulatedMean::new(n, self.signed, self.squares),
         }
     }
 }

@@ -7,6 +7,7 @@
 
 mod document;
 mod errors;
+mod estimation;
 mod evaluation;
 mod noises;
 
@@ -19,7 +20,8 @@ use unspent::schema::{Rows, Schema};
 use unspent::{Allocation, Delta, Error, Promise, Rational, Result, Scaling};
 
 pub(crate) use self::errors::NORMAL_95;
-pub use self::errors::{Errors, Estimate, Group, LevelErrors, NOT_PRIVATE, Pair, Simulated, Utility};
+pub use self::errors::{Errors, Group, LevelErrors, NOT_PRIVATE, Pair, Simulated, SimulatedMean, Utility};
+pub use self::estimation::{EstimateErrors, EstimatedFrom};
 pub use self::evaluation::{Evaluation, LevelNoise, Question};
 pub(crate) use self::noises::variance;
 use crate::noise::NoiseSource;
@@ -142,7 +144,9 @@ impl UtilityQuestion {
         let query = query.and_then(|(name, a)| a.queries().iter().find(|query| query.name == *name));
         let by = self.by.or_else(|| query.map(|query| query.by.clone()));
         let by = by.unwrap_or_else(|| schema.attributes().iter().map(|a| a.name.clone()).collect());
-        let question = Question { schema, by, noises, bands: self.bands, trials: self.trials };
+        // With noise that is given directly the allocation's measurements are not those that are looked at.
+        let releases = if self.given.is_empty() { self.before.zip(after).map(<[_; 2]>::from) } else { None };
+        let question = Question { schema, by, noises, bands: self.bands, trials: self.trials, releases };
         let key = if self.trials > 0 { Some(self.noise.key(progress)?) } else { None };
         let evaluation = Evaluation::new(question, key.as_ref().map(|key| (key, self.threads)))?;
         let table = Table::open(self.table, evaluation.plan().columns())?;

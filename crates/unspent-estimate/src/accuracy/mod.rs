@@ -18,7 +18,7 @@ use unspent::allocation::Production;
 use unspent::{Allocation, Error, Rational, Result};
 
 pub use self::question::{AccuracyQuestion, usual_units};
-pub use self::tally::Tally;
+pub use self::tally::{Spread, Tally};
 use crate::answers::AnswerClasses;
 use crate::margin::Confidence;
 use crate::model::{Model, SharedClass, UnitClass};
@@ -155,7 +155,7 @@ impl Prospect {
         if let (false, Some(schema)) = (assumptions.structural_zeros, allocation.schema().cloned()) {
             allocation = allocation.with_schema(schema.without_impossible());
         }
-        let space = Space::of_allocation(&allocation, &[])?;
+        let space = Space::of_allocation(&allocation, &[], &[])?;
         let structural_zeros = zeros.then(|| assumptions.structural_zeros && space.unused_zeros() == 0);
         let model = Arc::new(Model::new(space)?);
         let queries = 0..model.space().queries().len();

@@ -22,7 +22,7 @@ struct LevelTally {
 
 /// Variances, each of so many answers.
 #[derive(Clone, Debug, Default)]
-struct Spread {
+pub struct Spread {
     unknown: f64,
     exact: f64,
     noisy: f64,
@@ -32,6 +32,15 @@ struct Spread {
 }
 
 impl Spread {
+    /// Adds the answers of a query, by the precision of each class, for so many units.
+    pub fn add_answers(&mut self, answers: &AnswerClasses, precisions: &[Precision], units: u64) {
+        let mut counts = vec![0u64; precisions.len()];
+        answers.class_of.iter().flatten().for_each(|class| counts[usize::from(*class)] += 1);
+        for (precision, count) in precisions.iter().zip(&counts) {
+            self.add(*precision, units as f64 * *count as f64);
+        }
+    }
+
     fn add(&mut self, precision: Precision, answers: f64) {
         match precision {
             Precision::Unknown => self.unknown += answers,
@@ -46,7 +55,8 @@ impl Spread {
     }
 
     /// None if nothing was added.
-    fn deviation(&self) -> Option<Deviation> {
+    #[must_use]
+    pub fn deviation(&self) -> Option<Deviation> {
         let known = self.exact + self.noisy;
         Some(match (self.unknown > 0.0, self.exact > 0.0, self.noisy > 0.0) {
             (false, false, false) => return None,
@@ -84,11 +94,7 @@ impl<'a> Tally<'a> {
         let precisions = tree.precisions(node, self.answers);
         for (at, (answers, precisions)) in self.answers.iter().zip(precisions).enumerate() {
             let query = answers.query;
-            let mut counts = vec![0u64; precisions.len()];
-            answers.class_of.iter().flatten().for_each(|class| counts[usize::from(*class)] += 1);
-            for (precision, count) in precisions.into_iter().zip(&counts) {
-                to.estimates[at].add(precision, units as f64 * *count as f64);
-            }
+            to.estimates[at].add_answers(answers, &precisions, units);
             let own = match class.exact.contains(&query) {
                 true => Some(Precision::Exact),
                 false => class.variances[query].map(Precision::Variance),

@@ -90,6 +90,7 @@ impl Study {
             rows,
         });
         self.tables.push(data::cut_table(&self.data));
+        self.tables.push(data::estimate_table(&self.data));
         self.tables.push(data::slope_table(&self.data));
         Ok(())
     }

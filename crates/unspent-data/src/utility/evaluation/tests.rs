@@ -27,6 +27,7 @@ fn question(trials: u64) -> Question {
         noises: vec![noise("Country", "5", "4.25"), noise("Tract", "456.62", "343.27")],
         bands: vec![0, 1, 50],
         trials,
+        releases: None,
     }
 }
 
@@ -99,7 +100,8 @@ fn trials_agree_with_what_is_expected() {
                         (simulated.mae, expected.mae),
                         (simulated.bias, expected.bias),
                     ] {
-                        let wide = Estimate { half_width: 5.0 / NORMAL_95 * estimate.half_width, ..estimate };
+                        let wide =
+                            SimulatedMean { half_width: 5.0 / NORMAL_95 * estimate.half_width, ..estimate };
                         assert!(wide.contains(x), "{}: {estimate:?} {x}", level.level);
                         checked += 1;
                     }
