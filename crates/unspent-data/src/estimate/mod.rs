@@ -27,7 +27,7 @@ use unspent::{Error, Rational, Result};
 
 pub use self::answers::Estimated;
 pub use self::areas::AreaName;
-pub use self::estimates::{AnswerRow, Estimates};
+pub use self::estimates::{AnswerRow, DifferenceRow, Estimates, RatioRow};
 pub use self::manifest::{EstimateManifest, EstimatedLevel};
 use crate::progress::Progress;
 
@@ -96,7 +96,17 @@ impl Estimate {
 
     /// Estimates into the directory `out`, which must not exist, and appears whole or not at all.
     pub fn to_directory(&self, out: &Path, progress: &mut dyn Progress) -> Result<EstimateManifest> {
-        run::to_directory(self, out, progress)
+        self.estimates_in_directory(out, progress).map(|(_, manifest)| manifest)
+    }
+
+    /// The same, and what was estimated can be read then.
+    pub fn estimates_in_directory(
+        &self,
+        out: &Path,
+        progress: &mut dyn Progress,
+    ) -> Result<(Estimates, EstimateManifest)> {
+        let (estimation, manifest) = run::to_directory(self, out, progress)?;
+        Ok((Estimates(estimation), manifest))
     }
 }
 

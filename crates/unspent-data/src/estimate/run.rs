@@ -34,7 +34,7 @@ pub(super) fn to_directory(
     question: &Estimate,
     out: &Path,
     progress: &mut dyn Progress,
-) -> Result<EstimateManifest> {
+) -> Result<(Estimation, EstimateManifest)> {
     let path: PathBuf = out.components().collect();
     if directory::check(&path)? {
         let cause = format!("`{}` exists already", path.display());
@@ -47,7 +47,7 @@ pub(super) fn to_directory(
     let json = serde_json::to_string_pretty(&manifest).expect("strings, numbers and lists");
     files.text(manifest::FILE, &(json + "\n"))?;
     unfinished.finish()?;
-    Ok(manifest)
+    Ok((estimation, manifest))
 }
 
 /// Where files are made.
