@@ -76,6 +76,16 @@ impl Estimates {
         self.0.joined.labels(query)
     }
 
+    /// Fails unless the query or sum is answered.
+    pub fn check_query(&self, query: &str) -> Result<()> {
+        let names: Vec<&str> = self.queries().map(|(name, _)| name).collect();
+        if names.contains(&query) {
+            return Ok(());
+        }
+        let allowed = format!("one of {}", names.join(", "));
+        Err(Error::input("query", query, allowed, did_you_mean(query, names, "see the queries")))
+    }
+
     /// Hands on the answers for every unit of a level, to all queries or to one.
     pub fn units(&self, level: &str, query: Option<&str>, take: &mut TakeUnit<'_>) -> Result<()> {
         let at = self.levels().iter().position(|known| known == level).ok_or_else(|| {
@@ -88,19 +98,9 @@ impl Estimates {
                 did_you_mean(level, names, "levels are those of the measurements"),
             )
         })?;
+        query.map_or(Ok(()), |query| self.check_query(query))?;
         let only: Vec<bool> =
             self.queries().map(|(name, _)| query.is_none_or(|wanted| wanted == name)).collect();
-        if !only.contains(&true) {
-            let names: Vec<&str> = self.queries().map(|(name, _)| name).collect();
-            let allowed = format!("one of {}", names.join(", "));
-            let wanted = query.unwrap_or_default();
-            return Err(Error::input(
-                "query",
-                wanted,
-                allowed,
-                did_you_mean(wanted, names, "see the queries"),
-            ));
-        }
         self.0.each_unit(at, &only, take)
     }
 

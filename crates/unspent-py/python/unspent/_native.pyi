@@ -7,6 +7,7 @@ from typing import Any, Literal, NoReturn, SupportsIndex, final, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from unspent._estimates import EstimateTable
 from unspent.typing import Array, Conversion, Exact, Mechanism, Neighbours, Table
 
 __version__: str
@@ -255,7 +256,18 @@ class Allocation:
         within: str | None = None,
         path: Literal["main"] | None = None,
     ) -> Composition: ...
-    def certificate(
+    def accuracy(
+    allocation: Allocation,
+    per_level: Sequence[int] | None = None,
+    units: Table | None = None,
+    *,
+    schema: str | PathLike[str] | None = None,
+    bypass: str | Table | None = None,
+    exact_totals: str | Iterable[str] = (),
+    confidence: Exact = "0.95",
+    structural_zeros: bool = True,
+) -> Accuracy: ...
+def certificate(
         self, *, delta: Exact | None = None, conversion: Conversion | None = None
     ) -> Certificate: ...
     def calibrate(
@@ -466,6 +478,34 @@ class Measurements:
     def __contains__(self, level: object, /) -> bool: ...
 
 @final
+class Estimates:
+    @property
+    def levels(self) -> list[str]: ...
+    @property
+    def queries(self) -> list[str]: ...
+    @property
+    def areas(self) -> list[str]: ...
+    @property
+    def warning(self) -> str | None: ...
+    @property
+    def manifest(self) -> dict[str, Any] | None: ...
+    def labels(self, query: str) -> list[str]: ...
+    def table(self, level: str, query: str | None = None) -> EstimateTable: ...
+    def district(self, codes: str | Iterable[str], name: str | None = None) -> EstimateTable: ...
+    def districts(self) -> EstimateTable: ...
+    def difference(self, a: str | Iterable[str], b: str | Iterable[str]) -> EstimateTable: ...
+    def covariance(self, a: str | Iterable[str], b: str | Iterable[str]) -> EstimateTable: ...
+    def ratios(self) -> EstimateTable: ...
+
+@final
+class Accuracy:
+    @property
+    def levels(self) -> list[str]: ...
+    def to_dict(self) -> dict[str, Any]: ...
+    def to_json(self) -> str: ...
+    def to_pandas(self) -> Any: ...
+
+@final
 class UtilityReport:
     @property
     def levels(self) -> list[str]: ...
@@ -479,6 +519,20 @@ class UtilityReport:
 def certificate(
     *allocations: Allocation, delta: Exact | None = None, conversion: Conversion | None = None
 ) -> Certificate: ...
+def estimate(
+    noisy: str | PathLike[str],
+    *more: str | PathLike[str],
+    out: str | PathLike[str] | None = None,
+    confidence: Exact = "0.95",
+    sums: str | Iterable[str] = (),
+    ratios: str | Iterable[str] = (),
+    districts: str | PathLike[str] | Sequence[str | PathLike[str]] | dict[str, Iterable[str]] | None = None,
+    differences: Sequence[tuple[str, str]] = (),
+    levels: str | Iterable[str] | None = None,
+    queries: str | Iterable[str] | None = None,
+    structural_zeros: bool = True,
+    leaf_cells: bool = False,
+) -> Estimates: ...
 @overload
 def interval(
     count: int | np.integer[Any],
