@@ -35,9 +35,10 @@ const DISTRICT: &str = "district";
 ///
 /// `noisy` is a folder of noisy measurements, as `measure` writes it with `out`, or published ones; `more`
 /// are others of the same records. With `out` a directory is written as the command does, which must not
-/// exist and appears whole or not at all; `levels` and `queries` are those that are written, all unless
-/// given, and `leaf_cells` writes the full table of every smallest unit too. The Estimates read the folder
-/// again for the smallest units and for other areas: it must stay as it is.
+/// exist and appears whole or not at all; `levels` are those that are written, all unless given. `queries`
+/// are those that are answered, all unless given; with `leaf_cells` also the full table, which is else not
+/// written for the smallest units. The Estimates read the folder again for the smallest units and for other
+/// areas: it must stay as it is.
 ///
 /// `sums` are other sums of cells, each a name and a predicate: 'adults: age = "adult"'. `ratios` are
 /// ratios of two sums: "adults / total". `districts` says which units make areas: a CSV file or several,
@@ -119,9 +120,18 @@ pub fn estimate<'py>(
     if let Some(confidence) = confidence {
         question.confidence = rational("confidence", confidence)?;
     }
+    let only_written = [("levels", question.levels.len()), ("differences", question.differences.len())];
+    if let (None, Some((field, _))) = (&out, only_written.iter().find(|(_, given)| *given > 0)) {
+        let hint = "they are for the directory; what is returned has table(level) and difference(a, b)";
+        return Err(exception(py, &Error::stated(format!("{field} is given without out"), hint)));
+    }
     let asked = question.clone();
     let made = to_the_end(py, move || match out {
-        None => Ok((asked.estimates(&mut Quiet)?, None)),
+        None => {
+            let made = asked.estimates(&mut Quiet)?;
+            asked.ratios.iter().try_for_each(|ratio| made.check_ratio(ratio))?;
+            Ok((made, None))
+        }
         Some(out) => {
             let (made, manifest) = asked.estimates_in_directory(&out, &mut Quiet)?;
             Ok((made, Some(manifest)))

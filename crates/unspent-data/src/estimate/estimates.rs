@@ -124,6 +124,11 @@ impl Estimates {
         Ok(self.0.difference(&nodes[a], &nodes[b], &self.all()))
     }
 
+    /// Fails unless a ratio is one of two sums.
+    pub fn check_ratio(&self, ratio: &str) -> Result<()> {
+        tables::ratio_sums(&self.0, ratio).map(|_| ())
+    }
+
     /// Ratios of two sums in every area, and in every unit above the smallest level.
     pub fn ratios(&self, ratios: &[String]) -> Result<Vec<RatioRow>> {
         tables::ratio_rows(&self.0, &self.0.area_nodes()?, ratios)

@@ -147,11 +147,7 @@ pub(super) fn ratio_rows(
 ) -> Result<Vec<RatioRow>> {
     let mut rows = vec![];
     for text in ratios {
-        let (above, below) = text.split_once(" / ").ok_or_else(|| {
-            let hint = "write two names with ` / ` between them, like `any part Black / total`";
-            Error::input("ratio", text, "a sum of cells over another", hint)
-        })?;
-        let (above, below) = (summed(made, above.trim())?, summed(made, below.trim())?);
+        let (above, below) = ratio_sums(made, text)?;
         let areas = made.areas().areas.iter().cloned().zip(nodes.iter().cloned());
         let units = made.upper_units().into_iter().map(|node| {
             let (level, code) = made.place(node);
@@ -162,6 +158,15 @@ pub(super) fn ratio_rows(
         }
     }
     Ok(rows)
+}
+
+/// The sums of a ratio.
+pub(super) fn ratio_sums(made: &Estimation, text: &str) -> Result<(Summed, Summed)> {
+    let (above, below) = text.split_once(" / ").ok_or_else(|| {
+        let hint = "write two names with ` / ` between them, like `any part Black / total`";
+        Error::input("ratio", text, "a sum of cells over another", hint)
+    })?;
+    Ok((summed(made, above.trim())?, summed(made, below.trim())?))
 }
 
 fn summed(made: &Estimation, name: &str) -> Result<Summed> {

@@ -22,7 +22,7 @@ class EstimateTable(dict[str, Any]):
     __module__ = "unspent"
 
     def to_pandas(self) -> Any:
-        """A pandas DataFrame. Ends of intervals are Int64, so that counts stay counts where some are missing."""
+        """A pandas DataFrame. Ends of intervals are Int64: they stay counts where some are missing."""
         made = frame(dict(self))
         return made.astype({name: "Int64" for name in self._counts()})
 
@@ -52,7 +52,7 @@ class EstimateTable(dict[str, Any]):
 def units(
     level: str, names: list[str], blocks: Any, numbers: "list[NDArray[Any]]", warning: str | None
 ) -> EstimateTable:
-    """Answers for units: a block of rows for each unit and query, of which code, query and length are given."""
+    """Answers for units: rows for each unit and query, of which code, query and number of rows are given."""
     codes, queries, lengths = blocks
     rows = int(lengths.sum())
     first = np.cumsum(lengths) - lengths

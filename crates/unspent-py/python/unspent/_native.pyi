@@ -256,18 +256,7 @@ class Allocation:
         within: str | None = None,
         path: Literal["main"] | None = None,
     ) -> Composition: ...
-    def accuracy(
-    allocation: Allocation,
-    per_level: Sequence[int] | None = None,
-    units: Table | None = None,
-    *,
-    schema: str | PathLike[str] | None = None,
-    bypass: str | Table | None = None,
-    exact_totals: str | Iterable[str] = (),
-    confidence: Exact = "0.95",
-    structural_zeros: bool = True,
-) -> Accuracy: ...
-def certificate(
+    def certificate(
         self, *, delta: Exact | None = None, conversion: Conversion | None = None
     ) -> Certificate: ...
     def calibrate(
@@ -516,6 +505,17 @@ class UtilityReport:
     def to_json(self) -> str: ...
     def to_pandas(self) -> Any: ...
 
+def accuracy(
+    allocation: Allocation,
+    per_level: Sequence[int] | None = None,
+    units: Table | None = None,
+    *,
+    schema: str | PathLike[str] | None = None,
+    bypass: str | Table | None = None,
+    exact_totals: str | Iterable[str] = (),
+    confidence: Exact = "0.95",
+    structural_zeros: bool = True,
+) -> Accuracy: ...
 def certificate(
     *allocations: Allocation, delta: Exact | None = None, conversion: Conversion | None = None
 ) -> Certificate: ...
