@@ -22,8 +22,6 @@ use crate::measurements::Measurements;
 use crate::number::{rational, wrong_type};
 use crate::work::interruptible;
 
-/// The map of areas that are given as codes.
-const CODES: &str = "codes";
 /// The map of areas that are given as a dict.
 const DISTRICT: &str = "district";
 
@@ -126,17 +124,17 @@ pub fn estimate<'py>(
         return Err(exception(py, &Error::stated(format!("{field} is given without out"), hint)));
     }
     let asked = question.clone();
-    let made = to_the_end(py, move || match out {
-        None => {
+    let made = match out {
+        None => interruptible(py, move || {
             let made = asked.estimates(&mut Quiet)?;
             asked.ratios.iter().try_for_each(|ratio| made.check_ratio(ratio))?;
             Ok((made, None))
-        }
-        Some(out) => {
+        }),
+        Some(out) => to_the_end(py, move || {
             let (made, manifest) = asked.estimates_in_directory(&out, &mut Quiet)?;
             Ok((made, Some(manifest)))
-        }
-    })?;
+        }),
+    }?;
     let (made, manifest) = made.map_err(|error| raised(py, error, false))?;
     Ok(Estimates { question, manifest, made: Arc::new(made) })
 }
@@ -153,12 +151,20 @@ fn folder(given: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
 
 /// One text, or several.
 pub fn texts(field: &str, given: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<String>> {
-    let Some(given) = given else { return Ok(vec![]) };
+    given.map_or(Ok(vec![]), |given| strings(field, given, "a str, or several of them"))
+}
+
+/// The code of a unit, or several.
+fn codes(field: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+    strings(field, given, "a code, or several; give them as str, with their leading zeros")
+}
+
+fn strings(field: &str, given: &Bound<'_, PyAny>, allowed: &str) -> PyResult<Vec<String>> {
     if given.is_instance_of::<PyString>() {
         return Ok(vec![given.extract()?]);
     }
     let found = given.try_iter().and_then(|items| items.map(|item| item?.extract()).collect());
-    found.map_err(|_| wrong_type(field, given, "a str or several; codes are texts, with leading zeros"))
+    found.map_err(|_| wrong_type(field, given, allowed))
 }
 
 /// Files with maps, or areas by name.
@@ -167,12 +173,9 @@ fn maps(given: &Bound<'_, PyAny>) -> PyResult<(Vec<PathBuf>, Vec<NamedArea>)> {
         return Ok((vec![path], vec![]));
     }
     if let Ok(areas) = given.cast::<PyDict>() {
-        let area = |(name, codes): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
-            let area = name.str()?.extract()?;
-            Ok(NamedArea {
-                name: AreaName { map: DISTRICT.into(), area },
-                codes: texts("districts", Some(&codes))?,
-            })
+        let area = |(name, units): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
+            let name = AreaName { map: DISTRICT.into(), area: name.str()?.extract()? };
+            Ok(NamedArea { name, codes: codes("districts", &units)? })
         };
         return Ok((vec![], areas.iter().map(area).collect::<PyResult<_>>()?));
     }
@@ -197,8 +200,8 @@ pub struct Estimates {
 enum Area {
     /// One of the maps.
     Named(String),
-    /// Other units.
-    Codes(Vec<String>),
+    /// Other units, and what they are called in messages.
+    Codes(String, Vec<String>),
 }
 
 #[pymethods]
@@ -280,8 +283,8 @@ impl Estimates {
         let area = self.area("codes", codes)?;
         let name = name.unwrap_or_else(|| match &area {
             Area::Named(name) => name.clone(),
-            Area::Codes(codes) if codes.len() == 1 => codes[0].clone(),
-            Area::Codes(_) => DISTRICT.into(),
+            Area::Codes(_, codes) if codes.len() == 1 => codes[0].clone(),
+            Area::Codes(..) => DISTRICT.into(),
         });
         let found = self.asked(py, vec![area], |made, names| made.area(&names[0]))?;
         let areas = vec![("area", vec![name; found.len()])];
@@ -361,7 +364,7 @@ impl Estimates {
 impl Estimates {
     /// The area that was given.
     fn area(&self, field: &str, given: &Bound<'_, PyAny>) -> PyResult<Area> {
-        let codes = texts(field, Some(given))?;
+        let codes = codes(field, given)?;
         if given.is_instance_of::<PyString>() && self.made.areas().iter().any(|area| full(area) == codes[0]) {
             return Ok(Area::Named(codes[0].clone()));
         }
@@ -369,7 +372,7 @@ impl Estimates {
             let hint = "an area has at least one unit";
             return Err(exception(given.py(), &Error::stated(format!("{field}: there is no code"), hint)));
         }
-        Ok(Area::Codes(codes))
+        Ok(Area::Codes(field.into(), codes))
     }
 
     /// What is asked of areas, by their names. If they are not all of the maps, everything is estimated again.
@@ -380,19 +383,21 @@ impl Estimates {
         ask: impl FnOnce(&unspent_data::estimate::Estimates, &[String]) -> Result<T> + Send + 'static,
     ) -> PyResult<T> {
         let mut question = self.question.clone();
-        let mut names = vec![];
-        let mut others = vec![];
-        for (at, area) in areas.into_iter().enumerate() {
-            names.push(match area {
-                Area::Named(name) => name,
-                Area::Codes(codes) => {
-                    let name = AreaName { map: CODES.into(), area: (at + 1).to_string() };
-                    let named = full(&name);
-                    others.push(NamedArea { name, codes });
-                    named
-                }
-            });
+        let mut map = String::from("given");
+        while self.made.areas().iter().any(|area| area.map == map) {
+            map.push_str(" here");
         }
+        let mut others = vec![];
+        let mut name = |area| match area {
+            Area::Named(name) => name,
+            Area::Codes(area, codes) => {
+                let name = AreaName { map: map.clone(), area };
+                let named = full(&name);
+                others.push(NamedArea { name, codes });
+                named
+            }
+        };
+        let names: Vec<String> = areas.into_iter().map(&mut name).collect();
         if others.len() == names.len() {
             // Fewer areas, fewer kinds of leaves.
             (question.maps, question.areas) = (vec![], vec![]);

@@ -205,6 +205,11 @@ def test_maps_sums_and_ratios(blocks, tmp_path: Path):
     close(ratios["value"][2], share)
     assert ratios["lower_guaranteed"][2] < ratios["lower"][2] < share < ratios["upper"][2] < 1
     assert ratios.to_pandas().note[2] == "" and ratios.to_pandas().lower.dtype == np.float64
+    # A map may be called as codes are in messages.
+    (tmp_path / "map.csv").write_text(f"code,given\n{dense.blocks[3]},a\n{dense.blocks[4]},b\n")
+    given = unspent.estimate(noisy, districts=str(tmp_path / "map.csv"))
+    expected = dense.covariance("race", dense.inside(dense.blocks[5]), dense.inside(dense.blocks[4]))
+    close(answers_of(given.covariance(dense.blocks[5], "given:b"), "race")["covariance"], expected)
     again = unspent.estimate(noisy, districts=halves, **options)
     assert again.areas == estimates.areas
     assert np.array_equal(again.districts()["value"], table["value"])
@@ -297,8 +302,12 @@ def test_what_is_refused(blocks, tmp_path: Path):
         ),
         (lambda: estimates.covariance(dense.blocks[0], "nowhere"), "unit `nowhere` is not among the units"),
         (lambda: estimates.district([]), "^codes: there is no code\nhint: "),
-        (lambda: estimates.district(["99", dense.blocks[0]]), "has unit `99` and a unit inside it\nhint: "),
+        (
+            lambda: estimates.district(["99", dense.blocks[0]]),
+            "^area `given:codes` has unit `99` and a unit inside it",
+        ),
         (lambda: unspent.estimate(tmp_path / "none"), "none: .*\nhint: "),
+        (lambda: unspent.estimate(noisy, districts={"1": ["nowhere"]}), "unit `nowhere` is not among the u"),
         (lambda: unspent.estimate(noisy, confidence=2), "^confidence: `2` is not"),
         (lambda: unspent.estimate(noisy, queries="rac"), "^query: `rac` is not one of "),
         (lambda: unspent.estimate(noisy, sums="adults"), "adults"),
@@ -314,7 +323,9 @@ def test_what_is_refused(blocks, tmp_path: Path):
             ask()
     with pytest.raises(TypeError, match="^noisy: `5` .* is not a folder; give a path"):
         unspent.estimate(5)
-    with pytest.raises(TypeError, match="^codes: .* codes are texts, with leading zeros"):
+    with pytest.raises(
+        TypeError, match="^codes: .* is not a code, or several; give them as str, with their leading zeros"
+    ):
         estimates.district([990010001001000])
     with pytest.raises(TypeError, match="^districts: `5` .* is not a map; give the path"):
         unspent.estimate(noisy, districts=5)

@@ -91,7 +91,10 @@ impl Estimate {
 
     /// Estimates; what is asked for can be read then, without writing anything.
     pub fn estimates(&self, progress: &mut dyn Progress) -> Result<Estimates> {
-        Ok(Estimates(estimation::Estimation::new(self, progress)?))
+        let estimation = estimation::Estimation::new(self, progress)?;
+        // Areas of units that there are not are named now, not when they are asked for.
+        estimation.area_nodes()?;
+        Ok(Estimates(estimation))
     }
 
     /// Estimates into the directory `out`, which must not exist, and appears whole or not at all.
