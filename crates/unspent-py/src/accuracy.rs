@@ -93,7 +93,7 @@ pub fn accuracy<'py>(
 
 /// How far estimates will be from the true counts, by level and query; printed, a table.
 #[pyclass(frozen, module = "unspent")]
-pub struct Accuracy(unspent_estimate::Accuracy);
+pub struct Accuracy(pub unspent_estimate::Accuracy);
 
 #[pymethods]
 impl Accuracy {

@@ -15,6 +15,7 @@ use unspent::{Error, Result};
 use unspent_data::estimate::{AnswerRow, AreaName, EstimateManifest, Estimated, NamedArea};
 use unspent_data::{Estimate, Quiet};
 
+use crate::accuracy::Accuracy;
 use crate::certificate::dictionary;
 use crate::error::{OrRaise, exception};
 use crate::measure::{raised, to_the_end};
@@ -131,8 +132,8 @@ pub fn estimate<'py>(
             Ok((made, None))
         }),
         Some(out) => to_the_end(py, move || {
-            let (made, manifest) = asked.estimates_in_directory(&out, &mut Quiet)?;
-            Ok((made, Some(manifest)))
+            let (made, report) = asked.estimates_in_directory(&out, &mut Quiet)?;
+            Ok((made, Some(report.manifest)))
         }),
     }?;
     let (made, manifest) = made.map_err(|error| raised(py, error, false))?;
@@ -240,6 +241,12 @@ impl Estimates {
     fn labels(&self, py: Python<'_>, query: &str) -> PyResult<Vec<String>> {
         self.made.check_query(query).or_raise(py)?;
         Ok(self.made.labels(query).to_vec())
+    }
+
+    /// How precise the estimates are, by level and query: an Accuracy, as `accuracy` gives it beforehand.
+    fn accuracy(&self, py: Python<'_>) -> PyResult<Accuracy> {
+        let made = self.made.clone();
+        Ok(Accuracy(interruptible(py, move || Ok(made.accuracy()))?.or_raise(py)?))
     }
 
     /// The answers for every unit of a level, to all queries or to one: level, geocode, query, cell (its

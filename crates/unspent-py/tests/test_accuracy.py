@@ -56,6 +56,7 @@ def test_a_list_of_units_has_the_errors_of_its_estimates(root: Path, tmp_path: P
     for (level, query), deviation in deviations(found).items():
         variances = estimates.table(level, query)["variance"]
         assert deviation == pytest.approx(np.sqrt(variances.mean()), rel=1e-9)
+    assert deviations(estimates.accuracy()) == pytest.approx(deviations(found), rel=1e-9)
     lines = (examples / "blocks.csv").read_text().splitlines()[1:]
     codes = {"geoid": [line.split(",")[0] for line in lines]}
     assert unspent.accuracy(allocation, units=codes).to_dict() == found.to_dict()

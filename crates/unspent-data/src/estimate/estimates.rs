@@ -1,6 +1,7 @@
 //! Estimates in memory, to be asked one after the other.
 
 use unspent::{Error, Result, did_you_mean};
+use unspent_estimate::Accuracy;
 
 use super::answers::Estimated;
 use super::areas::AreaName;
@@ -68,6 +69,12 @@ impl Estimates {
     #[must_use]
     pub fn warning(&self) -> Option<&str> {
         self.0.warning()
+    }
+
+    /// How precise the estimates are, by level and query.
+    #[must_use]
+    pub fn accuracy(&self) -> Accuracy {
+        self.0.accuracy()
     }
 
     /// What the answers of a query count, in words.
