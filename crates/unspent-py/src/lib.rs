@@ -11,6 +11,7 @@
 // Whoever imports the module reads the docstrings; here they would be said twice.
 #![allow(missing_docs, reason = "the classes' documentation is for Python")]
 
+mod accuracy;
 mod allocation;
 mod arrow;
 mod bounds;
@@ -20,6 +21,7 @@ mod classes;
 mod columns;
 mod composition;
 mod error;
+mod estimate;
 mod group;
 mod interval;
 mod measure;
@@ -43,6 +45,8 @@ mod _native {
     use crate::quiet_about_damaged_files;
 
     #[pymodule_export]
+    use crate::accuracy::{Accuracy, accuracy};
+    #[pymodule_export]
     use crate::allocation::{Allocation, Measurement, preset, presets};
     #[pymodule_export]
     use crate::bounds::{Bounds, BoundsArray};
@@ -54,6 +58,8 @@ mod _native {
     use crate::composition::Composition;
     #[pymodule_export]
     use crate::error::{NotPrivateWarning, ToleranceError, UnspentError};
+    #[pymodule_export]
+    use crate::estimate::{Estimates, estimate};
     #[pymodule_export]
     use crate::interval::{Interval, IntervalArray, interval};
     #[pymodule_export]

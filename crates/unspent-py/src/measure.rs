@@ -158,7 +158,7 @@ fn unit_list(
 }
 
 /// Which units are bypassed.
-fn rule(given: &Bound<'_, PyAny>) -> PyResult<BypassRule> {
+pub fn rule(given: &Bound<'_, PyAny>) -> PyResult<BypassRule> {
     let columns = ["level".to_string(), "code".to_string()];
     let Ok(text) = given.extract::<String>() else {
         return Ok(BypassRule::List(unit_input(given, None, &columns)?));
@@ -180,7 +180,7 @@ pub fn raised(py: Python<'_>, error: Error, show_values: bool) -> PyErr {
 
 /// The result of `work`, like [`interruptible`]. If Ctrl-C ends it, it has removed what it was writing when
 /// this returns, unless Ctrl-C is pressed once more.
-fn to_the_end<T: Send + 'static>(
+pub fn to_the_end<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> unspent::Result<T> + Send + 'static,
 ) -> PyResult<unspent::Result<T>> {

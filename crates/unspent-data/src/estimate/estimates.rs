@@ -1,9 +1,12 @@
 //! Estimates in memory, to be asked one after the other.
 
 use unspent::{Error, Result, did_you_mean};
+use unspent_estimate::Accuracy;
 
 use super::answers::Estimated;
+use super::areas::AreaName;
 use super::estimation::Estimation;
+use super::tables;
 
 /// What was estimated.
 pub struct Estimates(pub(super) Estimation);
@@ -19,6 +22,32 @@ pub struct AnswerRow {
     pub label: String,
     /// The estimate; none if the measurements do not determine it.
     pub answer: Option<Estimated>,
+}
+
+/// An answer for an area less that for another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DifferenceRow {
+    /// The difference.
+    pub difference: AnswerRow,
+    /// The covariance of the two answers; none if one of them is not determined.
+    pub covariance: Option<f64>,
+}
+
+/// A ratio in an area.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RatioRow {
+    /// The area; for a unit its level and its code.
+    pub name: AreaName,
+    /// The ratio, as it was asked for.
+    pub ratio: String,
+    /// The estimate; none if it is not determined.
+    pub value: Option<f64>,
+    /// The normal interval; none if it is not bounded, or no ratio is near enough.
+    pub normal: Option<(f64, f64)>,
+    /// The guaranteed one.
+    pub guaranteed: Option<(f64, f64)>,
+    /// Why an interval is missing.
+    pub note: String,
 }
 
 /// Takes the code of a unit, a query and its answers.
@@ -42,10 +71,26 @@ impl Estimates {
         self.0.warning()
     }
 
+    /// How precise the estimates are, by level and query.
+    #[must_use]
+    pub fn accuracy(&self) -> Accuracy {
+        self.0.accuracy()
+    }
+
     /// What the answers of a query count, in words.
     #[must_use]
     pub fn labels(&self, query: &str) -> &[String] {
         self.0.joined.labels(query)
+    }
+
+    /// Fails unless the query or sum is answered.
+    pub fn check_query(&self, query: &str) -> Result<()> {
+        let names: Vec<&str> = self.queries().map(|(name, _)| name).collect();
+        if names.contains(&query) {
+            return Ok(());
+        }
+        let allowed = format!("one of {}", names.join(", "));
+        Err(Error::input("query", query, allowed, did_you_mean(query, names, "see the queries")))
     }
 
     /// Hands on the answers for every unit of a level, to all queries or to one.
@@ -60,39 +105,43 @@ impl Estimates {
                 did_you_mean(level, names, "levels are those of the measurements"),
             )
         })?;
+        query.map_or(Ok(()), |query| self.check_query(query))?;
         let only: Vec<bool> =
             self.queries().map(|(name, _)| query.is_none_or(|wanted| wanted == name)).collect();
-        if !only.contains(&true) {
-            let names: Vec<&str> = self.queries().map(|(name, _)| name).collect();
-            let allowed = format!("one of {}", names.join(", "));
-            let wanted = query.unwrap_or_default();
-            return Err(Error::input(
-                "query",
-                wanted,
-                allowed,
-                did_you_mean(wanted, names, "see the queries"),
-            ));
-        }
         self.0.each_unit(at, &only, take)
+    }
+
+    /// The areas that were asked for.
+    #[must_use]
+    pub fn areas(&self) -> &[AreaName] {
+        &self.0.areas().areas
     }
 
     /// The answers for an area that was asked for.
     pub fn area(&self, name: &str) -> Result<Vec<AnswerRow>> {
-        self.difference(name, None)
+        let nodes = self.0.area_nodes()?;
+        let area = self.0.area(&nodes[self.0.areas().find(name)?], &[]);
+        Ok(self.0.answers(&area, &self.all(), 0.0))
     }
 
     /// The answers for an area, less those for another.
-    pub fn difference(&self, name: &str, without: Option<&str>) -> Result<Vec<AnswerRow>> {
+    pub fn difference(&self, name: &str, without: &str) -> Result<Vec<DifferenceRow>> {
         let nodes = self.0.area_nodes()?;
-        let first = self.0.areas().find(name)?;
-        let second = without.map(|name| self.0.areas().find(name)).transpose()?;
-        let area = self.0.area(&nodes[first], second.map_or(&[], |at| &nodes[at]));
-        let least = if second.is_some() { f64::NEG_INFINITY } else { 0.0 };
-        let only = vec![true; self.0.questions.asked.len()];
-        let mut rows = vec![];
-        self.0.each_answer(&area, &only, least, &mut |query, cell, label, answer| {
-            rows.push(AnswerRow { query: query.into(), cell, label: label.into(), answer });
-        });
-        Ok(rows)
+        let (a, b) = (self.0.areas().find(name)?, self.0.areas().find(without)?);
+        Ok(self.0.difference(&nodes[a], &nodes[b], &self.all()))
+    }
+
+    /// Fails unless a ratio is one of two sums.
+    pub fn check_ratio(&self, ratio: &str) -> Result<()> {
+        tables::ratio_sums(&self.0, ratio).map(|_| ())
+    }
+
+    /// Ratios of two sums in every area, and in every unit above the smallest level.
+    pub fn ratios(&self, ratios: &[String]) -> Result<Vec<RatioRow>> {
+        tables::ratio_rows(&self.0, &self.0.area_nodes()?, ratios)
+    }
+
+    fn all(&self) -> Vec<bool> {
+        vec![true; self.0.questions.asked.len()]
     }
 }

@@ -268,7 +268,7 @@ fn chosen(wanted: &[String], joined: &Joined) -> Result<Vec<usize>> {
         queries.iter().position(|query| query.name == *name).ok_or_else(|| {
             let names: Vec<&str> = queries.iter().map(|query| query.name.as_str()).collect();
             let allowed = format!("one of {}", names.join(", "));
-            let hint = did_you_mean(name, names, "other sums of cells are given with --sum");
+            let hint = did_you_mean(name, names, "other sums of cells are given as sums");
             Error::input("query", name, allowed, hint)
         })
     };

@@ -30,7 +30,7 @@ use unspent_estimate::Accuracy;
 
 pub use self::answers::Estimated;
 pub use self::areas::AreaName;
-pub use self::estimates::{AnswerRow, Estimates};
+pub use self::estimates::{AnswerRow, DifferenceRow, Estimates, RatioRow};
 pub use self::manifest::{EstimateManifest, EstimatedLevel};
 use crate::progress::Progress;
 
@@ -103,12 +103,25 @@ impl Estimate {
 
     /// Estimates; what is asked for can be read then, without writing anything.
     pub fn estimates(&self, progress: &mut dyn Progress) -> Result<Estimates> {
-        Ok(Estimates(estimation::Estimation::new(self, progress)?))
+        let estimation = estimation::Estimation::new(self, progress)?;
+        // Areas of units that there are not are named now, not when they are asked for.
+        estimation.area_nodes()?;
+        Ok(Estimates(estimation))
     }
 
     /// Estimates into the directory `out`, which must not exist, and appears whole or not at all.
     pub fn to_directory(&self, out: &Path, progress: &mut dyn Progress) -> Result<EstimateReport> {
-        run::to_directory(self, out, progress)
+        self.estimates_in_directory(out, progress).map(|(_, report)| report)
+    }
+
+    /// The same, and what was estimated can be read then.
+    pub fn estimates_in_directory(
+        &self,
+        out: &Path,
+        progress: &mut dyn Progress,
+    ) -> Result<(Estimates, EstimateReport)> {
+        let (estimation, report) = run::to_directory(self, out, progress)?;
+        Ok((Estimates(estimation), report))
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) fn to_directory(
     question: &Estimate,
     out: &Path,
     progress: &mut dyn Progress,
-) -> Result<EstimateReport> {
+) -> Result<(Estimation, EstimateReport)> {
     let path: PathBuf = out.components().collect();
     if directory::check(&path)? {
         let cause = format!("`{}` exists already", path.display());
@@ -50,7 +50,7 @@ pub(super) fn to_directory(
     let accuracy = estimation.accuracy();
     files.text("accuracy.csv", &accuracy.columns().csv())?;
     unfinished.finish()?;
-    Ok(EstimateReport { manifest, accuracy })
+    Ok((estimation, EstimateReport { manifest, accuracy }))
 }
 
 /// Where files are made.

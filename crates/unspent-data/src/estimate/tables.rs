@@ -8,6 +8,7 @@ use unspent_estimate::{Area, Precision, Ratio, RatioSet};
 
 use super::answers::{Estimated, Summed};
 use super::areas::AreaName;
+use super::estimates::{AnswerRow, DifferenceRow, RatioRow};
 use super::estimation::Estimation;
 
 const NUMBERS: [&str; 6] = ["value", "variance", "lower", "upper", "lower_guaranteed", "upper_guaranteed"];
@@ -47,6 +48,35 @@ impl Estimation {
         sum.retain(|_, weight| *weight != 0.0);
         self.tree.area(&sum)
     }
+
+    /// The answers for an area.
+    pub(super) fn answers(&self, area: &Area, only: &[bool], least: f64) -> Vec<AnswerRow> {
+        let mut rows = vec![];
+        self.each_answer(area, only, least, &mut |query, cell, label, answer| {
+            rows.push(AnswerRow { query: query.into(), cell, label: label.into(), answer });
+        });
+        rows
+    }
+
+    /// The answers for an area less those for another, and the covariance of both.
+    pub(super) fn difference(&self, a: &[usize], b: &[usize], only: &[bool]) -> Vec<DifferenceRow> {
+        let variances = |nodes: &[usize]| {
+            let mut found = vec![];
+            self.each_answer(&self.area(nodes, &[]), only, 0.0, &mut |_, _, _, answer| {
+                found.push(answer.map(|answer| answer.variance));
+            });
+            found
+        };
+        let each = variances(a).into_iter().zip(variances(b));
+        let differences = self.answers(&self.area(a, b), only, f64::NEG_INFINITY);
+        let row = |(difference, (a, b)): (AnswerRow, (Option<f64>, Option<f64>))| {
+            // Var(a − b) = Var a + Var b − 2 Cov(a, b).
+            let both = difference.answer.zip(a.zip(b));
+            let covariance = both.map(|(answer, (a, b))| (a + b - answer.variance) / 2.0);
+            DifferenceRow { difference, covariance }
+        };
+        differences.into_iter().zip(each).map(row).collect()
+    }
 }
 
 /// The answers for every area, as CSV; none if there are no areas.
@@ -79,55 +109,64 @@ pub(super) fn differences(
     let mut rows = vec![];
     for (first, second) in pairs {
         let (a, b) = (made.areas().find(first)?, made.areas().find(second)?);
-        let variances = |nodes: &[usize]| {
-            let mut found = vec![];
-            made.each_answer(&made.area(nodes, &[]), only, 0.0, &mut |_, _, _, answer| {
-                found.push(answer.map(|answer| answer.variance));
-            });
-            found
-        };
-        let mut each = variances(&nodes[a]).into_iter().zip(variances(&nodes[b]));
-        let difference = made.area(&nodes[a], &nodes[b]);
-        made.each_answer(&difference, only, f64::NEG_INFINITY, &mut |query, cell, label, answer| {
-            let (a, b) = each.next().expect("as many answers");
-            // Var(a − b) = Var a + Var b − 2 Cov(a, b).
-            let both = answer.zip(a.zip(b));
-            let covariance = both.map(|(answer, (a, b))| (a + b - answer.variance) / 2.0);
-            let mut row = vec![first.clone(), second.clone(), query.into(), cell.to_string(), label.into()];
+        let found = made.difference(&nodes[a], &nodes[b], only);
+        rows.extend(found.into_iter().map(|DifferenceRow { difference, covariance }| {
+            let AnswerRow { query, cell, label, answer } = difference;
+            let mut row = vec![first.clone(), second.clone(), query, cell.to_string(), label];
             row.extend(numbers(answer));
             row.push(covariance.map_or(String::new(), |covariance| covariance.to_string()));
-            rows.push(row);
-        });
+            row
+        }));
     }
     let columns = ["first", "second", "query", "cell", "label"].into_iter().chain(NUMBERS);
     let columns: Vec<&str> = columns.chain(["covariance"]).collect();
     Ok((!pairs.is_empty()).then(|| csv(&columns, &rows)))
 }
 
-/// Ratios in every area and every unit above the smallest level; none if none are asked for.
+/// Ratios in every area and every unit above the smallest level, as CSV; none if none are asked for.
 pub(super) fn ratios(made: &Estimation, nodes: &[Vec<usize>], ratios: &[String]) -> Result<Option<String>> {
-    let mut rows = vec![];
-    for text in ratios {
-        let (above, below) = text.split_once(" / ").ok_or_else(|| {
-            let hint = "write two names with ` / ` between them, like `any part Black / total`";
-            Error::input("ratio", text, "a sum of cells over another", hint)
-        })?;
-        let (above, below) = (summed(made, above.trim())?, summed(made, below.trim())?);
-        let names = made.areas().areas.iter().map(|AreaName { map, area }| (map.clone(), area.clone()));
-        let areas = names.zip(nodes.iter().cloned());
-        let units = made.upper_units().into_iter().map(|node| {
-            let (level, code) = made.place(node);
-            ((level.into(), code.into()), vec![node])
-        });
-        for ((map, area), nodes) in areas.chain(units) {
-            let mut row = vec![map, area, text.clone()];
-            row.extend(ratio_numbers(made, &made.area(&nodes, &[]), &above, &below));
-            rows.push(row);
+    let number = |x: Option<f64>| x.map_or(String::new(), |x| x.to_string());
+    let rows = ratio_rows(made, nodes, ratios)?.into_iter().map(|row| {
+        let mut texts = vec![row.name.map, row.name.area, row.ratio, number(row.value)];
+        for ends in [row.normal, row.guaranteed] {
+            texts.extend([number(ends.map(|ends| ends.0)), number(ends.map(|ends| ends.1))]);
         }
-    }
+        texts.push(row.note);
+        texts
+    });
     let columns =
         ["map", "area", "ratio", "value", "lower", "upper", "lower_guaranteed", "upper_guaranteed", "note"];
-    Ok((!ratios.is_empty()).then(|| csv(&columns, &rows)))
+    Ok((!ratios.is_empty()).then(|| csv(&columns, &rows.collect::<Vec<_>>())))
+}
+
+/// Ratios in every area, and in every unit above the smallest level, whose map is its level.
+pub(super) fn ratio_rows(
+    made: &Estimation,
+    nodes: &[Vec<usize>],
+    ratios: &[String],
+) -> Result<Vec<RatioRow>> {
+    let mut rows = vec![];
+    for text in ratios {
+        let (above, below) = ratio_sums(made, text)?;
+        let areas = made.areas().areas.iter().cloned().zip(nodes.iter().cloned());
+        let units = made.upper_units().into_iter().map(|node| {
+            let (level, code) = made.place(node);
+            (AreaName { map: level.into(), area: code.into() }, vec![node])
+        });
+        for (name, nodes) in areas.chain(units) {
+            rows.push(ratio_row(made, (name, text), &made.area(&nodes, &[]), &above, &below));
+        }
+    }
+    Ok(rows)
+}
+
+/// The sums of a ratio.
+pub(super) fn ratio_sums(made: &Estimation, text: &str) -> Result<(Summed, Summed)> {
+    let (above, below) = text.split_once(" / ").ok_or_else(|| {
+        let hint = "write two names with ` / ` between them, like `any part Black / total`";
+        Error::input("ratio", text, "a sum of cells over another", hint)
+    })?;
+    Ok((summed(made, above.trim())?, summed(made, below.trim())?))
 }
 
 fn summed(made: &Estimation, name: &str) -> Result<Summed> {
@@ -137,18 +176,31 @@ fn summed(made: &Estimation, name: &str) -> Result<Summed> {
         let hint = did_you_mean(
             name,
             known,
-            "name it with --sum, like `any part Black: cenrace contains \"Black\"`",
+            "give a sum of that name, like `any part Black: cenrace contains \"Black\"`",
         );
         Error::input("ratio", name, allowed, hint)
     })
 }
 
-fn ratio_numbers(made: &Estimation, area: &Area, above: &Summed, below: &Summed) -> [String; 6] {
+fn ratio_row(
+    made: &Estimation,
+    (name, text): (AreaName, &str),
+    area: &Area,
+    above: &Summed,
+    below: &Summed,
+) -> RatioRow {
+    let row = RatioRow {
+        name,
+        ratio: text.into(),
+        value: None,
+        normal: None,
+        guaranteed: None,
+        note: "not determined".into(),
+    };
     let model = &made.joined.model;
     let precisions = [area.precision(&above.cells), area.precision(&below.cells)];
     if precisions.contains(&Precision::Unknown) {
-        let none = String::new;
-        return [none(), none(), none(), none(), none(), "not determined".into()];
+        return row;
     }
     let mut coordinates = vec![0.0; model.space().cells()];
     area.coordinates(&made.tree, &made.values, &mut coordinates);
@@ -170,8 +222,8 @@ fn ratio_numbers(made: &Estimation, area: &Area, above: &Summed, below: &Summed)
     let confidence = made.questions.confidence();
     let (normal, guaranteed) = (ratio.normal(confidence), ratio.guaranteed(confidence));
     let ends = |set: &RatioSet| match set {
-        RatioSet::Interval { lower, upper } => [lower.to_string(), upper.to_string()],
-        _ => Default::default(),
+        RatioSet::Interval { lower, upper } => Some((*lower, *upper)),
+        _ => None,
     };
     let note = match (&normal, &guaranteed) {
         (RatioSet::Interval { .. }, RatioSet::Interval { .. }) => String::new(),
@@ -179,8 +231,7 @@ fn ratio_numbers(made: &Estimation, area: &Area, above: &Summed, below: &Summed)
         (set, RatioSet::Interval { .. }) => format!("normal: {set}"),
         (normal, guaranteed) => format!("normal: {normal}; guaranteed: {guaranteed}"),
     };
-    let ([a, b], [c, d]) = (ends(&normal), ends(&guaranteed));
-    [ratio.estimate().map_or(String::new(), |value| value.to_string()), a, b, c, d, note]
+    RatioRow { value: ratio.estimate(), normal: ends(&normal), guaranteed: ends(&guaranteed), note, ..row }
 }
 
 /// The numbers of an estimate; empty where it is not determined.

@@ -350,8 +350,13 @@ fn areas_are_sums_of_their_units() {
         }
     }
     // Var(a − b) = Var a + Var b − 2 Cov: towns of one county go against each other.
-    let difference = estimates.difference("some", Some("three")).unwrap();
-    assert!(difference.iter().all(|row| row.answer.is_some()));
+    let (some, three) = (estimates.area("some").unwrap(), estimates.area("three").unwrap());
+    for (at, row) in estimates.difference("some", "three").unwrap().into_iter().enumerate() {
+        let variance = |answer: Option<Estimated>| answer.unwrap().variance;
+        let apart = variance(some[at].answer) + variance(three[at].answer);
+        let together = variance(row.difference.answer) + 2.0 * row.covariance.unwrap();
+        assert!(close(together, apart), "{row:?}");
+    }
     assert!(estimates.area("m:5").unwrap_err().hint().contains("m:"));
 }
 

@@ -17,13 +17,16 @@ was promised:
 [16.467751, 16.467752]
 
 Tables of counts get their noise with ``measure``; ``interval`` says where a true count is, and ``utility``
-what noise does to a table.
+what noise does to a table. From noisy measurements ``estimate`` makes the best unbiased estimates;
+``accuracy`` says beforehand how good they will be.
 
 ``unspent.plot`` draws (with matplotlib), ``unspent.events`` speaks to dp-accounting.
 """
 
 from unspent import events, plot
+from unspent._estimates import EstimateTable
 from unspent._native import (
+    Accuracy,
     Allocation,
     Bounds,
     BoundsArray,
@@ -32,6 +35,7 @@ from unspent._native import (
     Certificate,
     Composition,
     DiscreteGaussian,
+    Estimates,
     Gaussian,
     Interval,
     IntervalArray,
@@ -48,7 +52,9 @@ from unspent._native import (
     UtilityReport,
     WorstCase,
     __version__,
+    accuracy,
     certificate,
+    estimate,
     interval,
     measure,
     preset,
@@ -59,6 +65,7 @@ from unspent._native import (
 )
 
 __all__ = [
+    "Accuracy",
     "Allocation",
     "Bounds",
     "BoundsArray",
@@ -67,6 +74,8 @@ __all__ = [
     "Certificate",
     "Composition",
     "DiscreteGaussian",
+    "EstimateTable",
+    "Estimates",
     "Gaussian",
     "Interval",
     "IntervalArray",
@@ -83,7 +92,9 @@ __all__ = [
     "UtilityReport",
     "WorstCase",
     "__version__",
+    "accuracy",
     "certificate",
+    "estimate",
     "events",
     "interval",
     "measure",
