@@ -71,6 +71,7 @@ check: target/python-venv/installed
 # noise per second, next to a textbook sampler and OpenDP's (alone: cargo bench -p unspent-bench-noise).
 bench:
 	cargo bench -p unspent --bench accountant
+	cargo bench -p unspent-estimate --bench cells
 	cargo bench -p unspent-cli --bench serve
 	cargo bench -p unspent-bench-noise
 

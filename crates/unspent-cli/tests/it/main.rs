@@ -9,6 +9,7 @@ mod accuracy;
 mod allocations;
 mod crowd;
 mod disk;
+mod estimate;
 mod files;
 mod help;
 mod interval;

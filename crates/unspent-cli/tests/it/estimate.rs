@@ -1,0 +1,116 @@
+//! `unspent estimate` as a user meets it.
+
+use std::fs;
+use std::process::Output;
+
+use crate::support::{Place, repository, stderr, stdout};
+
+/// A place with measurements of the example.
+fn measured(name: &str) -> Place {
+    let place = Place::new(name);
+    for file in ["blocks.csv", "blocks.toml"] {
+        fs::copy(repository("examples").join(file), place.path(file)).unwrap();
+    }
+    let measured = place.say("measure blocks.csv --allocation blocks.toml --out noisy --not-private-seed 3");
+    assert!(measured.status.success(), "{}", stderr(&measured));
+    place
+}
+
+/// Words with spaces between them; what is between single quotes is one.
+fn ask(place: &Place, arguments: &str) -> Output {
+    let quoted = arguments.split('\'').enumerate();
+    let words: Vec<&str> = quoted
+        .flat_map(|(i, part)| if i % 2 == 1 { vec![part] } else { part.split_whitespace().collect() })
+        .collect();
+    place.run(&words)
+}
+
+fn refused(place: &Place, arguments: &str) -> String {
+    let before = fs::read_dir(&place.0).unwrap().count();
+    let output = ask(place, arguments);
+    assert!(!output.status.success(), "{}", stdout(&output));
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert_eq!(fs::read_dir(&place.0).unwrap().count(), before, "nothing is left");
+    stderr(&output)
+}
+
+#[test]
+fn estimates_say_what_they_rest_on() {
+    let place = measured("estimate");
+    let output = ask(
+        &place,
+        "estimate noisy --out out --confidence 0.9 --plot out.svg --sum 'adults: \"voting age\" = \"18 and over\"' \
+         --ratio 'adults / total'",
+    );
+    assert!(output.status.success(), "{}", stderr(&output));
+    let printed = stdout(&output);
+    assert!(printed.contains("estimate sd") && printed.contains("± at 0.9"), "{printed}");
+    // Noise that is not private is said everywhere.
+    assert!(printed.contains("NOT PRIVATE") && stderr(&output).contains("NOT PRIVATE"), "{printed}");
+    let manifest: serde_json::Value = serde_json::from_str(&place.read("out/manifest.json")).unwrap();
+    assert_eq!(manifest["confidence"], "0.9");
+    assert!(manifest["warning"].as_str().unwrap().contains("NOT PRIVATE"));
+    assert_eq!(manifest["levels"][4]["units"], 24);
+    assert_eq!(manifest["files"][2], "ratios.csv");
+    let ratios = place.read("out/ratios.csv");
+    assert_eq!(ratios.lines().count(), 1 + 1 + 2 + 3 + 6, "{ratios}");
+    let accuracy = place.read("out/accuracy.csv");
+    assert!(accuracy.starts_with("level,units,"), "{accuracy}");
+    assert!(place.read("out.svg").contains("Errors of estimates"));
+}
+
+#[test]
+fn districts_are_answered_with_their_own_variance() {
+    let place = measured("districts");
+    let table = place.read("blocks.csv");
+    let codes: Vec<&str> = table.lines().skip(1).map(|line| line.split(',').next().unwrap()).collect();
+    let district =
+        |(i, code): (usize, &&str)| format!("{code},{},{}\n", i % 2, if i < 5 { "old" } else { "" });
+    let map: String = codes.iter().enumerate().map(district).collect();
+    fs::write(place.path("map.csv"), format!("block,half,town\n{map}")).unwrap();
+    let said = ask(&place, "estimate noisy --out out --districts map.csv --difference 'half:0 - half:1'");
+    assert!(said.status.success(), "{}", stderr(&said));
+    let districts = place.read("out/districts.csv");
+    let total = |map: &str, area: &str| {
+        let line = districts.lines().find(|line| line.starts_with(&format!("{map},{area},total,0,")));
+        line.unwrap_or_else(|| panic!("{districts}")).to_string()
+    };
+    let number = |line: &str, at: usize| line.split(',').nth(at).unwrap().parse::<f64>().unwrap();
+    let (even, odd) = (total("half", "0"), total("half", "1"));
+    let difference = place.read("out/differences.csv");
+    let difference = difference.lines().find(|line| line.contains(",total,0,")).unwrap();
+    assert!((number(difference, 5) - (number(&even, 5) - number(&odd, 5))).abs() < 1e-6);
+    // Var(a − b) = Var a + Var b − 2 Cov.
+    let variance = number(&even, 6) + number(&odd, 6) - 2.0 * number(difference, 11);
+    assert!((number(difference, 6) - variance).abs() < 1e-9, "{difference}");
+    assert!(total("town", "old").contains(','));
+
+    fs::write(place.path("wrong.csv"), "block,half\n999,1\n").unwrap();
+    let said = refused(&place, "estimate noisy --out wrong --districts wrong.csv");
+    assert!(said.contains("unit `999` is not among the units that are measured"), "{said}");
+    fs::write(place.path("wrong.csv"), format!("block,half\n{},1\n{},1\n", codes[0], &codes[0][..2]))
+        .unwrap();
+    let said = refused(&place, "estimate noisy --out wrong --districts wrong.csv");
+    assert!(said.contains("and a unit inside it"), "{said}");
+}
+
+#[test]
+fn bad_questions_are_refused_with_a_hint() {
+    let place = measured("estimate-refused");
+    for (arguments, says) in [
+        ("estimate nowhere --out out", "nowhere"),
+        ("estimate noisy --out out --levels Blok", "level: `Blok` is not one of State, County"),
+        ("estimate noisy --out out --queries sex", "query: `sex` is not one of"),
+        ("estimate noisy --out out --confidence 95", "above 0 and below 1"),
+        ("estimate noisy --out out --sum 'x: sex = 1'", "sex"),
+        ("estimate noisy --out out --sum 'total: race = white'", "no query and no other sum has"),
+        ("estimate noisy --out out --ratio total", "a sum of cells over another"),
+        ("estimate noisy --out out --ratio 'race / total'", "a query with one answer"),
+        ("estimate noisy --out out --districts no.csv", "no.csv: cannot be read"),
+        ("estimate noisy --out noisy", "exists already"),
+        ("estimate blocks.csv --out out", "blocks.csv"),
+    ] {
+        let said = refused(&place, arguments);
+        assert!(said.contains(says) && said.contains("hint:"), "{arguments}: {said}");
+    }
+}
