@@ -57,6 +57,17 @@ pub struct Contradicted {
     pub values: Contradiction,
 }
 
+/// A block of a child of a unit.
+struct Child {
+    /// The unit.
+    node: usize,
+    /// Which of its children.
+    which: usize,
+    block: usize,
+    /// Whether only the shift from the values of single leaves is wanted.
+    shift_only: bool,
+}
+
 /// The last state of each child of a unit, and its values.
 type Family = Vec<(Vec<State>, Vec<f64>)>;
 
@@ -260,7 +271,8 @@ impl Tree {
                 let downward = Downward::new(knowledge, &family, i, &sum, parent);
                 if let Some(values) = values {
                     let shift_only = self.nodes[*child].count > 1.0;
-                    self.downward_values(node, at, i, &downward, values, &sums, shift_only, &mut found[i].1);
+                    let child = Child { node, which: i, block: at, shift_only };
+                    self.downward_values(&child, &downward, values, &sums, &mut found[i].1);
                 }
                 // Of several leaves each has siblings like itself, so that they give nothing it does not see.
                 debug_assert!(self.nodes[*child].count <= 1.0 || downward.from_others.is_none());
@@ -270,18 +282,15 @@ impl Tree {
         found
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn downward_values(
         &self,
-        node: usize,
-        at: usize,
-        which: usize,
+        of: &Child,
         downward: &Downward,
         values: &[Vec<f64>],
         sums: &[f64],
-        shift_only: bool,
         to: &mut [f64],
     ) {
+        let Child { node, which, block: at, shift_only } = *of;
         let block = &self.model.blocks()[at];
         let child = self.children[node][which];
         let parent = &self.last[node][at].known;
