@@ -31,7 +31,7 @@ fn refused(place: &Place, arguments: &str) -> String {
     assert!(!output.status.success(), "{}", stdout(&output));
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
     assert_eq!(fs::read_dir(&place.0).unwrap().count(), before, "nothing is left");
-    stderr(&output)
+    stderr(&output).to_string()
 }
 
 #[test]
