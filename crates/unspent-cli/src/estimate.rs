@@ -6,8 +6,10 @@ use clap::Args;
 use unspent::{Error, ErrorKind, Rational};
 use unspent_data::Estimate;
 
+use crate::accuracy::figure;
+use crate::output::Target;
 use crate::progress::Progress;
-use crate::{Failure, defect, output};
+use crate::{Failure, defect, output, plot};
 
 /// The best unbiased estimate of every count from noisy measurements, with its variance and intervals.
 ///
@@ -79,6 +81,14 @@ pub struct Arguments {
     /// For every area, and every unit above the smallest level: ratios.csv.
     #[arg(long, value_name = "RATIO")]
     ratio: Vec<String>,
+
+    /// Draws the deviations of noise and estimates by level: .svg or .png
+    #[arg(long, value_name = "FILE")]
+    plot: Option<String>,
+
+    /// Replaces the picture if it exists
+    #[arg(long, requires = "plot")]
+    force: bool,
 }
 
 impl Arguments {
@@ -98,15 +108,26 @@ impl Arguments {
             areas: vec![],
             differences: self.difference.iter().map(|text| difference(text)).collect::<Result<_, _>>()?,
         };
+        let plot = self.plot.as_ref();
+        let plot = plot.map(|path| Target::new("--plot", path, &["svg", "png"], self.force)).transpose()?;
         defect::on_interrupt();
         let mut progress = Progress::new();
         let made = question.to_directory(Path::new(&self.out), &mut progress);
         drop(progress);
-        let _manifest = made.map_err(|error: Error| match error.kind() {
+        let report = made.map_err(|error: Error| match error.kind() {
             ErrorKind::Output => Failure::from(error).at("--out"),
             _ => Failure::from(error),
         })?;
-        output::print(&format!("Written to {}.\n", self.out))
+        if let Some(file) = plot {
+            file.write(&plot::bytes(&figure::by_level(&report.accuracy), &file.extension())?)?;
+        }
+        let mut text = report.accuracy.document();
+        text.line("");
+        if let Some(warning) = &report.manifest.warning {
+            text.line(format!("WARNING: {warning}."));
+        }
+        text.line(format!("Written to {}.", self.out));
+        output::print(&text.terminal())
     }
 }
 

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use unspent::allocation::{ExactValues, Production};
 use unspent::schema::Schema;
 use unspent::{Allocation, Result};
-use unspent_estimate::accuracy::{Assumptions, Prospect, Tally, TreeKind};
+use unspent_estimate::accuracy::{Assumptions, Prospect, TreeKind};
 use unspent_estimate::{Accuracy, Node, SharedClass, Tree};
 
 use crate::plan::Plan;
@@ -62,11 +62,11 @@ impl UnitsAccuracy {
         let (units, allocation) = units.bypass(&rule, &plan, &allocation)?;
         let listed = Listed::new(&prospect, &units, &plan, &allocation)?;
         let tree = Tree::new(prospect.model(), listed.nodes);
-        let mut tally = Tally::new(&prospect);
+        let mut tally = prospect.tally();
         for (node, of) in listed.units.iter().enumerate() {
             tally.add(&tree, node, of.level, tree.nodes()[node].count as u64, of.bypassed);
         }
-        Ok(tally.accuracy(TreeKind::Listed))
+        Ok(prospect.accuracy(tally, &tree, TreeKind::Listed))
     }
 }
 

@@ -11,7 +11,6 @@ use crate::matrix::Matrix;
 use crate::model::{Model, Scratch};
 use crate::space::NOWHERE;
 use crate::subspace::Subspace;
-use crate::tree::copies;
 
 /// How precisely a sum is known.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -60,7 +59,7 @@ impl SumOfCells {
         let mut parts = vec![];
         for (at, (block, directions)) in model.blocks().iter().zip(directions).enumerate() {
             if !directions.is_zero() {
-                parts.push(Part { block: at, gram: gram(block, &coordinates, &coordinates), directions });
+                parts.push(Part { block: at, gram: block.gram(&coordinates, &coordinates), directions });
             }
         }
         (SumOfCells { parts }, coordinates)
@@ -90,22 +89,8 @@ impl SumOfCells {
                 variance += gram.inner(&covariances[*block]);
             }
         }
-        if all_exact { Precision::Exact } else { Precision::Variance(variance) }
+        if all_exact { Precision::Exact } else { Precision::Variance(variance.max(0.0)) }
     }
-}
-
-/// `Σ v wᵀ` over the copies of a block.
-pub(crate) fn gram(block: &crate::basis::Block, v: &[f64], w: &[f64]) -> Matrix {
-    let d = block.dimension;
-    let mut gram = Matrix::zeros(d, d);
-    for copy in copies(block.range(), d) {
-        for i in 0..d {
-            for j in 0..d {
-                gram[(i, j)] += v[copy.start + i] * w[copy.start + j];
-            }
-        }
-    }
-    gram
 }
 
 /// The covariances of the coordinates of a unit, one matrix for each block.

@@ -2,41 +2,123 @@
 
 use std::collections::BTreeMap;
 
+use num_rational::BigRational;
+use num_traits::Zero;
+
 use crate::answers::{Precision, SumOfCells};
-use crate::family::{State, Sum};
+use crate::family::Sum;
 use crate::matrix::Matrix;
-use crate::subspace::Subspace;
-use crate::tree::{Tree, Values, copies};
+use crate::subspace::{Functional, Subspace, to_matrix, unit};
+use crate::tree::{Tree, Values};
 
 /// A weighted sum of units, and how precisely its table is known.
 #[derive(Debug)]
 pub struct Area {
-    /// For each block, the nodes whose estimates add up to that of the area, with their weights.
-    weights: Vec<Vec<(usize, f64)>>,
+    /// For each block, the nodes whose estimates add up to that of the area, and how their coordinates count.
+    weights: Vec<Vec<(usize, Matrix)>>,
     /// Of the coordinates of each block.
     covariances: Vec<Matrix>,
     /// The functionals of each block that are known, and those that are exact.
     known: Vec<(Subspace, Subspace)>,
 }
 
-/// What is known of the part of an area below a unit, for one block: the part is `total + from_unit · x`, where
-/// x is the table of the unit and the covariance of `total` does not depend on it.
+/// What is known of the part of an area below a unit, for one block: the part is `total + from_unit · x`,
+/// where x is the table of the unit and the covariance of `total` does not depend on it.
 struct Below {
     from_unit: Matrix,
     covariance: Matrix,
-    /// How often the unit itself counts, apart from functionals that it sees.
-    pure: f64,
-    /// The same, apart from functionals that are exact.
-    pure_exact: f64,
+    /// How the unit itself counts, apart from functionals that it sees, and from those that are exact.
+    pure: [Pure; 2],
+}
+
+/// A matrix in exact numbers, by rows.
+#[derive(Clone, Debug, PartialEq)]
+struct Pure(Vec<Functional>);
+
+impl Pure {
+    fn scalar(dimension: usize, factor: f64) -> Pure {
+        let factor = BigRational::from_float(factor).expect("weights are finite");
+        let row = |at| unit(dimension, at).into_iter().map(|x| x * &factor).collect();
+        Pure((0..dimension).map(row).collect())
+    }
+
+    fn add(&mut self, other: &Pure) {
+        for (row, other) in self.0.iter_mut().zip(&other.0) {
+            row.iter_mut().zip(other).for_each(|(x, y)| *x += y);
+        }
+    }
+
+    fn minus(&self, other: &Pure) -> Pure {
+        let row = |(a, b): (&Functional, &Functional)| a.iter().zip(b).map(|(x, y)| x - y).collect();
+        Pure(self.0.iter().zip(&other.0).map(row).collect())
+    }
+
+    fn is_zero(&self) -> bool {
+        self.0.iter().flatten().all(BigRational::is_zero)
+    }
+
+    fn to_matrix(&self) -> Matrix {
+        to_matrix(self.0.len(), &self.0)
+    }
+}
+
+/// Takes from the parent what the children do not see: the functionals w for which some functional b of the
+/// parent has `w · pure − b` seen by every child, and such a b for each, as a matrix.
+fn from_parent(dimension: usize, children: &[(&Pure, &Subspace)]) -> (Subspace, Pure) {
+    let mut distinct: Vec<(&Pure, &Subspace)> = vec![];
+    for child in children.iter().filter(|(_, seen)| !seen.is_full()) {
+        if !distinct.contains(child) {
+            distinct.push(*child);
+        }
+    }
+    let Some((first, _)) = distinct.first() else {
+        return (Subspace::Full(dimension), Pure::scalar(dimension, 0.0));
+    };
+    if distinct.iter().all(|(pure, _)| pure == first) {
+        return (Subspace::Full(dimension), (*first).clone());
+    }
+    // Equations for (w, b): both are the same on whatever a child does not see.
+    let mut equations: Vec<Functional> = vec![];
+    for (pure, seen) in &distinct {
+        for unseen in seen.unseen() {
+            let of_w = pure.0.iter().map(|row| row.iter().zip(&unseen).map(|(x, y)| x * y).sum());
+            let of_b = unseen.iter().map(|x: &BigRational| -x);
+            equations.push(of_w.chain(of_b).collect());
+        }
+    }
+    let solutions = Subspace::span(2 * dimension, &equations).unseen();
+    let solutions = Subspace::span(2 * dimension, &solutions).rows();
+    // In reduced form: those whose pivot is in w are a basis, each with its b.
+    let mut taken = Pure::scalar(dimension, 0.0);
+    let mut basis = vec![];
+    for solution in &solutions {
+        let pivot = solution.iter().position(|x| !x.is_zero()).expect("rows are not zero");
+        if pivot < dimension {
+            taken.0[pivot] = solution[dimension..].to_vec();
+            basis.push(solution[..dimension].to_vec());
+        }
+    }
+    (Subspace::span(dimension, &basis), taken)
+}
+
+/// The functionals w for which `w · pure` is in a subspace.
+fn inside(dimension: usize, pure: &Pure, space: &Subspace) -> Subspace {
+    if space.is_full() || pure.is_zero() {
+        return Subspace::Full(dimension);
+    }
+    let equation = |unseen: &Functional| -> Functional {
+        pure.0.iter().map(|row| row.iter().zip(unseen).map(|(x, y)| x * y).sum()).collect()
+    };
+    let equations: Vec<Functional> = space.unseen().iter().map(equation).collect();
+    Subspace::span(dimension, &Subspace::span(dimension, &equations).unseen())
 }
 
 impl Tree {
     /// The sum of nodes with these weights; a node of several leaves counts with all of them.
     #[must_use]
     pub fn area(&self, weights: &BTreeMap<usize, f64>) -> Area {
-        let blocks = self.model().blocks().len();
         let mut area = Area { weights: vec![], covariances: vec![], known: vec![] };
-        for block in 0..blocks {
+        for block in 0..self.model().blocks().len() {
             self.area_block(block, weights, &mut area);
         }
         area
@@ -44,8 +126,8 @@ impl Tree {
 
     fn area_block(&self, block: usize, weights: &BTreeMap<usize, f64>, area: &mut Area) {
         let d = self.model().blocks()[block].dimension;
-        let mut of_nodes: Vec<(usize, f64)> = vec![];
-        let (mut seen, mut exact) = (Subspace::Full(d), Subspace::Full(d));
+        let mut of_nodes: Vec<(usize, Matrix)> = vec![];
+        let mut known = [Subspace::Full(d), Subspace::Full(d)];
         let mut covariance = Matrix::zeros(d, d);
         // From the last node to the first: children come before their parents.
         let mut waiting: BTreeMap<usize, BTreeMap<usize, Below>> =
@@ -53,36 +135,32 @@ impl Tree {
         while let Some((node, children)) = waiting.pop_last() {
             let own = weights.get(&node).copied().unwrap_or(0.0);
             let mut below = match children.is_empty() {
-                true => Below {
-                    from_unit: Matrix::zeros(d, d),
-                    covariance: Matrix::zeros(d, d),
-                    pure: 0.0,
-                    pure_exact: 0.0,
-                },
-                false => {
-                    let known = (&mut seen, &mut exact);
-                    self.below(node, block, &children, known, &mut of_nodes)
+                true => {
+                    let none = Pure::scalar(d, 0.0);
+                    let nothing = Matrix::zeros(d, d);
+                    Below { from_unit: nothing.clone(), covariance: nothing, pure: [none.clone(), none] }
                 }
+                false => self.below(node, block, &children, &mut known, &mut of_nodes),
             };
             below.from_unit.add(&Matrix::identity(d), own);
-            below.pure += own;
-            below.pure_exact += own;
+            below.pure.iter_mut().for_each(|pure| pure.add(&Pure::scalar(d, own)));
             match self.nodes()[node].parent {
                 Some(parent) => _ = waiting.entry(parent).or_default().insert(node, below),
                 None => {
                     let last = &self.state(node)[block];
-                    if below.pure != 0.0 {
-                        seen = seen.intersection(&last.known.seen);
-                        of_nodes.push((node, below.pure));
+                    let spaces = [&last.known.seen, &last.known.exact];
+                    for ((known, pure), space) in known.iter_mut().zip(&below.pure).zip(spaces) {
+                        *known = known.intersection(&inside(d, pure, space));
                     }
-                    if below.pure_exact != 0.0 {
-                        exact = exact.intersection(&last.known.exact);
+                    if !below.pure[0].is_zero() {
+                        of_nodes.push((node, below.pure[0].to_matrix()));
                     }
                     covariance.add(&below.covariance, 1.0);
                     covariance.add(&below.from_unit.around(&last.of_coordinates()), 1.0);
                 }
             }
         }
+        let [seen, exact] = known;
         area.weights.push(of_nodes);
         area.covariances.push(covariance);
         area.known.push((seen.clone(), exact.intersection(&seen)));
@@ -94,59 +172,41 @@ impl Tree {
         node: usize,
         block: usize,
         parts: &BTreeMap<usize, Below>,
-        (seen, exact): (&mut Subspace, &mut Subspace),
-        of_nodes: &mut Vec<(usize, f64)>,
+        known: &mut [Subspace; 2],
+        of_nodes: &mut Vec<(usize, Matrix)>,
     ) -> Below {
         let d = self.model().blocks()[block].dimension;
         let children = self.children(node);
         let family = self.family(node, block);
-        let pure = |child: &usize| parts.get(child).map_or(0.0, |part| part.pure);
-        let pure_exact = |child: &usize| parts.get(child).map_or(0.0, |part| part.pure_exact);
-        let states: Vec<&State> = family.iter().map(|child| child.state).collect();
-        // What no child sees alone can be had from the parent if it counts equally in all that do not see it.
-        let unseen: Vec<f64> = children
-            .iter()
-            .zip(&states)
-            .filter(|(_, state)| !state.known.seen.is_full())
-            .map(|(child, _)| pure(child))
-            .collect();
-        let all_alike = |values: &[f64]| values.iter().all(|value| *value == values[0]);
-        let all: Vec<f64> = children.iter().map(pure).collect();
+        let none = Pure::scalar(d, 0.0);
+        let pure = |child: &usize, which: usize| parts.get(child).map_or(&none, |part| &part.pure[which]);
         // Whole units: nothing of the children remains.
-        let whole = all_alike(&all)
-            && parts.len() == children.len()
-            && parts.values().all(|part| {
-                let mut rest = part.from_unit.clone();
-                rest.add(&Matrix::identity(d), -all[0]);
-                rest.entries().iter().all(|x| *x == 0.0)
-            });
-        let common = match unseen.first() {
-            _ if whole => all[0],
-            Some(first) if all_alike(&unseen) => *first,
-            _ => 0.0,
-        };
-        let all_exact: Vec<f64> = children.iter().map(pure_exact).collect();
-        let common_exact = if all_alike(&all_exact) { all_exact[0] } else { 0.0 };
+        let first = pure(&children[0], 0);
+        let whole = parts.len() == children.len()
+            && parts.values().all(|part| part.pure[0] == *first && part.from_unit == first.to_matrix());
+        let seen: Vec<(&Pure, &Subspace)> =
+            children.iter().zip(&family).map(|(c, member)| (pure(c, 0), &member.state.known.seen)).collect();
+        let exact: Vec<(&Pure, &Subspace)> =
+            children.iter().zip(&family).map(|(c, member)| (pure(c, 1), &member.state.known.exact)).collect();
+        let (seen, common) = if whole { (Subspace::Full(d), first.clone()) } else { from_parent(d, &seen) };
+        let (exact, common_exact) = from_parent(d, &exact);
+        *known = [known[0].intersection(&seen), known[1].intersection(&exact)];
         let sum = Sum::new(self.model().knowledge(block), &family);
         let free = sum.known.free_rows();
+        let from_common = common.to_matrix();
         let mut below = Below {
             from_unit: Matrix::zeros(d, d),
             covariance: Matrix::zeros(d, d),
-            pure: common,
-            pure_exact: common_exact,
+            pure: [common.clone(), common_exact],
         };
         let mut with_sum = Matrix::zeros(d, sum.known.free_count());
         for (child, member) in children.iter().zip(&family) {
             let part = parts.get(child);
             let mut on_child = part.map_or_else(|| Matrix::zeros(d, d), |part| part.from_unit.clone());
-            on_child.add(&Matrix::identity(d), -common);
-            let known = &member.state.known;
-            if pure(child) != common {
-                *seen = seen.intersection(&known.seen);
-                of_nodes.push((*child, pure(child) - common));
-            }
-            if pure_exact(child) != common_exact {
-                *exact = exact.intersection(&known.exact);
+            on_child.add(&from_common, -1.0);
+            let rest = pure(child, 0).minus(&common);
+            if !rest.is_zero() {
+                of_nodes.push((*child, rest.to_matrix()));
             }
             if let Some(part) = part {
                 below.covariance.add(&part.covariance, member.count);
@@ -160,7 +220,7 @@ impl Tree {
         below.covariance.add(&gain.times_transposed(&with_sum), -1.0);
         below.covariance.symmetrise();
         below.from_unit = gain.times(&free);
-        below.from_unit.add(&Matrix::identity(d), common);
+        below.from_unit.add(&from_common, 1.0);
         below
     }
 }
@@ -189,8 +249,8 @@ impl Area {
                     tree.total(values, *node, &mut total);
                     total
                 });
-                for copy in copies(block.range(), block.dimension) {
-                    to[copy.clone()].iter_mut().zip(&total[copy]).for_each(|(x, y)| *x += weight * y);
+                for copy in block.each_copy() {
+                    weight.apply_add(&total[copy.clone()], &mut to[copy]);
                 }
             }
         }

@@ -5,6 +5,7 @@ mod allocation;
 mod answers;
 mod area;
 mod basis;
+mod covariance;
 mod expression;
 mod family;
 mod known;

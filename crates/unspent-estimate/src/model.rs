@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use unspent::Result;
 
-use crate::answers::gram;
 use crate::basis::{Basis, Block};
 use crate::family::{ExactSource, Own, Sum, Upward};
 use crate::known::Knowledge;
@@ -226,7 +225,7 @@ impl Model {
     #[must_use]
     pub fn covariance(&self, first: &[f64], second: &[f64], covariances: &[crate::Matrix]) -> f64 {
         let blocks = self.blocks().iter().zip(covariances);
-        blocks.map(|(block, covariance)| gram(block, first, second).inner(covariance)).sum()
+        blocks.map(|(block, covariance)| block.gram(first, second).inner(covariance)).sum()
     }
 }
 
@@ -312,8 +311,8 @@ fn row_times(row: &[num_rational::BigRational], coordinates: &[f64]) -> f64 {
 
 /// Exact values that follow from each other must agree.
 ///
-/// They are integers, or contrasts of integers: orthonormal combinations of at most 2²⁴ of them. Two that
-/// differ do so by 2⁻²⁴ at least in some coordinate; rounding errors are relative to the values.
+/// They are integers, or contrasts of integers, which differ by more than this in some coordinate if they
+/// differ at all, for counts up to 10⁹; rounding errors are relative to the values.
 fn check(relations: &crate::Matrix, given: &[f64]) -> std::result::Result<(), Contradiction> {
     for i in 0..relations.rows() {
         let terms = relations.row(i).iter().zip(given).map(|(a, b)| a * b);

@@ -238,6 +238,17 @@ impl Space {
         place
     }
 
+    /// Whether each answer of a query counts a cell that can occur; if not, it is 0.
+    #[must_use]
+    pub fn can_occur(&self, query: usize) -> Vec<bool> {
+        let mut occurs = vec![false; self.queries[query].length()];
+        self.each_cell(|_, values| match self.place(query, values) {
+            NOWHERE => {}
+            place => occurs[place as usize] = true,
+        });
+        occurs
+    }
+
     /// The place of the answer of a query that counts a cell.
     #[must_use]
     pub fn place_of(&self, query: usize, cell: usize) -> Option<usize> {
@@ -372,7 +383,7 @@ fn shared(attributes: &[usize], impossible: &[Impossible], carrier: &[usize]) ->
         let Some(first) = members.first() else { continue };
         let same = |a: &usize| joined[*a] == joined[*first];
         let size: usize = (0..attributes.len()).filter(same).map(|a| attributes[a]).product();
-        if size <= MAX_SHARED { group = joined } else { unused += 1 }
+        if joined == group || size <= MAX_SHARED { group = joined } else { unused += 1 }
     }
     let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     group.iter().enumerate().for_each(|(attribute, group)| groups.entry(*group).or_default().push(attribute));

@@ -21,7 +21,7 @@ pub(crate) enum Subspace {
 }
 
 /// A functional with 1 at one coordinate.
-fn unit(dimension: usize, at: usize) -> Functional {
+pub(crate) fn unit(dimension: usize, at: usize) -> Functional {
     (0..dimension).map(|i| if i == at { BigRational::one() } else { BigRational::zero() }).collect()
 }
 
@@ -146,6 +146,21 @@ impl Subspace {
         Subspace::span(dimension, &found)
     }
 
+    /// A basis of the coordinates on which all of its functionals are zero.
+    pub(crate) fn unseen(&self) -> Vec<Functional> {
+        let Subspace::Span(dimension, rows) = self else { return vec![] };
+        let pivots: Vec<usize> = rows.iter().filter_map(|row| pivot(row)).collect();
+        let free = (0..*dimension).filter(|at| !pivots.contains(at));
+        let solution = |at: usize| {
+            let mut solution = unit(*dimension, at);
+            for (row, pivot) in rows.iter().zip(&pivots) {
+                solution[*pivot] = -row[at].clone();
+            }
+            solution
+        };
+        free.map(solution).collect()
+    }
+
     /// All products of functionals of both: the product of two reduced echelon forms is one again.
     pub(crate) fn product(&self, other: &Subspace) -> Subspace {
         let dimension = self.dimension() * other.dimension();
@@ -262,6 +277,15 @@ mod tests {
         assert_eq!(a.intersection(&b), span(&[&[0, 1, 1]]));
         assert!(a.includes(&span(&[&[0, 2, 2]])) && !a.includes(&b));
         assert!(a.intersection(&span(&[&[0, 1, 0]])).is_zero());
+    }
+
+    #[test]
+    fn all_functionals_are_zero_on_what_they_do_not_see() {
+        let space = span(&[&[1, 1, 0], &[0, 1, 2]]);
+        let unseen = space.unseen();
+        assert_eq!(unseen, [row(&[2, -2, 1])]);
+        assert_eq!(span(&[]).unseen().len(), 3);
+        assert!(Subspace::Full(3).unseen().is_empty());
     }
 
     #[test]

@@ -1,13 +1,10 @@
 //! A tree of units: upward and downward through all families, for variances alone or with values.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use unspent::parallel;
 
-use crate::answers::{AnswerClasses, Precision, SumOfCells, coordinate_covariances};
 use crate::family::{Children, Downward, State, Sum, Upward};
-use crate::matrix::Matrix;
 use crate::model::{Contradiction, Leaf, Model, SharedClass, upward_values};
 
 /// A unit, or several leaves of one parent that are of the same class.
@@ -29,11 +26,8 @@ pub struct Tree {
     children: Vec<Vec<usize>>,
     /// By how many units are above a node.
     depths: Vec<Vec<usize>>,
-    upward: Vec<Vec<State>>,
-    last: Vec<Vec<State>>,
-    /// For nodes of several leaves: how the last functionals follow from a leaf's own; none if they are the
-    /// same, up to a shift.
-    from_leaf: Vec<Vec<Option<Matrix>>>,
+    pub(crate) upward: Vec<Vec<State>>,
+    pub(crate) last: Vec<Vec<State>>,
 }
 
 /// Estimates in the coordinates of the model, for each node.
@@ -63,7 +57,8 @@ pub struct Contradicted {
     pub values: Contradiction,
 }
 
-type Family = Vec<(Vec<State>, Vec<Option<Matrix>>, Vec<f64>)>;
+/// The last state of each child of a unit, and its values.
+type Family = Vec<(Vec<State>, Vec<f64>)>;
 
 impl Tree {
     /// What is known of every unit of a tree, without any value.
@@ -104,7 +99,6 @@ impl Tree {
         }
         assert!(!values.sums[node].is_empty(), "sums of leaves were not kept");
         to.copy_from_slice(&values.sums[node]);
-        self.turn(node, to);
         to.iter_mut().zip(&values.functionals[node]).for_each(|(x, shift)| *x += count * shift);
         self.lift(node, to);
     }
@@ -125,8 +119,8 @@ impl Tree {
             depths[depth[at]].push(at);
         }
         let count = nodes.len();
-        let (upward, last, from_leaf) = (vec![vec![]; count], vec![vec![]; count], vec![vec![]; count]);
-        Tree { model: model.clone(), nodes, children, depths, upward, last, from_leaf }
+        let (upward, last) = (vec![vec![]; count], vec![vec![]; count]);
+        Tree { model: model.clone(), nodes, children, depths, upward, last }
     }
 
     /// Its model.
@@ -217,7 +211,7 @@ impl Tree {
                 to[range.clone()].iter_mut().zip(&values[range]).for_each(|(s, x)| *s += x);
             } else {
                 let turn = known.express(&sum.known.rows);
-                for copy in copies(block.range(), block.dimension) {
+                for copy in block.each_copy() {
                     turn.apply_add(&values[copy.start..][..known.count()], &mut to[copy]);
                 }
             }
@@ -228,7 +222,6 @@ impl Tree {
         for root in 0..self.nodes.len() {
             if self.nodes[root].parent.is_none() {
                 self.last[root] = self.upward[root].clone();
-                self.from_leaf[root] = vec![None; self.model.blocks().len()];
                 if let (Some(values), true) = (&mut values, self.nodes[root].count > 1.0) {
                     values[root].fill(0.0);
                 }
@@ -239,10 +232,8 @@ impl Tree {
                 self.depths[depth].iter().copied().filter(|node| !self.children[*node].is_empty()).collect();
             let found = parallel::map(&parents, |node| self.downward_of(*node, values.as_deref()));
             for (parent, family) in parents.into_iter().zip(found) {
-                for (child, (states, from_leaf, of_child)) in
-                    self.children[parent].clone().into_iter().zip(family)
-                {
-                    (self.last[child], self.from_leaf[child]) = (states, from_leaf);
+                for (child, (states, of_child)) in self.children[parent].clone().into_iter().zip(family) {
+                    self.last[child] = states;
                     if let Some(values) = &mut values {
                         values[child] = of_child;
                     }
@@ -256,7 +247,7 @@ impl Tree {
         let children = &self.children[node];
         let cells = if values.is_some() { self.model.space().cells() } else { 0 };
         let mut sums = vec![0.0; cells];
-        let mut found: Family = children.iter().map(|_| (vec![], vec![], vec![0.0; cells])).collect();
+        let mut found: Family = children.iter().map(|_| (vec![], vec![0.0; cells])).collect();
         for at in 0..self.model.blocks().len() {
             let knowledge = self.model.knowledge(at);
             let family = self.family(node, at);
@@ -269,11 +260,11 @@ impl Tree {
                 let downward = Downward::new(knowledge, &family, i, &sum, parent);
                 if let Some(values) = values {
                     let shift_only = self.nodes[*child].count > 1.0;
-                    self.downward_values(node, at, i, &downward, values, &sums, shift_only, &mut found[i].2);
+                    self.downward_values(node, at, i, &downward, values, &sums, shift_only, &mut found[i].1);
                 }
-                let plain = downward.from_others.is_none();
-                found[i].0.push(downward.state.clone());
-                found[i].1.push((!plain).then(|| downward.from_child.clone()));
+                // Of several leaves each has siblings like itself, so that they give nothing it does not see.
+                debug_assert!(self.nodes[*child].count <= 1.0 || downward.from_others.is_none());
+                found[i].0.push(downward.state);
             }
         }
         found
@@ -312,7 +303,7 @@ impl Tree {
             }
             return;
         }
-        for copy in copies(block.range(), block.dimension) {
+        for copy in block.each_copy() {
             let found = &mut to[copy.clone()];
             if !shift_only {
                 downward.from_child.apply(&of_child[copy.start..][..downward.from_child.columns()], found);
@@ -331,128 +322,6 @@ impl Tree {
         }
     }
 
-    /// How precisely the answers of queries are known for a unit, or a leaf, by their classes.
-    #[must_use]
-    pub fn precisions(&self, node: usize, answers: &[AnswerClasses]) -> Vec<Vec<Precision>> {
-        let (states, covariances) = (&self.last[node], coordinate_covariances(&self.last[node]));
-        let of_query = |query: &AnswerClasses| {
-            query.classes.iter().map(|sum| sum.precision(states, &covariances)).collect()
-        };
-        answers.iter().map(of_query).collect()
-    }
-
-    /// How precisely sums of cells are known for a unit, or a leaf.
-    pub fn precision_of(&self, node: usize) -> impl Fn(&SumOfCells) -> Precision {
-        let states = &self.last[node];
-        let covariances = coordinate_covariances(states);
-        move |sum| sum.precision(states, &covariances)
-    }
-
-    /// How precisely a sum of cells is known for a unit, or a leaf.
-    #[must_use]
-    pub fn precision(&self, node: usize, sum: &SumOfCells) -> Precision {
-        self.precision_of(node)(sum)
-    }
-
-    /// The covariances of the coordinates of a node, a matrix for each block: by what its subtree says, and
-    /// in the end; none where not all of them are known.
-    #[must_use]
-    pub fn own_covariances(&self, node: usize) -> Vec<[Option<Matrix>; 2]> {
-        let whole = |state: &State| state.known.seen.is_full().then(|| state.of_coordinates());
-        let pairs = self.upward[node].iter().zip(&self.last[node]);
-        pairs.map(|(upward, last)| [whole(upward), whole(last)]).collect()
-    }
-
-    /// For each child of a node, by how much its coordinates move with those of the node: a matrix for each
-    /// block.
-    #[must_use]
-    pub fn gains(&self, node: usize) -> Vec<Vec<Matrix>> {
-        let mut gains = vec![vec![]; self.children[node].len()];
-        let blocks = if gains.is_empty() { 0 } else { self.model.blocks().len() };
-        for block in 0..blocks {
-            let family = self.family(node, block);
-            let knowledge = self.model.knowledge(block);
-            let sum = Sum::new(knowledge, &family);
-            for (which, gains) in gains.iter_mut().enumerate() {
-                let downward = Downward::new(knowledge, &family, which, &sum, &self.last[node][block]);
-                gains.push(downward.state.known.lift.times(&downward.from_parent));
-            }
-        }
-        gains
-    }
-
-    /// The covariances between the coordinates of two single units, a matrix for each block. They are right
-    /// for functionals that are known in both.
-    #[must_use]
-    pub fn covariances(&self, first: usize, second: usize) -> Vec<Matrix> {
-        (0..self.model.blocks().len()).map(|block| self.covariance(block, first, second)).collect()
-    }
-
-    fn covariance(&self, block: usize, first: usize, second: usize) -> Matrix {
-        let line = |mut node: usize| {
-            let mut line = vec![node];
-            while let Some(parent) = self.nodes[node].parent {
-                line.push(parent);
-                node = parent;
-            }
-            line.reverse();
-            line
-        };
-        let (a, b) = (line(first), line(second));
-        let d = self.model.blocks()[block].dimension;
-        let common = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
-        if common == 0 {
-            return Matrix::zeros(d, d);
-        }
-        let ancestor = &self.last[a[common - 1]][block];
-        let mut middle = ancestor.of_coordinates();
-        let (mut left, mut right) = (Matrix::identity(d), Matrix::identity(d));
-        let (mut a, mut b) = (&a[common..], &b[common..]);
-        if let ([child, rest_a @ ..], [other, rest_b @ ..]) = (a, b) {
-            middle = self.between_siblings(block, *child, *other, &middle);
-            (a, b) = (rest_a, rest_b);
-        }
-        for (way, product) in [(a, &mut left), (b, &mut right)] {
-            for child in way {
-                let downward = self.downward(block, *child).0;
-                *product = downward.state.known.lift.times(&downward.from_parent).times(product);
-            }
-        }
-        left.times(&middle).times_transposed(&right)
-    }
-
-    /// How the last state of a node follows from its parent's.
-    fn downward(&self, block: usize, node: usize) -> (Downward, Sum, usize, usize) {
-        let parent = self.nodes[node].parent.expect("a child");
-        let family = self.family(parent, block);
-        let sum = Sum::new(self.model.knowledge(block), &family);
-        let which = self.children[parent].iter().position(|child| *child == node).expect("a child");
-        let downward =
-            Downward::new(self.model.knowledge(block), &family, which, &sum, &self.last[parent][block]);
-        (downward, sum, which, parent)
-    }
-
-    /// The covariance between the coordinates of two children of a unit, whose own is given.
-    fn between_siblings(&self, block: usize, first: usize, second: usize, of_parent: &Matrix) -> Matrix {
-        let (a, sum, at_a, parent) = self.downward(block, first);
-        let (b, _, at_b, _) = self.downward(block, second);
-        let mut found = a.from_parent.times(of_parent).times_transposed(&b.from_parent);
-        // The functional on each child: its own on the first and second, less what all others are taken for.
-        for (i, child) in self.family(parent, block).iter().enumerate() {
-            let on = |which: usize, downward: &Downward| {
-                if i == which {
-                    return Some((downward.by_child.clone(), 1.0));
-                }
-                downward.from_others.clone().map(|rest| (rest, -1.0))
-            };
-            if let (Some((x, s)), Some((y, t))) = (on(at_a, &a), on(at_b, &b)) {
-                found.add(&child.state.of(&x, &y), s * t * child.count);
-            }
-        }
-        found.add(&a.with_sum.times(&sum.inverse).times_transposed(&b.with_sum), -1.0);
-        a.state.known.lift.times(&found).times_transposed(&b.state.known.lift)
-    }
-
     /// The coordinates of the estimate of a single unit.
     pub fn coordinates(&self, values: &Values, node: usize, to: &mut [f64]) {
         debug_assert!(self.nodes[node].count <= 1.0);
@@ -469,27 +338,15 @@ impl Tree {
         measured: &Measured,
         to: &mut [f64],
     ) -> Result<(), Contradiction> {
+        debug_assert!(self.nodes[node].count > 1.0, "a single unit has its own coordinates");
         let shift = &values.functionals[node];
         for (at, block) in self.model.blocks().iter().enumerate() {
             let (own, upward) = (&leaf.class.own[at], &leaf.upward[at]);
             upward_values(block, own, upward, None, &measured.gradient, &measured.exact, to)?;
         }
-        self.turn(node, to);
         to.iter_mut().zip(shift).for_each(|(x, shift)| *x += shift);
         self.lift(node, to);
         Ok(())
-    }
-
-    /// A leaf's own functionals to those of the last state, up to the shift.
-    fn turn(&self, node: usize, functionals: &mut [f64]) {
-        for (block, turn) in self.model.blocks().iter().zip(&self.from_leaf[node]) {
-            let Some(turn) = turn else { continue };
-            let mut turned = vec![0.0; block.dimension];
-            for copy in copies(block.range(), block.dimension) {
-                turn.apply(&functionals[copy.start..][..turn.columns()], &mut turned);
-                functionals[copy].copy_from_slice(&turned);
-            }
-        }
     }
 
     /// Functionals of the last state to coordinates.
@@ -499,16 +356,10 @@ impl Tree {
                 continue;
             }
             let mut lifted = vec![0.0; block.dimension];
-            for copy in copies(block.range(), block.dimension) {
+            for copy in block.each_copy() {
                 state.known.lift.apply(&functionals[copy.start..][..state.known.count()], &mut lifted);
                 functionals[copy].copy_from_slice(&lifted);
             }
         }
     }
-}
-
-/// The coordinates of each copy of a block.
-pub(crate) fn copies(range: Range<usize>, dimension: usize) -> impl Iterator<Item = Range<usize>> {
-    let Range { start, end } = range;
-    (start..end).step_by(dimension).map(move |start| start..start + dimension)
 }

@@ -1,6 +1,6 @@
 //! `unspent accuracy`: how far every estimate will be from the true count, without any data.
 
-mod figure;
+pub mod figure;
 
 use clap::Args;
 use unspent::{Allocation, Ask, Error, Neighbours, Rational};

@@ -163,6 +163,15 @@ impl Questions {
         Some(Summed::new(model, weights))
     }
 
+    /// The queries among the questions.
+    pub(super) fn queries(&self) -> Vec<AnswerClasses> {
+        let query = |asked: &Asked| match &asked.kind {
+            Kind::Query(classes) => Some(classes.clone()),
+            Kind::Sum(_) => None,
+        };
+        self.asked.iter().filter_map(query).collect()
+    }
+
     pub(super) fn confidence(&self) -> &Confidence {
         &self.confidence
     }

@@ -21,10 +21,10 @@ const ROWS: usize = 1 << 16;
 /// The largest blocks whose matrices are written.
 const MAX_DIMENSION: usize = 64;
 
-const NOTE: &str = "one row for each unit, or each group of smallest units of one parent that are known equally \
-     well, and each component: covariance of its coordinates by what lies below the unit (upward), in the end \
-     (variance), and by how much they move with those of the unit above (gain), row by row; null where not \
-     all of it is determined";
+const NOTE: &str = "one row for each unit, or each group of smallest units of one parent that are known \
+     equally well, and each component: covariance of its coordinates by what lies below the unit \
+     (upward), in the end (variance), and by how much they move with those of the unit above (gain), row \
+     by row; null where not all of it is determined";
 
 /// Writes it; returns how many rows there are.
 pub(super) fn write(estimation: &Estimation, components: &[Component], file: File) -> Result<u64> {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use unspent::file::FileDigest;
 use unspent::{Error, ErrorKind, Result, did_you_mean};
+use unspent_estimate::accuracy::{Accuracy, Tally, TreeKind};
 use unspent_estimate::{Confidence, Contradicted, Measured, NamedSum, Scratch, Tree, Values};
 
 use super::Estimate;
@@ -60,6 +61,27 @@ impl Estimation {
         let estimated = Tree::estimate(&joined.model, nodes, measured, totals);
         let (tree, values) = estimated.map_err(|found| contradiction(&joined, &gathered, &found))?;
         Ok(Estimation { joined, gathered, areas, questions, sources, warning, tree, values })
+    }
+
+    /// How far estimates are from the truth, by level and query.
+    pub(super) fn accuracy(&self) -> Accuracy {
+        let answers = self.questions.queries();
+        let levels = &self.joined.levels;
+        let mut tally = Tally::new(&answers, levels.len());
+        for (node, unit) in self.gathered.units.iter().enumerate() {
+            let level = unit.as_ref().map_or(self.gathered.leaf_level, |unit| unit.level);
+            let count = self.tree.nodes()[node].count as u64;
+            tally.add(&self.tree, node, level, count, false);
+        }
+        let confidence = self.questions.confidence();
+        Accuracy {
+            allocation: self.joined.first.title.clone(),
+            tree: TreeKind::Measured,
+            confidence: confidence.level().clone(),
+            structural_zeros: self.joined.structural_zeros,
+            exact_totals: self.joined.exact_totals(),
+            levels: tally.levels(&self.tree, confidence, levels.iter().map(String::as_str)),
+        }
     }
 
     /// The nodes of each area, which counts no unit twice.
@@ -154,7 +176,8 @@ impl Estimation {
         let mut kinds = PlainKinds::default();
         let mut last: Option<(usize, Vec<Vec<Margin>>)> = None;
         joined.first.each_unit(level, part, &mut |code, noise, values| {
-            let (kind, measured) = match plain {
+            let lacking = gathered.lacking_above(level, code);
+            let (kind, measured) = match plain && lacking.is_empty() {
                 true => {
                     let kind = kinds.get(joined, level, noise);
                     let mut gradient = std::mem::take(&mut work.gradient);
@@ -162,7 +185,7 @@ impl Estimation {
                     (kind, Measured { gradient, exact: vec![] })
                 }
                 false => {
-                    let (kind, values) = joined.unit(level, code, Some((noise, values)))?;
+                    let (kind, values) = joined.unit(level, code, Some((noise, values)), lacking)?;
                     let measured = joined.measured(&kind, &values, &mut work.scratch);
                     (kind, measured)
                 }

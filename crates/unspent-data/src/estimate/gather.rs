@@ -6,11 +6,11 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use unspent::schema::Code;
 use unspent::{Error, Result, parallel};
 use unspent_estimate::{Measured, Node, Scratch};
 
 use super::areas::Areas;
+use super::geography::{Geography, Order};
 use super::join::{Joined, UnitKind, UnitValues};
 use super::twice;
 use crate::progress::Progress;
@@ -50,70 +50,6 @@ pub(super) struct Gathered {
     pub(super) largest_count: i64,
 }
 
-/// The units above the smallest level, by their codes.
-#[derive(Debug, Default)]
-pub(super) struct Geography {
-    codes: Vec<Option<Code>>,
-    /// For each level, the node of each code.
-    nodes: Vec<HashMap<String, u32>>,
-    /// For each level, the lengths of its codes, from long to short.
-    lengths: Vec<Vec<usize>>,
-}
-
-impl Geography {
-    fn new(codes: Vec<Option<Code>>) -> Geography {
-        let levels = codes.len();
-        Geography { codes, nodes: vec![HashMap::new(); levels], lengths: vec![vec![]; levels] }
-    }
-
-    pub(super) fn node(&self, level: usize, code: &str) -> Option<usize> {
-        self.nodes[level].get(code).map(|node| *node as usize)
-    }
-
-    fn insert(&mut self, level: usize, code: &str, node: usize) -> bool {
-        let length = code.chars().count();
-        let lengths = &mut self.lengths[level];
-        if !lengths.contains(&length) {
-            lengths.push(length);
-            lengths.sort_unstable_by(|a, b| b.cmp(a));
-        }
-        self.nodes[level].insert(code.into(), node as u32).is_none()
-    }
-
-    /// The nearest unit above one of that level and code.
-    pub(super) fn parent(&self, level: usize, code: &str) -> Option<usize> {
-        (0..level).rev().find_map(|above| self.ancestor(level, code, above))
-    }
-
-    fn ancestor(&self, level: usize, code: &str, above: usize) -> Option<usize> {
-        let units = &self.nodes[above];
-        if let (Some(Code::Columns(own)), Some(Code::Columns(theirs))) =
-            (&self.codes[level], &self.codes[above])
-        {
-            let parts: Vec<&str> = if own.len() > 1 { code.split('-').collect() } else { vec![code] };
-            let part = |column: &String| Some(parts[own.iter().position(|own| own == column)?]);
-            let code: Option<Vec<&str>> = theirs.iter().map(part).collect();
-            if let Some(code) = code {
-                return self.node(above, &code.join("-"));
-            }
-            // The columns do not say it: it is known only if there is one unit.
-            return (units.len() == 1).then(|| *units.values().next().expect("one") as usize);
-        }
-        let starts = |length: &usize| {
-            let end = match code.is_ascii() {
-                true => (*length <= code.len()).then_some(*length),
-                false => code.char_indices().map(|(at, _)| at).chain([code.len()]).nth(*length),
-            };
-            units.get(&code[..end?]).map(|node| *node as usize)
-        };
-        let found = self.lengths[above].iter().find_map(starts);
-        found.or_else(|| {
-            (units.len() == 1 && self.codes[above].is_none())
-                .then(|| units.values().next().map(|n| *n as usize))?
-        })
-    }
-}
-
 /// Sums of leaves of one kind.
 struct Group {
     kind: Arc<UnitKind>,
@@ -126,45 +62,6 @@ struct Part {
     groups: HashMap<GroupKey, Group>,
     codes: Order,
     largest: i64,
-}
-
-/// Codes that came one after the other, and whether each came after the one before.
-#[derive(Clone, Debug, Default)]
-struct Order {
-    first: String,
-    last: String,
-    units: u64,
-    by_letters: bool,
-    by_length: bool,
-}
-
-fn by_length(code: &str) -> impl Iterator<Item = (usize, &str)> {
-    code.split('-').map(|part| (part.len(), part))
-}
-
-impl Order {
-    fn push(&mut self, code: &str) {
-        if self.units == 0 {
-            (self.by_letters, self.by_length) = (true, true);
-            self.first.push_str(code);
-        } else {
-            self.by_letters &= *self.last < *code;
-            self.by_length &= by_length(&self.last).lt(by_length(code));
-        }
-        self.units += 1;
-        self.last.clear();
-        self.last.push_str(code);
-    }
-
-    /// Whether all codes of all parts are different: they are if they ascend in one order.
-    fn ascends(parts: &[Order]) -> bool {
-        let parts: Vec<&Order> = parts.iter().filter(|part| part.units > 0).collect();
-        let between = |less: &dyn Fn(&str, &str) -> bool| {
-            parts.windows(2).all(|pair| less(&pair[0].last, &pair[1].first))
-        };
-        (parts.iter().all(|part| part.by_letters) && between(&|a, b| a < b))
-            || (parts.iter().all(|part| part.by_length) && between(&|a, b| by_length(a).lt(by_length(b))))
-    }
 }
 
 impl Gathered {
@@ -207,10 +104,7 @@ impl Gathered {
         measured: Measured,
     ) -> Result<usize> {
         let parent = self.geography.parent(level, &code);
-        if parent.is_none()
-            && level > 0
-            && self.geography.nodes[..level].iter().any(|units| !units.is_empty())
-        {
+        if parent.is_none() && level > 0 && self.geography.has_units_above(level) {
             return Err(lies_nowhere(joined, level, &code));
         }
         let node = self.nodes.len();
@@ -229,11 +123,13 @@ impl Gathered {
     fn read_level(&mut self, joined: &Joined, level: usize) -> Result<()> {
         let input = &joined.first.levels[level];
         let parts: Vec<usize> = (0..input.parts).collect();
+        let (geography, kinds) = (&self.geography, &self.kinds);
         let found = parallel::map(&parts, |part| -> Result<_> {
             let mut scratch = Scratch::default();
             let mut units = vec![];
             joined.first.each_unit(level, *part, &mut |code, noise, rows| {
-                let (kind, values) = joined.unit(level, code, Some((noise, rows)))?;
+                let lacking = geography.parent(level, code).map_or(&[][..], |node| kinds[node].lacking());
+                let (kind, values) = joined.unit(level, code, Some((noise, rows)), lacking)?;
                 let largest = largest(joined, level, code, rows)?;
                 units.push((code.to_string(), joined.measured(&kind, &values, &mut scratch), kind, largest));
                 Ok(())
@@ -269,7 +165,7 @@ impl Gathered {
         let mut scratch = Scratch::default();
         for code in codes {
             if self.geography.node(level, code).is_none() {
-                let (kind, values) = joined.unit(level, code, None)?;
+                let (kind, values) = joined.unit(level, code, None, self.lacking_above(level, code))?;
                 let measured = joined.measured(&kind, &values, &mut scratch);
                 self.push(joined, level, code.clone(), &kind, measured)?;
             }
@@ -282,8 +178,8 @@ impl Gathered {
         let input = &joined.first.levels[level];
         let plain = joined.is_plain(level);
         let parts: Vec<usize> = (0..input.parts).collect();
-        let geography = &self.geography;
-        let has_upper = geography.nodes[..level].iter().any(|units| !units.is_empty());
+        let (geography, upper) = (&self.geography, &self.kinds);
+        let has_upper = geography.has_units_above(level);
         let mut groups: HashMap<GroupKey, Group> = HashMap::new();
         let mut orders = vec![];
         // As many parts at a time as are added up at once: what a part has is added to the rest at once.
@@ -300,10 +196,11 @@ impl Gathered {
                         None => return Err(lies_nowhere(joined, level, code)),
                     };
                     let pattern = areas.pattern(code);
-                    let (kind, values) = match plain {
+                    let lacking = upper.get(parent as usize).map_or(&[][..], |kind| kind.lacking());
+                    let (kind, values) = match plain && lacking.is_empty() {
                         true => (kinds.get(joined, level, noise), None),
                         false => {
-                            let (kind, values) = joined.unit(level, code, Some((noise, rows)))?;
+                            let (kind, values) = joined.unit(level, code, Some((noise, rows)), lacking)?;
                             (kind, Some(values))
                         }
                     };
@@ -369,6 +266,11 @@ impl Gathered {
         }
     }
 
+    /// The values of the carrier that the unit above one lacks.
+    pub(super) fn lacking_above(&self, level: usize, code: &str) -> &[u32] {
+        self.geography.parent(level, code).map_or(&[], |node| self.kinds[node].lacking())
+    }
+
     /// The node of the leaves that one belongs to.
     pub(super) fn group(&self, code: &str, kind: &UnitKind, pattern: u32) -> Option<usize> {
         let parent = self.geography.parent(self.leaf_level, code).map_or(NO_PARENT, |node| node as u32);
@@ -393,7 +295,7 @@ impl Gathered {
         missing.dedup();
         let mut scratch = Scratch::default();
         for code in missing {
-            let (kind, values) = joined.unit(level, code, None)?;
+            let (kind, values) = joined.unit(level, code, None, self.lacking_above(level, code))?;
             let measured = joined.measured(&kind, &values, &mut scratch);
             self.push(joined, level, code.clone(), &kind, measured)?;
         }

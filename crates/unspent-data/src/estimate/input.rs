@@ -19,17 +19,21 @@ const PART: usize = 4096;
 pub(super) struct Input {
     /// Its path, for messages.
     pub(super) name: String,
+    /// What was measured.
+    pub(super) title: String,
     pub(super) schema: Schema,
     /// From the largest areas to the smallest.
     pub(super) levels: Vec<InputLevel>,
     /// What must be said of its noise.
     pub(super) warning: Option<String>,
+    /// Queries that may be measured nowhere, and are answered all the same.
+    pub(super) asked: Vec<InputQuery>,
     rows: Rows,
 }
 
 #[derive(Debug)]
 enum Rows {
-    Files(Reader),
+    Files(Box<Reader>),
     Memory(Vec<LevelMeasurements>),
 }
 
@@ -149,7 +153,10 @@ impl Input {
         }
         let warning = reader.manifest().warning.clone();
         let name = reader.directory().display().to_string();
-        Ok(Input { name, schema, levels, warning, rows: Rows::Files(reader) })
+        let title = reader.manifest().allocation.clone();
+        let query = |q: &unspent::allocation::Query| InputQuery { name: q.name.clone(), by: q.by.clone() };
+        let asked = allocation.queries().iter().map(query).collect();
+        Ok(Input { name, title, schema, levels, warning, asked, rows: Rows::Files(reader.into()) })
     }
 
     fn bureau(path: &Path, found: BureauMeasurements) -> Result<Input> {
@@ -202,7 +209,9 @@ impl Input {
             };
             push_exact(&mut levels, &schema, level, exact_query);
         }
-        Ok(Input { name, schema, levels, warning: None, rows: Rows::Memory(found.levels) })
+        let title = path.file_name().map_or(name.clone(), |name| name.to_string_lossy().into_owned());
+        let (warning, asked) = (None, vec![]);
+        Ok(Input { name, title, schema, levels, warning, asked, rows: Rows::Memory(found.levels) })
     }
 
     /// Hands on the units of a part of a level.

@@ -9,6 +9,7 @@ use unspent::{Error, Result};
 use unspent_estimate::{Leaf, Model, Partition, Query, SharedClass, Space, UnitClass, partitions};
 
 use super::input::{Input, InputQuery};
+use super::lens::Lens;
 
 /// Folders that are estimated together.
 #[derive(Debug)]
@@ -19,6 +20,8 @@ pub(super) struct Joined {
     /// The names of the levels, from the largest areas to the smallest.
     pub(super) levels: Vec<String>,
     pub(super) schema: Schema,
+    /// Whether it is used that some combinations of values cannot occur; none if all can.
+    pub(super) structural_zeros: Option<bool>,
     pub(super) model: Arc<Model>,
     /// For each folder and each level, the queries of the space.
     queries: Vec<Vec<Vec<usize>>>,
@@ -26,6 +29,8 @@ pub(super) struct Joined {
     exact: Vec<Vec<Vec<usize>>>,
     /// For exact queries on the carrier alone, the values of the carrier that each answer counts.
     carried: HashMap<usize, Vec<Vec<u32>>>,
+    /// For exact queries, whether each answer counts a cell that can occur.
+    occurs: HashMap<usize, Vec<bool>>,
     /// What the answers of each query are called, by its name.
     labels: HashMap<String, Vec<String>>,
     classes: Mutex<HashMap<ClassKey, Arc<UnitKind>>>,
@@ -38,8 +43,11 @@ pub(super) struct Other {
     /// For each level of the first folder, the level here.
     levels: Vec<Option<usize>>,
     /// For each level of the first folder, the rows of each unit: its noise, and the values of each query.
-    units: Vec<HashMap<String, (u32, Vec<Vec<i64>>)>>,
+    units: Vec<HashMap<String, OtherRows>>,
 }
+
+/// The noise of a unit, and the values of each query.
+type OtherRows = (u32, Vec<Vec<i64>>);
 
 /// What decides the class of a unit.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -64,6 +72,13 @@ pub(super) struct UnitKind {
     variances: Vec<Option<Vec<Option<f64>>>>,
 }
 
+impl UnitKind {
+    /// The values of the carrier that no record of the unit has.
+    pub(super) fn lacking(&self) -> &[u32] {
+        &self.key.lacking
+    }
+}
+
 /// What is known of a unit, or of a sum of units: the values of each folder, one query after the other, and
 /// the exact ones.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -79,18 +94,20 @@ impl Joined {
         let cells = |input: &Input| input.schema.cells();
         let finest = (0..inputs.len()).max_by_key(|at| (cells(&inputs[*at]), usize::MAX - at)).unwrap_or(0);
         let mut schema = inputs[finest].schema.clone();
+        let structural_zeros = (!schema.impossible().is_empty()).then_some(zeros);
         if !zeros {
             schema = schema.without_impossible();
         }
+        check_variances(&inputs)?;
         let mut known: Vec<Query> = vec![];
         let (mut queries, mut exact) = (vec![], vec![]);
         let mut carrier: Vec<usize> = vec![];
         let mut labels: HashMap<String, Vec<String>> = HashMap::new();
         for input in &inputs {
             let lens = Lens::new(input, &schema)?;
-            let mut add = |query: &InputQuery| -> Result<usize> {
+            let mut add = |query: &InputQuery, measured: bool| -> Result<usize> {
                 let parts = lens.partitions(input, &query.by)?;
-                let at = add_query(&mut known, query, parts, true);
+                let at = add_query(&mut known, query, parts, measured);
                 let name = &known[at].name;
                 if !labels.contains_key(name) {
                     labels.insert(name.clone(), labels_of(&input.schema, &query.by)?);
@@ -99,12 +116,17 @@ impl Joined {
             };
             let (mut of_levels, mut exact_of_levels) = (vec![], vec![]);
             for level in &input.levels {
-                of_levels.push(level.queries.iter().map(&mut add).collect::<Result<Vec<_>>>()?);
-                let found: Result<Vec<usize>> = level.exact.iter().map(|exact| add(&exact.query)).collect();
+                of_levels
+                    .push(level.queries.iter().map(|query| add(query, true)).collect::<Result<Vec<_>>>()?);
+                let found: Result<Vec<usize>> =
+                    level.exact.iter().map(|exact| add(&exact.query, true)).collect();
                 exact_of_levels.push(found?);
                 for exact in level.exact.iter().filter(|exact| !exact.query.by.is_empty()) {
                     carrier.extend(lens.attributes(input, &exact.query.by)?);
                 }
+            }
+            for query in &input.asked {
+                add(query, false)?;
             }
             queries.push(of_levels);
             exact.push(exact_of_levels);
@@ -123,6 +145,8 @@ impl Joined {
         }
         let space = Space::of_queries(&schema, known, &carrier)?;
         let carried = carried(&space);
+        let occurs =
+            exact.iter().flatten().flatten().map(|query| (*query, space.can_occur(*query))).collect();
         let model = Arc::new(Model::new(space)?);
         check_blocks(&model)?;
         let mut rest = inputs.split_off(1);
@@ -130,7 +154,20 @@ impl Joined {
         let levels: Vec<String> = first.levels.iter().map(|level| level.name.clone()).collect();
         let others = rest.drain(..).map(|input| Other::read(input, &levels)).collect::<Result<_>>()?;
         let classes = Mutex::default();
-        Ok(Joined { first, others, levels, schema, model, queries, exact, carried, labels, classes })
+        Ok(Joined {
+            first,
+            others,
+            levels,
+            schema,
+            structural_zeros,
+            model,
+            queries,
+            exact,
+            carried,
+            occurs,
+            labels,
+            classes,
+        })
     }
 
     fn inputs(&self) -> impl Iterator<Item = (&Input, Option<&Other>)> {
@@ -150,14 +187,17 @@ impl Joined {
 
     /// All that is known of a unit: its class, and its values.
     ///
-    /// `noisy` are those of the first folder, if it measures the unit.
+    /// `noisy` are those of the first folder, if it measures the unit; `lacking` are values of the carrier
+    /// that the unit above lacks.
     pub(super) fn unit(
         &self,
         level: usize,
         code: &str,
         noisy: Option<(usize, &[&[i64]])>,
+        lacking: &[u32],
     ) -> Result<(Arc<UnitKind>, UnitValues)> {
-        let mut key = ClassKey { level: level as u32, noises: vec![], exact: vec![], lacking: vec![] };
+        let lacking = lacking.to_vec();
+        let mut key = ClassKey { level: level as u32, noises: vec![], exact: vec![], lacking };
         let mut values = UnitValues::default();
         key.noises.push(noisy.map(|(noise, _)| noise as u32));
         values.noisy.push(noisy.map_or(vec![], |(_, rows)| rows.iter().map(|row| row.to_vec()).collect()));
@@ -171,6 +211,7 @@ impl Joined {
             for (i, exact) in input.levels[level].exact.iter().enumerate() {
                 let Some(found) = exact.of(code) else { continue };
                 let query = self.exact[at][level][i];
+                self.check_occurs(query, found).map_err(|e| e.at(self.unit_name(input, level, code)))?;
                 if let Some(carried) = self.carried.get(&query) {
                     let zero = found.iter().zip(carried).filter(|(count, _)| **count == 0);
                     key.lacking.extend(zero.flat_map(|(_, values)| values));
@@ -184,6 +225,25 @@ impl Joined {
         key.lacking.sort_unstable();
         key.lacking.dedup();
         Ok((self.kind(key), values))
+    }
+
+    fn unit_name(&self, input: &Input, level: usize, code: &str) -> String {
+        format!("{}: unit `{code}` of level `{}`", input.name, input.levels[level].name)
+    }
+
+    /// An answer that counts no cell that can occur is 0.
+    fn check_occurs(&self, query: usize, answers: &[i64]) -> Result<()> {
+        let occurs = self.occurs.get(&query).expect("of every exact query");
+        match answers.iter().zip(occurs).find(|(count, occurs)| **count != 0 && !**occurs) {
+            None => Ok(()),
+            Some((count, _)) => Err(Error::stated(
+                format!(
+                    "query `{}` has {count} records exactly where none can be",
+                    self.model.space().queries()[query].name
+                ),
+                "the schema says that this combination of values cannot occur",
+            )),
+        }
     }
 
     /// The class of a unit of which only the first folder's noise matters.
@@ -279,6 +339,13 @@ impl Joined {
         self.model.gradient(&kind.class.unit().variances, answers, scratch, to);
     }
 
+    /// The levels of which some units have an exact total.
+    pub(super) fn exact_totals(&self) -> Vec<String> {
+        let total = |exact: &super::input::ExactQuery| exact.query.by.is_empty() && !exact.at_most;
+        let levels = self.first.levels.iter().filter(|level| level.exact.iter().any(total));
+        levels.map(|level| level.name.clone()).collect()
+    }
+
     /// What the answers of a query are called; nothing for long ones.
     pub(super) fn labels(&self, query: &str) -> &[String] {
         self.labels.get(query).map_or(&[], Vec::as_slice)
@@ -305,6 +372,22 @@ impl Joined {
 const MAX_CARRIER: usize = 64;
 /// The largest block that is inverted for every unit.
 const MAX_DIMENSION: usize = 2048;
+
+/// By how much variances may differ: squared, it is far from what doubles can tell apart.
+const MAX_RATIO: f64 = 1e7;
+
+fn check_variances(inputs: &[Input]) -> Result<()> {
+    let all = || inputs.iter().flat_map(|input| &input.levels).flat_map(|level| &level.noises);
+    let sigma2 = || all().flat_map(|noise| noise.sigma2.iter().copied());
+    let (least, most) = (sigma2().fold(f64::INFINITY, f64::min), sigma2().fold(0.0, f64::max));
+    if most <= least * MAX_RATIO {
+        return Ok(());
+    }
+    Err(Error::stated(
+        format!("the noise of queries has σ² from {least} to {most}: too different to be weighed in doubles"),
+        format!("σ² may differ by a factor of {MAX_RATIO} at most: leave out the noisiest queries"),
+    ))
+}
 
 /// Most answers of a query that have a label each.
 const MAX_LABELS: usize = 10_000;
@@ -359,70 +442,6 @@ fn add_query(known: &mut Vec<Query>, query: &InputQuery, parts: Vec<Partition>, 
 /// For queries by the carrier alone, the values of the carrier that each answer counts.
 fn carried(space: &Space) -> HashMap<usize, Vec<Vec<u32>>> {
     (0..space.queries().len()).filter_map(|query| Some((query, space.carried(query)?))).collect()
-}
-
-/// How the attributes of one schema are attributes or recodes of another.
-struct Lens {
-    /// For each attribute, that of the other schema, and the value that each of its values belongs to.
-    attributes: Vec<(usize, Vec<Option<u32>>)>,
-    sizes: Vec<usize>,
-}
-
-impl Lens {
-    fn new(input: &Input, schema: &Schema) -> Result<Lens> {
-        let size = |a: &unspent::schema::Attribute| a.values.len() + usize::from(a.optional);
-        let sizes = schema.attributes().iter().map(size).collect();
-        let mut attributes: Vec<(usize, Vec<Option<u32>>)> = vec![];
-        for attribute in input.schema.attributes() {
-            let same = schema
-                .attributes()
-                .iter()
-                .position(|other| other.values == attribute.values && other.optional == attribute.optional);
-            let found = match same {
-                Some(at) => Some((at, (0..size(attribute) as u32).map(Some).collect())),
-                None => schema.recodes().iter().find_map(|recode| {
-                    let labels = recode.groups.iter().map(|group| &group.label);
-                    let whole = &schema.attributes()[recode.attribute];
-                    if !labels.eq(&attribute.values) || !recode.is_partition(whole) || whole.optional {
-                        return None;
-                    }
-                    let mut of = vec![None; whole.values.len()];
-                    for (group, members) in recode.groups.iter().enumerate() {
-                        members.values.iter().for_each(|value| of[*value as usize] = Some(group as u32));
-                    }
-                    Some((recode.attribute, of))
-                }),
-            };
-            let Some((at, of)) = found.filter(|(at, _)| attributes.iter().all(|(known, _)| known != at))
-            else {
-                return Err(Error::stated(
-                    format!(
-                        "{}: attribute `{}` is neither an attribute nor a recode of the finest schema",
-                        input.name, attribute.name
-                    ),
-                    "folders are estimated together if the values of one schema are groups of another's, \
-                     with the same labels in the same order",
-                ));
-            };
-            attributes.push((at, of));
-        }
-        Ok(Lens { attributes, sizes })
-    }
-
-    fn partitions(&self, input: &Input, by: &[String]) -> Result<Vec<Partition>> {
-        let own = partitions(&input.schema, by)?;
-        let told: Vec<usize> = input.schema.resolve(by)?.iter().map(|part| part.attribute).collect();
-        let mut found: Vec<Partition> = self.sizes.iter().map(|size| Partition::summed(*size)).collect();
-        for attribute in told {
-            let (at, of) = &self.attributes[attribute];
-            found[*at] = own[attribute].refined(of);
-        }
-        Ok(found)
-    }
-
-    fn attributes(&self, input: &Input, by: &[String]) -> Result<Vec<usize>> {
-        Ok(input.schema.resolve(by)?.iter().map(|part| self.attributes[part.attribute].0).collect())
-    }
 }
 
 impl Other {

@@ -14,8 +14,10 @@ mod covariance;
 mod estimates;
 mod estimation;
 mod gather;
+mod geography;
 mod input;
 mod join;
+mod lens;
 mod manifest;
 mod run;
 mod tables;
@@ -24,6 +26,7 @@ mod write;
 use std::path::{Path, PathBuf};
 
 use unspent::{Error, Rational, Result};
+use unspent_estimate::Accuracy;
 
 pub use self::answers::Estimated;
 pub use self::areas::AreaName;
@@ -58,6 +61,15 @@ pub struct Estimate {
     pub areas: Vec<NamedArea>,
     /// Pairs of areas whose difference is wanted, each as `map:area` or, if only one map has it, `area`.
     pub differences: Vec<(String, String)>,
+}
+
+/// What was estimated and written.
+#[derive(Clone, Debug)]
+pub struct EstimateReport {
+    /// What is in the directory.
+    pub manifest: EstimateManifest,
+    /// How far estimates are from the truth, by level and query.
+    pub accuracy: Accuracy,
 }
 
 /// Units that make an area.
@@ -95,7 +107,7 @@ impl Estimate {
     }
 
     /// Estimates into the directory `out`, which must not exist, and appears whole or not at all.
-    pub fn to_directory(&self, out: &Path, progress: &mut dyn Progress) -> Result<EstimateManifest> {
+    pub fn to_directory(&self, out: &Path, progress: &mut dyn Progress) -> Result<EstimateReport> {
         run::to_directory(self, out, progress)
     }
 }

@@ -7,13 +7,13 @@ use std::sync::Mutex;
 use parquet::data_type::ByteArray;
 use unspent::{Error, ErrorKind, Result, did_you_mean, parallel};
 
-use super::Estimate;
 use super::answers::Margin;
 use super::covariance;
 use super::estimation::{Estimation, Work};
 use super::manifest::{Component, EstimateManifest, EstimatedLevel};
 use super::tables;
 use super::write::{Rows, Writer};
+use super::{Estimate, EstimateReport};
 use crate::directory::{self, Folder, Unfinished};
 use crate::manifest::{self, FileEntry};
 use crate::parquet_file::system_error;
@@ -24,17 +24,18 @@ const VALUES: usize = 1 << 19;
 /// The file with all variances.
 const COVARIANCE: &str = "covariance.parquet";
 
-const METHOD: &str = "best linear unbiased estimate (generalised least squares) from all measurements of the unit, \
-     of the units above and below it and beside it; the variance is that of the estimate";
-const INTERVALS: &str = "lower and upper: normal, right about as often as the confidence says, without a guarantee; \
-     lower_guaranteed and upper_guaranteed: right at least so often, since the noise is sub-Gaussian; whole \
-     counts from zero on; null where no such count is near enough, or the answer is not determined";
+const METHOD: &str = "best linear unbiased estimate (generalised least squares) from all measurements of the \
+     unit, of the units above and below it and beside it; the variance is that of the estimate";
+const INTERVALS: &str = "lower and upper: normal, right about as often as the confidence says, without a \
+     guarantee; lower_guaranteed and upper_guaranteed: right at least so often, since the noise is \
+     sub-Gaussian; whole counts from zero on; null where no such count is near enough, or the answer is \
+     not determined";
 
 pub(super) fn to_directory(
     question: &Estimate,
     out: &Path,
     progress: &mut dyn Progress,
-) -> Result<EstimateManifest> {
+) -> Result<EstimateReport> {
     let path: PathBuf = out.components().collect();
     if directory::check(&path)? {
         let cause = format!("`{}` exists already", path.display());
@@ -46,8 +47,10 @@ pub(super) fn to_directory(
     let manifest = estimation.write(question, &files, progress)?;
     let json = serde_json::to_string_pretty(&manifest).expect("strings, numbers and lists");
     files.text(manifest::FILE, &(json + "\n"))?;
+    let accuracy = estimation.accuracy();
+    files.text("accuracy.csv", &accuracy.columns().csv())?;
     unfinished.finish()?;
-    Ok(manifest)
+    Ok(EstimateReport { manifest, accuracy })
 }
 
 /// Where files are made.
@@ -132,7 +135,7 @@ impl Estimation {
         let file = files.folder.create(COVARIANCE).map_err(|e| directory::failed(files.target, e))?;
         covariance::write(self, &components, file)
             .map_err(|error| directory::failed(files.target, system_error(error)))?;
-        let mut others = vec![COVARIANCE.into()];
+        let mut others = vec![COVARIANCE.into(), "accuracy.csv".into()];
         let only = self.written_at(true, question.leaf_cells);
         let mut table = |name: &str, text: Option<String>| match text {
             None => Ok(()),

@@ -2,6 +2,7 @@
 
 mod accuracy;
 mod bureau;
+mod estimate;
 mod measure;
 mod read_back;
 mod records;

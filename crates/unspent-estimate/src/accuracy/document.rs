@@ -95,6 +95,9 @@ impl Accuracy {
                 "Errors of the best linear unbiased estimates, where all units of a level have equally many \
                  children:"
             }
+            TreeKind::Measured => {
+                "Errors of the best linear unbiased estimates of the units measured, over units and answers:"
+            }
             TreeKind::Listed => {
                 "Errors of the best linear unbiased estimates of the units listed, over units and answers:"
             }

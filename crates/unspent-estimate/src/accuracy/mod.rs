@@ -50,6 +50,8 @@ pub enum TreeKind {
     Regular,
     /// Those of a list.
     Listed,
+    /// Those that were measured.
+    Measured,
 }
 
 /// The errors of a level.
@@ -195,11 +197,31 @@ impl Prospect {
             nodes.push(Node { parent, class: self.class(level, Some(level))?, count });
         }
         let tree = Tree::new(&self.model, nodes);
-        let mut tally = Tally::new(self);
+        let mut tally = self.tally();
         for (level, count) in units.iter().enumerate() {
             tally.add(&tree, level, level, *count, false);
         }
-        Ok(tally.accuracy(TreeKind::Regular))
+        Ok(self.accuracy(tally, &tree, TreeKind::Regular))
+    }
+
+    /// Errors of no unit yet.
+    #[must_use]
+    pub fn tally(&self) -> Tally<'_> {
+        Tally::new(&self.answers, self.allocation.levels().len())
+    }
+
+    /// All errors that were added up.
+    #[must_use]
+    pub fn accuracy(&self, tally: Tally<'_>, tree: &Tree, kind: TreeKind) -> Accuracy {
+        let names = self.allocation.levels().iter().map(|level| level.name.as_str());
+        Accuracy {
+            allocation: self.allocation.name().into(),
+            tree: kind,
+            confidence: self.confidence.level().clone(),
+            structural_zeros: self.structural_zeros,
+            exact_totals: self.allocation.production().exact_totals.clone(),
+            levels: tally.levels(tree, &self.confidence, names),
+        }
     }
 }
 

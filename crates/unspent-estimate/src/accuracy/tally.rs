@@ -1,13 +1,14 @@
 //! Errors of many units, put together by level and query.
 
-use super::{Accuracy, Deviation, LevelAccuracy, Prospect, QueryAccuracy, TreeKind};
+use super::{Deviation, LevelAccuracy, QueryAccuracy};
 use crate::answers::{AnswerClasses, Precision};
+use crate::margin::Confidence;
 use crate::tree::Tree;
 
 /// Errors of the units that were added so far.
 #[derive(Debug)]
-pub struct Tally<'p> {
-    prospect: &'p Prospect,
+pub struct Tally<'a> {
+    answers: &'a [AnswerClasses],
     levels: Vec<LevelTally>,
 }
 
@@ -71,18 +72,17 @@ impl Spread {
     }
 }
 
-impl<'p> Tally<'p> {
-    /// Of no unit yet.
+impl<'a> Tally<'a> {
+    /// Of no unit yet, for the answers of these queries at so many levels.
     #[must_use]
-    pub fn new(prospect: &'p Prospect) -> Tally<'p> {
-        let queries = prospect.answers.len();
+    pub fn new(answers: &'a [AnswerClasses], levels: usize) -> Tally<'a> {
         let level = |_| LevelTally {
             units: 0,
             bypassed: 0,
-            noise: vec![Spread::default(); queries],
-            estimates: vec![Spread::default(); queries],
+            noise: vec![Spread::default(); answers.len()],
+            estimates: vec![Spread::default(); answers.len()],
         };
-        Tally { prospect, levels: prospect.allocation.levels().iter().map(level).collect() }
+        Tally { answers, levels: (0..levels).map(level).collect() }
     }
 
     /// Adds a node of a tree: so many units of a level that are known equally well.
@@ -91,27 +91,31 @@ impl<'p> Tally<'p> {
         to.units += units;
         to.bypassed += if bypassed { units } else { 0 };
         let class = &tree.nodes()[node].class.spec;
-        let precisions = tree.precisions(node, &self.prospect.answers);
-        for (query, (answers, precisions)) in self.prospect.answers.iter().zip(precisions).enumerate() {
-            to.estimates[query].add_answers(answers, &precisions, units);
+        let precisions = tree.precisions(node, self.answers);
+        for (at, (answers, precisions)) in self.answers.iter().zip(precisions).enumerate() {
+            let query = answers.query;
+            to.estimates[at].add_answers(answers, &precisions, units);
             let own = match class.exact.contains(&query) {
                 true => Some(Precision::Exact),
                 false => class.variances[query].map(Precision::Variance),
             };
             if let Some(own) = own {
-                to.noise[query].add(own, units as f64);
+                to.noise[at].add(own, units as f64);
             }
         }
     }
 
-    /// All that was added.
-    #[must_use]
-    pub fn accuracy(self, tree: TreeKind) -> Accuracy {
-        let Tally { prospect, levels } = self;
-        let Prospect { allocation, model, answers, confidence, structural_zeros } = prospect;
-        let of_query = |level: &LevelTally, query: usize| {
+    /// All that was added, for levels of these names.
+    pub fn levels<'n>(
+        self,
+        tree: &Tree,
+        confidence: &Confidence,
+        names: impl IntoIterator<Item = &'n str>,
+    ) -> Vec<LevelAccuracy> {
+        let Tally { answers, levels } = self;
+        let of_query = |level: &LevelTally, at: usize| {
             // A query whose answers are all impossible is exactly 0.
-            let estimate = level.estimates[query].deviation().unwrap_or(Deviation::Exact);
+            let estimate = level.estimates[at].deviation().unwrap_or(Deviation::Exact);
             let (sd, largest) = match estimate {
                 Deviation::NotDetermined => (None, None),
                 Deviation::Exact => (Some(0.0), Some(0.0)),
@@ -119,28 +123,20 @@ impl<'p> Tally<'p> {
                 Deviation::Estimated { sd, largest, .. } => (Some(sd), Some(largest)),
             };
             QueryAccuracy {
-                query: model.space().queries()[query].name.clone(),
-                answers: answers[query].class_of.iter().flatten().count() as u64,
-                noise: level.noise[query].deviation(),
+                query: tree.model().space().queries()[answers[at].query].name.clone(),
+                answers: answers[at].class_of.iter().flatten().count() as u64,
+                noise: level.noise[at].deviation(),
                 estimate,
                 margin: sd.map(|sd| confidence.normal(sd)),
                 guaranteed_margin: largest.map(|sd| confidence.guaranteed(sd)),
             }
         };
-        let of_level = |(level, name): (LevelTally, String)| LevelAccuracy {
-            level: name,
+        let of_level = |(level, name): (LevelTally, &str)| LevelAccuracy {
+            level: name.into(),
             units: level.units,
             bypassed: level.bypassed,
             queries: (0..answers.len()).map(|query| of_query(&level, query)).collect(),
         };
-        let names = allocation.levels().iter().map(|level| level.name.clone());
-        Accuracy {
-            allocation: allocation.name().into(),
-            tree,
-            confidence: confidence.level().clone(),
-            structural_zeros: *structural_zeros,
-            exact_totals: allocation.production().exact_totals.clone(),
-            levels: levels.into_iter().zip(names).map(of_level).collect(),
-        }
+        levels.into_iter().zip(names).map(of_level).collect()
     }
 }

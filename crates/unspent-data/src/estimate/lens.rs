@@ -1,0 +1,71 @@
+//! One schema seen through another: attributes that are recodes of finer ones.
+
+use unspent::schema::Schema;
+use unspent::{Error, Result};
+use unspent_estimate::{Partition, partitions};
+
+use super::input::Input;
+
+/// How the attributes of one schema are attributes or recodes of another.
+pub(super) struct Lens {
+    /// For each attribute, that of the other schema, and the value that each of its values belongs to.
+    attributes: Vec<(usize, Vec<Option<u32>>)>,
+    sizes: Vec<usize>,
+}
+
+impl Lens {
+    pub(super) fn new(input: &Input, schema: &Schema) -> Result<Lens> {
+        let size = |a: &unspent::schema::Attribute| a.values.len() + usize::from(a.optional);
+        let sizes = schema.attributes().iter().map(size).collect();
+        let mut attributes: Vec<(usize, Vec<Option<u32>>)> = vec![];
+        for attribute in input.schema.attributes() {
+            let same = schema
+                .attributes()
+                .iter()
+                .position(|other| other.values == attribute.values && other.optional == attribute.optional);
+            let found = match same {
+                Some(at) => Some((at, (0..size(attribute) as u32).map(Some).collect())),
+                None => schema.recodes().iter().find_map(|recode| {
+                    let labels = recode.groups.iter().map(|group| &group.label);
+                    let whole = &schema.attributes()[recode.attribute];
+                    if !labels.eq(&attribute.values) || !recode.is_partition(whole) || whole.optional {
+                        return None;
+                    }
+                    let mut of = vec![None; whole.values.len()];
+                    for (group, members) in recode.groups.iter().enumerate() {
+                        members.values.iter().for_each(|value| of[*value as usize] = Some(group as u32));
+                    }
+                    Some((recode.attribute, of))
+                }),
+            };
+            let Some((at, of)) = found.filter(|(at, _)| attributes.iter().all(|(known, _)| known != at))
+            else {
+                return Err(Error::stated(
+                    format!(
+                        "{}: attribute `{}` is neither an attribute nor a recode of the finest schema",
+                        input.name, attribute.name
+                    ),
+                    "folders are estimated together if the values of one schema are groups of another's, \
+                     with the same labels in the same order",
+                ));
+            };
+            attributes.push((at, of));
+        }
+        Ok(Lens { attributes, sizes })
+    }
+
+    pub(super) fn partitions(&self, input: &Input, by: &[String]) -> Result<Vec<Partition>> {
+        let own = partitions(&input.schema, by)?;
+        let told: Vec<usize> = input.schema.resolve(by)?.iter().map(|part| part.attribute).collect();
+        let mut found: Vec<Partition> = self.sizes.iter().map(|size| Partition::summed(*size)).collect();
+        for attribute in told {
+            let (at, of) = &self.attributes[attribute];
+            found[*at] = own[attribute].refined(of);
+        }
+        Ok(found)
+    }
+
+    pub(super) fn attributes(&self, input: &Input, by: &[String]) -> Result<Vec<usize>> {
+        Ok(input.schema.resolve(by)?.iter().map(|part| self.attributes[part.attribute].0).collect())
+    }
+}
