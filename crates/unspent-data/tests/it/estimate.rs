@@ -128,7 +128,7 @@ fn answers(question: &Estimate) -> Answers {
 fn plainly(folder: &Path) -> (Tree, Values, BTreeMap<(String, String), usize>) {
     let found = Measurements::read(folder).unwrap();
     let allocation = Allocation::read(&folder.join("allocation.toml"), None).unwrap();
-    let model = Arc::new(Model::new(Space::of_allocation(&allocation, &[]).unwrap()).unwrap());
+    let model = Arc::new(Model::new(Space::of_allocation(&allocation, &[], &[]).unwrap()).unwrap());
     let space = model.space();
     let mut scratch = Scratch::default();
     let (mut nodes, mut all, mut places) = (vec![], vec![], BTreeMap::new());
