@@ -31,11 +31,12 @@ ATTRIBUTES = {"voting age": 2, "race": 8}
 def run(*command):
     """Seconds, and megabytes at most."""
     start = time.perf_counter()
-    child = subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    words = [str(part) for part in command]
+    child = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     error = child.stderr.read().decode()
     _, status, usage = os.wait4(child.pid, 0)
     if status != 0:
-        sys.exit(f"{' '.join(map(str, command))}: {error}")
+        sys.exit(f"{' '.join(words)}: {error}")
     return time.perf_counter() - start, usage.ru_maxrss // 1024
 
 
@@ -88,7 +89,8 @@ def against_lsqr(noisy, out):
     ours = values(rows(out, "Block")[1], "total", "value").ravel()
     apart = np.abs(ours - solved[0].reshape(-1, 16).sum(axis=1)).max()
     print(f"  scipy's LSQR on it in memory, without any variance: {seconds:.2f} s, {solved[2]} iterations")
-    print(f"  {matrix.shape[0]} rows, {matrix.shape[1]} unknowns; a block's total differs by {apart:.1e} at most")
+    rows_count, unknowns = matrix.shape
+    print(f"  {rows_count} rows, {unknowns} unknowns; a block's total differs by {apart:.1e} at most")
 
 
 def times(command):
@@ -105,10 +107,12 @@ def times(command):
         }
         for name, size in sizes.items():
             table = place / "persons.csv"
-            run(command, "synthesize", "--schema", "pl94", *size, "--rows", "counts", "--force", "--out", table)
+            made = ["--schema", "pl94", *size, "--rows", "counts", "--force"]
+            run(command, "synthesize", *made, "--out", table)
             noisy = fresh(place / "noisy")
             units = place / "persons-units.csv"
-            run(command, "measure", table, "--allocation", "pl94-persons-us-2020", "--units", units, "--out", noisy)
+            asked = ["--allocation", "pl94-persons-us-2020", "--units", units]
+            run(command, "measure", table, *asked, "--out", noisy)
             seconds, megabytes = run(command, "estimate", noisy, "--out", fresh(place / "out"))
             print(f"{name}, with files: {seconds:.2f} s, {megabytes} MB", flush=True)
         table, noisy = place / "million.csv", fresh(place / "noisy")

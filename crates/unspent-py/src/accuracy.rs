@@ -12,9 +12,9 @@ use crate::allocation::Allocation;
 use crate::certificate::{dictionary, frame, json};
 use crate::columns::unit_input;
 use crate::error::{OrRaise, exception};
-use crate::estimate::texts;
 use crate::measure::rule;
 use crate::number::rational;
+use crate::texts::texts;
 use crate::work::{asked, interruptible};
 
 /// How far every estimate will be from the true count, from an allocation and the units alone.

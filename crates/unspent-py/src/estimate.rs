@@ -21,6 +21,7 @@ use crate::error::{OrRaise, exception};
 use crate::measure::{raised, to_the_end};
 use crate::measurements::Measurements;
 use crate::number::{rational, wrong_type};
+use crate::texts::{strings, texts};
 use crate::work::interruptible;
 
 /// The map of areas that are given as a dict.
@@ -150,22 +151,9 @@ fn folder(given: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
     given.extract().map_err(|_| wrong_type("noisy", given, "a folder; give a path, as str or pathlib.Path"))
 }
 
-/// One text, or several.
-pub fn texts(field: &str, given: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<String>> {
-    given.map_or(Ok(vec![]), |given| strings(field, given, "a str, or several of them"))
-}
-
 /// The code of a unit, or several.
 fn codes(field: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     strings(field, given, "a code, or several; give them as str, with their leading zeros")
-}
-
-fn strings(field: &str, given: &Bound<'_, PyAny>, allowed: &str) -> PyResult<Vec<String>> {
-    if given.is_instance_of::<PyString>() {
-        return Ok(vec![given.extract()?]);
-    }
-    let found = given.try_iter().and_then(|items| items.map(|item| item?.extract()).collect());
-    found.map_err(|_| wrong_type(field, given, allowed))
 }
 
 /// Files with maps, or areas by name.

@@ -30,6 +30,7 @@ mod mechanism;
 mod memory;
 mod noise;
 mod number;
+mod texts;
 mod utility;
 mod work;
 mod worst;

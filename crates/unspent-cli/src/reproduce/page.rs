@@ -39,7 +39,8 @@ const SECTIONS: [Section; 6] = [
         "What it does to counts",
         "Without further processing the expected error of a count depends on the noise alone. With counts \
          clamped at zero it depends on the data, and so does the regression of earnings on education; after \
-         estimation it depends on which units there are. These parts are computed on made-up data unless tables are given; each says what it is on.",
+         estimation it depends on which units there are. These parts are computed on made-up data unless \
+         tables are given; each says what it is on.",
         &["expected-error", "errors-by-level", "cut-error", "estimate-error", "errors-by-race", "slopes"],
     ),
     (
