@@ -9,7 +9,6 @@ usage: estimate.py path/to/unspent times|coverage [runs]
 """
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -28,16 +27,41 @@ LENGTHS = {"State": 2, "County": 5, "Tract": 11, "Block group": 12, "Block": 15}
 ATTRIBUTES = {"voting age": 2, "race": 8}
 
 
+# Races of blocks, for the population that `synthesize` makes up.
+RACES = """
+name = "Races of blocks"
+neighbours = "bounded"
+delta = "1e-10"
+attributes = ["race"]
+[queries]
+total = []
+race = ["race"]
+"""
+LEVELS = ["US", "State", "County", "Tract Subset", "Optimized Block Group", "Block"]
+RACES += "".join(f'[[levels]]\nname = "{level}"\nsigma2 = {{ total = 9, race = 16 }}\n' for level in LEVELS)
+
+
 def run(*command):
     """Seconds, and megabytes at most."""
     start = time.perf_counter()
     words = [str(part) for part in command]
     child = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    error = child.stderr.read().decode()
-    _, status, usage = os.wait4(child.pid, 0)
-    if status != 0:
-        sys.exit(f"{' '.join(words)}: {error}")
-    return time.perf_counter() - start, usage.ru_maxrss // 1024
+    peak = 0
+    while child.poll() is None:
+        peak = max(peak, peak_memory(child.pid))
+        time.sleep(0.01)
+    if child.returncode != 0:
+        sys.exit(f"{' '.join(words)}: {child.stderr.read().decode()}")
+    return time.perf_counter() - start, peak // 1024
+
+
+def peak_memory(process):
+    """Kilobytes so far. What a child is said to have used includes what its parent had before it."""
+    try:
+        with open(f"/proc/{process}/status") as status:
+            return next((int(line.split()[1]) for line in status if line.startswith("VmHWM")), 0)
+    except FileNotFoundError:
+        return 0
 
 
 def fresh(path):
@@ -117,7 +141,8 @@ def times(command):
             print(f"{name}, with files: {seconds:.2f} s, {megabytes} MB", flush=True)
         table, noisy = place / "million.csv", fresh(place / "noisy")
         run(command, "synthesize", "--blocks", 1_000_000, "--out", table)
-        run(command, "measure", table, "--allocation", "paper-2022-08-25", "--out", noisy)
+        (place / "races.toml").write_text(RACES)
+        run(command, "measure", table, "--allocation", place / "races.toml", "--out", noisy)
         codes = pl.read_csv(table, columns=["geocode"], schema_overrides={"geocode": pl.String})
         # Districts of whole and of divided block groups.
         district = pl.col("geocode").str.slice(0, 2) + "-" + pl.col("geocode").str.slice(13, 1)

@@ -31,34 +31,52 @@ struct Below {
     pure: [Pure; 2],
 }
 
-/// A matrix in exact numbers, by rows.
+/// A matrix in exact numbers: mostly a multiple of the identity.
 #[derive(Clone, Debug, PartialEq)]
-struct Pure(Vec<Functional>);
+enum Pure {
+    Multiple(f64),
+    Rows(Vec<Functional>),
+}
 
 impl Pure {
-    fn scalar(dimension: usize, factor: f64) -> Pure {
-        let factor = BigRational::from_float(factor).expect("weights are finite");
-        let row = |at| unit(dimension, at).into_iter().map(|x| x * &factor).collect();
-        Pure((0..dimension).map(row).collect())
-    }
+    const NONE: Pure = Pure::Multiple(0.0);
 
-    fn add(&mut self, other: &Pure) {
-        for (row, other) in self.0.iter_mut().zip(&other.0) {
-            row.iter_mut().zip(other).for_each(|(x, y)| *x += y);
+    fn rows(&self, dimension: usize) -> Vec<Functional> {
+        match self {
+            Pure::Rows(rows) => rows.clone(),
+            Pure::Multiple(factor) => {
+                let factor = BigRational::from_float(*factor).expect("weights are finite");
+                let row = |at| unit(dimension, at).into_iter().map(|x| x * &factor).collect();
+                (0..dimension).map(row).collect()
+            }
         }
     }
 
-    fn minus(&self, other: &Pure) -> Pure {
-        let row = |(a, b): (&Functional, &Functional)| a.iter().zip(b).map(|(x, y)| x - y).collect();
-        Pure(self.0.iter().zip(&other.0).map(row).collect())
+    fn plus(&self, other: &Pure, dimension: usize, sign: f64) -> Pure {
+        if let (Pure::Multiple(a), Pure::Multiple(b)) = (self, other) {
+            return Pure::Multiple(a + sign * b);
+        }
+        let sign = BigRational::from_float(sign).expect("1 or −1");
+        let sum = |(a, b): (&Functional, &Functional)| a.iter().zip(b).map(|(x, y)| x + y * &sign).collect();
+        Pure::Rows(self.rows(dimension).iter().zip(&other.rows(dimension)).map(sum).collect())
     }
 
     fn is_zero(&self) -> bool {
-        self.0.iter().flatten().all(BigRational::is_zero)
+        match self {
+            Pure::Multiple(factor) => *factor == 0.0,
+            Pure::Rows(rows) => rows.iter().flatten().all(BigRational::is_zero),
+        }
     }
 
-    fn to_matrix(&self) -> Matrix {
-        to_matrix(self.0.len(), &self.0)
+    fn to_matrix(&self, dimension: usize) -> Matrix {
+        match self {
+            Pure::Multiple(factor) => {
+                let mut matrix = Matrix::zeros(dimension, dimension);
+                (0..dimension).for_each(|i| matrix[(i, i)] = *factor);
+                matrix
+            }
+            Pure::Rows(rows) => to_matrix(dimension, rows),
+        }
     }
 }
 
@@ -71,17 +89,21 @@ fn from_parent(dimension: usize, children: &[(&Pure, &Subspace)]) -> (Subspace, 
             distinct.push(*child);
         }
     }
-    let Some((first, _)) = distinct.first() else {
-        return (Subspace::Full(dimension), Pure::scalar(dimension, 0.0));
-    };
+    let Some((first, _)) = distinct.first() else { return (Subspace::Full(dimension), Pure::NONE) };
     if distinct.iter().all(|(pure, _)| pure == first) {
         return (Subspace::Full(dimension), (*first).clone());
+    }
+    let multiples = distinct.iter().all(|(pure, _)| matches!(pure, Pure::Multiple(_)));
+    if multiples && distinct.iter().filter(|(_, seen)| seen.is_zero()).count() > 1 {
+        // Children that see nothing and count differently.
+        return (Subspace::zero(dimension), Pure::NONE);
     }
     // Equations for (w, b): both are the same on whatever a child does not see.
     let mut equations: Vec<Functional> = vec![];
     for (pure, seen) in &distinct {
+        let rows = pure.rows(dimension);
         for unseen in seen.unseen() {
-            let of_w = pure.0.iter().map(|row| row.iter().zip(&unseen).map(|(x, y)| x * y).sum());
+            let of_w = rows.iter().map(|row| row.iter().zip(&unseen).map(|(x, y)| x * y).sum());
             let of_b = unseen.iter().map(|x: &BigRational| -x);
             equations.push(of_w.chain(of_b).collect());
         }
@@ -89,16 +111,16 @@ fn from_parent(dimension: usize, children: &[(&Pure, &Subspace)]) -> (Subspace, 
     let solutions = Subspace::span(2 * dimension, &equations).unseen();
     let solutions = Subspace::span(2 * dimension, &solutions).rows();
     // In reduced form: those whose pivot is in w are a basis, each with its b.
-    let mut taken = Pure::scalar(dimension, 0.0);
+    let mut taken = Pure::NONE.rows(dimension);
     let mut basis = vec![];
     for solution in &solutions {
         let pivot = solution.iter().position(|x| !x.is_zero()).expect("rows are not zero");
         if pivot < dimension {
-            taken.0[pivot] = solution[dimension..].to_vec();
+            taken[pivot] = solution[dimension..].to_vec();
             basis.push(solution[..dimension].to_vec());
         }
     }
-    (Subspace::span(dimension, &basis), taken)
+    (Subspace::span(dimension, &basis), Pure::Rows(taken))
 }
 
 /// The functionals w for which `w · pure` is in a subspace.
@@ -106,8 +128,12 @@ fn inside(dimension: usize, pure: &Pure, space: &Subspace) -> Subspace {
     if space.is_full() || pure.is_zero() {
         return Subspace::Full(dimension);
     }
+    if let Pure::Multiple(_) = pure {
+        return space.clone();
+    }
+    let rows = pure.rows(dimension);
     let equation = |unseen: &Functional| -> Functional {
-        pure.0.iter().map(|row| row.iter().zip(unseen).map(|(x, y)| x * y).sum()).collect()
+        rows.iter().map(|row| row.iter().zip(unseen).map(|(x, y)| x * y).sum()).collect()
     };
     let equations: Vec<Functional> = space.unseen().iter().map(equation).collect();
     Subspace::span(dimension, &Subspace::span(dimension, &equations).unseen())
@@ -136,14 +162,13 @@ impl Tree {
             let own = weights.get(&node).copied().unwrap_or(0.0);
             let mut below = match children.is_empty() {
                 true => {
-                    let none = Pure::scalar(d, 0.0);
                     let nothing = Matrix::zeros(d, d);
-                    Below { from_unit: nothing.clone(), covariance: nothing, pure: [none.clone(), none] }
+                    Below { from_unit: nothing.clone(), covariance: nothing, pure: [Pure::NONE; 2] }
                 }
                 false => self.below(node, block, &children, &mut known, &mut of_nodes),
             };
             below.from_unit.add(&Matrix::identity(d), own);
-            below.pure.iter_mut().for_each(|pure| pure.add(&Pure::scalar(d, own)));
+            below.pure = below.pure.map(|pure| pure.plus(&Pure::Multiple(own), d, 1.0));
             match self.nodes()[node].parent {
                 Some(parent) => _ = waiting.entry(parent).or_default().insert(node, below),
                 None => {
@@ -153,7 +178,7 @@ impl Tree {
                         *known = known.intersection(&inside(d, pure, space));
                     }
                     if !below.pure[0].is_zero() {
-                        of_nodes.push((node, below.pure[0].to_matrix()));
+                        of_nodes.push((node, below.pure[0].to_matrix(d)));
                     }
                     covariance.add(&below.covariance, 1.0);
                     covariance.add(&below.from_unit.around(&last.of_coordinates()), 1.0);
@@ -178,22 +203,26 @@ impl Tree {
         let d = self.model().blocks()[block].dimension;
         let children = self.children(node);
         let family = self.family(node, block);
-        let none = Pure::scalar(d, 0.0);
-        let pure = |child: &usize, which: usize| parts.get(child).map_or(&none, |part| &part.pure[which]);
+        let pure =
+            |child: &usize, which: usize| parts.get(child).map_or(&Pure::NONE, |part| &part.pure[which]);
         // Whole units: nothing of the children remains.
         let first = pure(&children[0], 0);
         let whole = parts.len() == children.len()
-            && parts.values().all(|part| part.pure[0] == *first && part.from_unit == first.to_matrix());
+            && parts.values().all(|part| part.pure[0] == *first && part.from_unit == first.to_matrix(d));
         let seen: Vec<(&Pure, &Subspace)> =
             children.iter().zip(&family).map(|(c, member)| (pure(c, 0), &member.state.known.seen)).collect();
         let exact: Vec<(&Pure, &Subspace)> =
             children.iter().zip(&family).map(|(c, member)| (pure(c, 1), &member.state.known.exact)).collect();
         let (seen, common) = if whole { (Subspace::Full(d), first.clone()) } else { from_parent(d, &seen) };
-        let (exact, common_exact) = from_parent(d, &exact);
+        // Once nothing is exact, nothing becomes so.
+        let (exact, common_exact) = match known[1].is_zero() {
+            true => (Subspace::zero(d), Pure::NONE),
+            false => from_parent(d, &exact),
+        };
         *known = [known[0].intersection(&seen), known[1].intersection(&exact)];
         let sum = Sum::new(self.model().knowledge(block), &family);
         let free = sum.known.free_rows();
-        let from_common = common.to_matrix();
+        let from_common = common.to_matrix(d);
         let mut below = Below {
             from_unit: Matrix::zeros(d, d),
             covariance: Matrix::zeros(d, d),
@@ -204,9 +233,9 @@ impl Tree {
             let part = parts.get(child);
             let mut on_child = part.map_or_else(|| Matrix::zeros(d, d), |part| part.from_unit.clone());
             on_child.add(&from_common, -1.0);
-            let rest = pure(child, 0).minus(&common);
+            let rest = pure(child, 0).plus(&common, d, -1.0);
             if !rest.is_zero() {
-                of_nodes.push((*child, rest.to_matrix()));
+                of_nodes.push((*child, rest.to_matrix(d)));
             }
             if let Some(part) = part {
                 below.covariance.add(&part.covariance, member.count);
