@@ -20,63 +20,76 @@ pub(super) struct Areas {
     pub(super) areas: Vec<AreaName>,
     /// The sets of areas that units are in; the first is empty.
     patterns: Vec<Vec<u32>>,
-    units: HashMap<String, Listed>,
+    /// The codes of all units that are in some area, ascending.
+    codes: Codes,
+    /// The pattern of each.
+    pattern_of: Vec<u32>,
+    /// Whether each was found among the leaves.
+    found: Vec<AtomicBool>,
     name: String,
 }
 
-/// An area: a column of a map, and a value in it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct AreaName {
-    /// The name of the column.
-    pub map: String,
-    /// The name of the area.
-    pub area: String,
+/// Codes one after the other: a map may have millions of them.
+#[derive(Debug, Default)]
+struct Codes {
+    text: String,
+    ends: Vec<usize>,
 }
 
-#[derive(Debug)]
-struct Listed {
-    pattern: u32,
-    found: AtomicBool,
-}
-
-impl Areas {
-    /// Reads maps: the first column is the code of a unit, every other names an area that the unit is in.
-    pub(super) fn read(paths: &[impl AsRef<Path>], more: &[NamedArea]) -> Result<Areas> {
-        let mut areas = Areas { patterns: vec![vec![]], ..Areas::default() };
-        let mut of_units: HashMap<String, Vec<u32>> = HashMap::new();
-        let mut known: HashMap<AreaName, u32> = HashMap::new();
-        for path in paths {
-            let path = path.as_ref();
-            areas.name = path.display().to_string();
-            areas.read_map(path, &mut of_units, &mut known).map_err(|e| e.at(path.display()))?;
-        }
-        for NamedArea { name, codes } in more {
-            let number = areas.number(name.clone(), &mut known);
-            codes.iter().for_each(|code| of_units.entry(code.clone()).or_default().push(number));
-        }
-        if areas.name.is_empty() {
-            areas.name = "areas".into();
-        }
-        let mut patterns: HashMap<Vec<u32>, u32> = HashMap::from([(vec![], 0)]);
-        for (code, mut of_unit) in of_units {
-            of_unit.sort_unstable();
-            of_unit.dedup();
-            let next = areas.patterns.len() as u32;
-            let pattern = *patterns.entry(of_unit.clone()).or_insert(next);
-            if pattern == next {
-                areas.patterns.push(of_unit);
-            }
-            areas.units.insert(code, Listed { pattern, found: AtomicBool::new(false) });
-        }
-        Ok(areas.sorted())
+impl Codes {
+    fn push(&mut self, code: &str) {
+        self.text.push_str(code);
+        self.ends.push(self.text.len());
     }
 
-    fn read_map(
-        &mut self,
-        path: &Path,
-        of_units: &mut HashMap<String, Vec<u32>>,
-        known: &mut HashMap<AreaName, u32>,
-    ) -> Result<()> {
+    fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    fn get(&self, at: usize) -> &str {
+        let start = if at == 0 { 0 } else { self.ends[at - 1] };
+        &self.text[start..self.ends[at]]
+    }
+
+    /// The place of a code, if all are ascending.
+    fn find(&self, code: &str) -> Option<usize> {
+        let (mut from, mut to) = (0, self.len());
+        while from < to {
+            let middle = from.midpoint(to);
+            match self.get(middle).cmp(code) {
+                std::cmp::Ordering::Equal => return Some(middle),
+                std::cmp::Ordering::Less => from = middle + 1,
+                std::cmp::Ordering::Greater => to = middle,
+            }
+        }
+        None
+    }
+}
+
+/// What maps say: the codes of units as they come, and an area of each.
+#[derive(Default)]
+struct Listed {
+    codes: Codes,
+    areas: Vec<u32>,
+    /// For each map the number of each area.
+    known: HashMap<String, HashMap<String, u32>>,
+    names: Vec<AreaName>,
+}
+
+impl Listed {
+    fn push(&mut self, map: &str, area: &str, code: &str) {
+        let number = self.known.get(map).and_then(|areas| areas.get(area)).copied();
+        let number = number.unwrap_or_else(|| {
+            let number = self.names.len() as u32;
+            self.names.push(AreaName { map: map.into(), area: area.into() });
+            self.known.entry(map.into()).or_default().insert(area.into(), number);
+            number
+        });
+        self.codes.push(code);
+        self.areas.push(number);
+    }
+
+    fn read_map(&mut self, path: &Path) -> Result<()> {
         let file = File::open(path).map_err(|error| {
             let hint = "a map is a CSV file: a unit's code, then the areas that it is in";
             Error::io(format!("cannot be read: {error}"), error, hint).with_kind(ErrorKind::Unreadable)
@@ -100,57 +113,88 @@ impl Areas {
                 return Err(Error::stated(format!("row {line} has no code"), "every row is about a unit"));
             }
             for (map, area) in header.iter().zip(&row).skip(1) {
-                if area.trim().is_empty() {
-                    continue;
-                }
-                let name = AreaName { map: map.trim().into(), area: area.trim().into() };
-                let number = self.number(name, known);
-                let of_unit = of_units.entry(code.into()).or_default();
-                of_unit.push(number);
-                if of_unit.len() > MAX_OVERLAP {
-                    let cause = format!("row {line}: unit `{code}` is in more than {MAX_OVERLAP} areas");
-                    return Err(Error::stated(cause, "divide the map into several, and estimate each"));
+                if !area.trim().is_empty() {
+                    self.push(map.trim(), area.trim(), code);
                 }
             }
         }
         Ok(())
     }
+}
 
-    fn number(&mut self, name: AreaName, known: &mut HashMap<AreaName, u32>) -> u32 {
-        *known.entry(name.clone()).or_insert_with(|| {
-            self.areas.push(name);
-            self.areas.len() as u32 - 1
-        })
+/// An area: a column of a map, and a value in it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AreaName {
+    /// The name of the column.
+    pub map: String,
+    /// The name of the area.
+    pub area: String,
+}
+
+impl Areas {
+    /// Reads maps: the first column is the code of a unit, every other names an area that the unit is in.
+    pub(super) fn read(paths: &[impl AsRef<Path>], more: &[NamedArea]) -> Result<Areas> {
+        let mut listed = Listed::default();
+        let mut name = String::from("areas");
+        for path in paths {
+            let path = path.as_ref();
+            name = path.display().to_string();
+            listed.read_map(path).map_err(|e| e.at(path.display()))?;
+        }
+        for NamedArea { name, codes } in more {
+            codes.iter().for_each(|code| listed.push(&name.map, &name.area, code));
+        }
+        Areas::new(name, listed)
     }
 
     /// Areas by name, and patterns in an order that does not depend on hashing.
-    fn sorted(mut self) -> Areas {
-        let mut order: Vec<usize> = (0..self.areas.len()).collect();
-        order.sort_by(|a, b| natural(&self.areas[*a]).cmp(&natural(&self.areas[*b])));
-        let mut place = vec![0u32; order.len()];
-        order.iter().enumerate().for_each(|(at, area)| place[*area] = at as u32);
-        self.areas = order.iter().map(|area| self.areas[*area].clone()).collect();
-        for pattern in &mut self.patterns {
-            pattern.iter_mut().for_each(|area| *area = place[*area as usize]);
-            pattern.sort_unstable();
+    fn new(name: String, listed: Listed) -> Result<Areas> {
+        let Listed { codes, areas, names, .. } = listed;
+        let mut by_name: Vec<usize> = (0..names.len()).collect();
+        by_name.sort_by(|a, b| natural(&names[*a]).cmp(&natural(&names[*b])));
+        let mut place = vec![0u32; names.len()];
+        by_name.iter().enumerate().for_each(|(at, area)| place[*area] = at as u32);
+        let mut order: Vec<u32> = (0..codes.len() as u32).collect();
+        let code = |at: &u32| codes.get(*at as usize);
+        if !order.is_sorted_by(|a, b| code(a) <= code(b)) {
+            order.sort_by(|a, b| code(a).cmp(code(b)));
         }
-        let mut order: Vec<usize> = (0..self.patterns.len()).collect();
-        order.sort_by(|a, b| self.patterns[*a].cmp(&self.patterns[*b]));
-        let mut place = vec![0u32; order.len()];
-        order.iter().enumerate().for_each(|(at, pattern)| place[*pattern] = at as u32);
-        self.patterns = order.iter().map(|pattern| self.patterns[*pattern].clone()).collect();
-        self.units.values_mut().for_each(|listed| listed.pattern = place[listed.pattern as usize]);
-        self
+        let mut found = Areas {
+            areas: by_name.iter().map(|area| names[*area].clone()).collect(),
+            patterns: vec![vec![]],
+            name,
+            ..Areas::default()
+        };
+        let mut known: HashMap<Vec<u32>, u32> = HashMap::from([(vec![], 0)]);
+        let mut of_unit: Vec<u32> = vec![];
+        for rows in order.chunk_by(|a, b| code(a) == code(b)) {
+            of_unit.clear();
+            of_unit.extend(rows.iter().map(|row| place[areas[*row as usize] as usize]));
+            of_unit.sort_unstable();
+            of_unit.dedup();
+            if of_unit.len() > MAX_OVERLAP {
+                let unit = code(&rows[0]);
+                let cause = format!("{}: unit `{unit}` is in more than {MAX_OVERLAP} areas", found.name);
+                return Err(Error::stated(cause, "divide the map into several, and estimate each"));
+            }
+            let pattern = known.get(&of_unit).copied().unwrap_or_else(|| {
+                let next = found.patterns.len() as u32;
+                known.insert(of_unit.clone(), next);
+                found.patterns.push(of_unit.clone());
+                next
+            });
+            found.codes.push(code(&rows[0]));
+            found.pattern_of.push(pattern);
+            found.found.push(AtomicBool::new(false));
+        }
+        Ok(found)
     }
 
     /// The set of areas that a leaf is in.
     pub(super) fn pattern(&self, code: &str) -> u32 {
-        if self.units.is_empty() {
-            return 0;
-        }
-        self.units.get(code).map_or(0, |listed| {
-            listed.found.store(true, Ordering::Relaxed);
-            listed.pattern
+        self.codes.find(code).map_or(0, |at| {
+            self.found[at].store(true, Ordering::Relaxed);
+            self.pattern_of[at]
         })
     }
 
@@ -161,10 +205,8 @@ impl Areas {
             self.patterns[*pattern as usize].iter().for_each(|area| nodes[*area as usize].push(node));
         }
         // Units above the smallest level, and leaves that are bypassed, which are all of the unit above.
-        let mut others: Vec<(&String, &Listed)> =
-            self.units.iter().filter(|(_, listed)| !listed.found.load(Ordering::Relaxed)).collect();
-        others.sort_by_key(|(code, _)| *code);
-        for (code, listed) in others {
+        for at in (0..self.codes.len()).filter(|at| !self.found[*at].load(Ordering::Relaxed)) {
+            let code = self.codes.get(at);
             let levels = 0..=gathered.leaf_level;
             let unit = levels.rev().find_map(|level| gathered.geography.node(level, code));
             let above = || {
@@ -179,7 +221,7 @@ impl Areas {
                     "codes are those of the measurements; leading zeros may have been lost",
                 ));
             };
-            for area in &self.patterns[listed.pattern as usize] {
+            for area in &self.patterns[self.pattern_of[at] as usize] {
                 let nodes = &mut nodes[*area as usize];
                 if !nodes.contains(&node) {
                     nodes.push(node);

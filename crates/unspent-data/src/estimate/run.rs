@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use parquet::data_type::ByteArray;
 use unspent::{Error, ErrorKind, Result, did_you_mean, parallel};
 
-use super::answers::Margin;
+use super::answers::{Asked, Margin};
 use super::covariance;
 use super::estimation::{Estimation, Work};
 use super::manifest::{Component, EstimateManifest, EstimatedLevel};
@@ -21,6 +21,8 @@ use crate::progress::Progress;
 
 /// Values that a file of units above the smallest level has.
 const VALUES: usize = 1 << 19;
+/// Most answers of a query that are written for an area without being asked for.
+const MAX_AREA_ROWS: u64 = 4096;
 /// The file with all variances.
 const COVARIANCE: &str = "covariance.parquet";
 
@@ -136,7 +138,11 @@ impl Estimation {
         covariance::write(self, &components, file)
             .map_err(|error| directory::failed(files.target, system_error(error)))?;
         let mut others = vec![COVARIANCE.into(), "accuracy.csv".into()];
-        let only = self.written_at(true, question.leaf_cells);
+        // Areas are few: their full tables are written too, unless these are very long.
+        let short =
+            |asked: &Asked| asked.shape.iter().map(|n| u64::from(*n)).product::<u64>() <= MAX_AREA_ROWS;
+        let only: Vec<bool> =
+            self.questions.asked.iter().map(|asked| question.leaf_cells || short(asked)).collect();
         let mut table = |name: &str, text: Option<String>| match text {
             None => Ok(()),
             Some(text) => {
