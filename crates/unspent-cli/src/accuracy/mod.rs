@@ -73,7 +73,7 @@ pub struct Arguments {
     ///
     /// For an allocation that has a [bypass] the only children of their parents are, as in the
     /// production system of 2020. Otherwise none is.
-    #[arg(long, value_name = "RULE|FILE", requires = "units")]
+    #[arg(long, value_name = "RULE|FILE", requires = "units", conflicts_with = "per_level")]
     bypass: Option<String>,
 
     /// Levels whose totals are exact, besides those that the allocation says

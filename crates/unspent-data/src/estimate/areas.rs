@@ -104,6 +104,14 @@ impl Listed {
                 "the first column is the code of a unit, every other one names an area that it is in",
             ));
         }
+        if header[0].trim().bytes().all(|b| b.is_ascii_digit()) {
+            return Err(Error::input(
+                "line 1",
+                &header[0],
+                "a line of names",
+                "name the columns, like `block,district`: a code here would be lost",
+            ));
+        }
         let mut row = csv::StringRecord::new();
         let mut line = 1;
         while reader.read_record(&mut row).map_err(bad)? {
@@ -139,7 +147,12 @@ impl Areas {
         for path in paths {
             let path = path.as_ref();
             name = path.display().to_string();
+            let before = listed.areas.len();
             listed.read_map(path).map_err(|e| e.at(path.display()))?;
+            if listed.areas.len() == before {
+                let cause = format!("{name}: no unit is in an area");
+                return Err(Error::stated(cause, "every row is a unit's code, and the areas that it is in"));
+            }
         }
         for NamedArea { name, codes } in more {
             codes.iter().for_each(|code| listed.push(&name.map, &name.area, code));
@@ -205,15 +218,17 @@ impl Areas {
             self.patterns[*pattern as usize].iter().for_each(|area| nodes[*area as usize].push(node));
         }
         // Units above the smallest level, and leaves that are bypassed, which are all of the unit above.
+        let mut bypassed: HashMap<usize, &str> = HashMap::new();
         for at in (0..self.codes.len()).filter(|at| !self.found[*at].load(Ordering::Relaxed)) {
             let code = self.codes.get(at);
             let levels = 0..=gathered.leaf_level;
             let unit = levels.rev().find_map(|level| gathered.geography.node(level, code));
             let above = || {
-                gathered
-                    .geography
-                    .parent(gathered.leaf_level, code)
-                    .filter(|node| tree.children(*node).is_empty())
+                let geography = &gathered.geography;
+                let above = geography.parent(gathered.leaf_level, code).ok().flatten();
+                above.filter(|node| {
+                    tree.children(*node).is_empty() && geography.is_as_long(gathered.leaf_level, code)
+                })
             };
             let Some(node) = unit.or_else(above) else {
                 return Err(Error::stated(
@@ -221,6 +236,16 @@ impl Areas {
                     "codes are those of the measurements; leading zeros may have been lost",
                 ));
             };
+            // A unit above has one bypassed unit, which is all of it.
+            if unit.is_none() && *bypassed.entry(node).or_insert(code) != code {
+                return Err(Error::stated(
+                    format!(
+                        "{}: units `{code}` and `{}` cannot both be the only one of the unit above",
+                        self.name, bypassed[&node]
+                    ),
+                    "a unit that is not measured is the only child of its parent: check the codes of the map",
+                ));
+            }
             for area in &self.patterns[self.pattern_of[at] as usize] {
                 let nodes = &mut nodes[*area as usize];
                 if !nodes.contains(&node) {

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use unspent::file::FileDigest;
 use unspent::{Error, ErrorKind, Result, did_you_mean};
 use unspent_estimate::accuracy::{Accuracy, Tally, TreeKind};
 use unspent_estimate::{Confidence, Contradicted, Measured, NamedSum, Scratch, Tree, Values};
@@ -16,7 +15,6 @@ use super::input::{Input, InputQuery};
 use super::join::Joined;
 use super::manifest::NoisySource;
 use super::tables;
-use crate::manifest;
 use crate::progress::Progress;
 
 /// What the full table is called, unless the measurements have a name for it.
@@ -43,7 +41,7 @@ impl Estimation {
         if let Some(warning) = &warning {
             progress.warning(warning);
         }
-        let sources = question.noisy.iter().map(|path| source(path)).collect();
+        let sources = question.noisy.iter().zip(&inputs).map(|(path, input)| source(path, input)).collect();
         let by = inputs.first().map_or(vec![], |input| {
             input.schema.attributes().iter().map(|attribute| attribute.name.clone()).collect()
         });
@@ -80,6 +78,7 @@ impl Estimation {
             confidence: confidence.level().clone(),
             structural_zeros: self.joined.structural_zeros,
             exact_totals: self.joined.exact_totals(),
+            may_bypass: false,
             levels: tally.levels(&self.tree, confidence, levels.iter().map(String::as_str)),
         }
     }
@@ -301,9 +300,7 @@ fn named_sums(question: &Estimate, joined: &Joined) -> Result<Vec<NamedSum>> {
     Ok(sums)
 }
 
-fn source(path: &Path) -> NoisySource {
+fn source(path: &Path, input: &Input) -> NoisySource {
     let folder = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let text = std::fs::read_to_string(path.join(manifest::FILE)).ok();
-    let manifest_sha256 = text.map(|text| FileDigest::of(manifest::FILE, &text).sha256);
-    NoisySource { folder, manifest_sha256 }
+    NoisySource { folder, manifest_sha256: input.digest.clone() }
 }

@@ -10,7 +10,7 @@ use unspent::{Error, Result, parallel};
 use unspent_estimate::{Measured, Node, Scratch};
 
 use super::areas::Areas;
-use super::geography::{Geography, Order};
+use super::geography::{Geography, Order, Unclear};
 use super::join::{Joined, UnitKind, UnitValues};
 use super::twice;
 use crate::progress::Progress;
@@ -103,7 +103,7 @@ impl Gathered {
         kind: &Arc<UnitKind>,
         measured: Measured,
     ) -> Result<usize> {
-        let parent = self.geography.parent(level, &code);
+        let parent = self.geography.parent(level, &code).map_err(|e| unclear(joined, level, e))?;
         if parent.is_none() && level > 0 && self.geography.has_units_above(level) {
             return Err(lies_nowhere(joined, level, &code));
         }
@@ -128,7 +128,8 @@ impl Gathered {
             let mut scratch = Scratch::default();
             let mut units = vec![];
             joined.first.each_unit(level, *part, &mut |code, noise, rows| {
-                let lacking = geography.parent(level, code).map_or(&[][..], |node| kinds[node].lacking());
+                let above = geography.parent(level, code).map_err(|e| unclear(joined, level, e))?;
+                let lacking = above.map_or(&[][..], |node| kinds[node].lacking());
                 let (kind, values) = joined.unit(level, code, Some((noise, rows)), lacking)?;
                 let largest = largest(joined, level, code, rows)?;
                 units.push((code.to_string(), joined.measured(&kind, &values, &mut scratch), kind, largest));
@@ -190,7 +191,8 @@ impl Gathered {
                 joined.first.each_unit(level, *part, &mut |code, noise, rows| {
                     found.codes.push(code);
                     found.largest = found.largest.max(largest(joined, level, code, rows)?);
-                    let parent = match geography.parent(level, code) {
+                    let above = geography.parent(level, code).map_err(|e| unclear(joined, level, e))?;
+                    let parent = match above {
                         Some(parent) => parent as u32,
                         None if !has_upper => NO_PARENT,
                         None => return Err(lies_nowhere(joined, level, code)),
@@ -268,12 +270,14 @@ impl Gathered {
 
     /// The values of the carrier that the unit above one lacks.
     pub(super) fn lacking_above(&self, level: usize, code: &str) -> &[u32] {
-        self.geography.parent(level, code).map_or(&[], |node| self.kinds[node].lacking())
+        let above = self.geography.parent(level, code).ok().flatten();
+        above.map_or(&[], |node| self.kinds[node].lacking())
     }
 
     /// The node of the leaves that one belongs to.
     pub(super) fn group(&self, code: &str, kind: &UnitKind, pattern: u32) -> Option<usize> {
-        let parent = self.geography.parent(self.leaf_level, code).map_or(NO_PARENT, |node| node as u32);
+        let above = self.geography.parent(self.leaf_level, code).ok()?;
+        let parent = above.map_or(NO_PARENT, |node| node as u32);
         self.groups.get(&(parent, kind.number, pattern)).copied()
     }
 
@@ -384,6 +388,17 @@ fn check_twice(joined: &Joined, level: usize) -> Result<()> {
         })?;
     }
     Ok(())
+}
+
+fn unclear(joined: &Joined, level: usize, unclear: Unclear) -> Error {
+    Error::stated(
+        format!(
+            "{}: codes of level `{}` do not say in which unit of level `{}` a unit lies",
+            joined.first.name, joined.levels[level], joined.levels[unclear.above]
+        ),
+        "levels must be the first characters of one code, or name the columns of the level above too, as in \
+         [\"county\", \"tract\"]",
+    )
 }
 
 fn lies_nowhere(joined: &Joined, level: usize, code: &str) -> Error {

@@ -40,38 +40,65 @@ impl Geography {
         self.nodes[..level].iter().any(|units| !units.is_empty())
     }
 
-    /// The nearest unit above one of that level and code.
-    pub(super) fn parent(&self, level: usize, code: &str) -> Option<usize> {
-        (0..level).rev().find_map(|above| self.ancestor(level, code, above))
+    /// The nearest unit above one of that level and code; none if no level above has one. Fails if codes do
+    /// not say which it is.
+    pub(super) fn parent(&self, level: usize, code: &str) -> Result<Option<usize>, Unclear> {
+        for above in (0..level).rev() {
+            if let Some(node) = self.ancestor(level, code, above)? {
+                return Ok(Some(node));
+            }
+        }
+        Ok(None)
     }
 
-    fn ancestor(&self, level: usize, code: &str, above: usize) -> Option<usize> {
+    fn ancestor(&self, level: usize, code: &str, above: usize) -> Result<Option<usize>, Unclear> {
         let units = &self.nodes[above];
-        if let (Some(Code::Columns(own)), Some(Code::Columns(theirs))) =
-            (&self.codes[level], &self.codes[above])
-        {
-            let parts: Vec<&str> = if own.len() > 1 { code.split('-').collect() } else { vec![code] };
-            let part = |column: &String| Some(parts[own.iter().position(|own| own == column)?]);
-            let code: Option<Vec<&str>> = theirs.iter().map(part).collect();
-            if let Some(code) = code {
-                return self.node(above, &code.join("-"));
+        let only = || units.values().next().filter(|_| units.len() == 1).map(|node| *node as usize);
+        match (&self.codes[level], &self.codes[above]) {
+            _ if units.is_empty() => Ok(None),
+            // The whole table, or codes that begin like those above.
+            (Some(Code::Prefix(_)), Some(Code::Prefix(_))) => Ok(self.beginning(above, code)),
+            (None, None) => Ok(self.beginning(above, code).or_else(only)),
+            (_, Some(Code::Prefix(0))) => Ok(only()),
+            (Some(Code::Columns(own)), Some(Code::Columns(theirs))) => {
+                let parts: Vec<&str> = if own.len() > 1 { code.split('-').collect() } else { vec![code] };
+                let part = |column: &String| {
+                    own.iter().position(|own| own == column).and_then(|at| parts.get(at).copied())
+                };
+                match theirs.iter().map(part).collect::<Option<Vec<&str>>>() {
+                    Some(code) => Ok(self.node(above, &code.join("-"))),
+                    None => only().map(Some).ok_or(Unclear { above }),
+                }
             }
-            // The columns do not say it: it is known only if there is one unit.
-            return (units.len() == 1).then(|| *units.values().next().expect("one") as usize);
+            _ => only().map(Some).ok_or(Unclear { above }),
         }
+    }
+
+    /// The unit whose code a code begins with.
+    fn beginning(&self, above: usize, code: &str) -> Option<usize> {
         let starts = |length: &usize| {
             let end = match code.is_ascii() {
                 true => (*length <= code.len()).then_some(*length),
                 false => code.char_indices().map(|(at, _)| at).chain([code.len()]).nth(*length),
             };
-            units.get(&code[..end?]).map(|node| *node as usize)
+            self.node(above, &code[..end?])
         };
-        let found = self.lengths[above].iter().find_map(starts);
-        found.or_else(|| {
-            (units.len() == 1 && self.codes[above].is_none())
-                .then(|| units.values().next().map(|n| *n as usize))?
-        })
+        self.lengths[above].iter().find_map(starts)
     }
+
+    /// Whether a code is as long as those of a level are.
+    pub(super) fn is_as_long(&self, level: usize, code: &str) -> bool {
+        match &self.codes[level] {
+            Some(Code::Prefix(length)) => code.chars().count() == *length,
+            _ => true,
+        }
+    }
+}
+
+/// Codes do not say in which unit of that level a unit lies.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Unclear {
+    pub(super) above: usize,
 }
 
 /// Codes that came one after the other, and whether each came after the one before.

@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use unspent::file::FileDigest;
 use unspent::schema::{Code, Schema};
 use unspent::{Allocation, Error, Result, stop};
 
 use crate::interval::sigma2_of_variance;
-use crate::manifest::LevelEntry;
+use crate::manifest::{self, LevelEntry};
 use crate::measurements::bureau::Sign;
 use crate::measurements::{BureauMeasurements, LevelMeasurements, Reader, Source};
 
@@ -21,6 +22,8 @@ pub(super) struct Input {
     pub(super) name: String,
     /// What was measured.
     pub(super) title: String,
+    /// The digest of its manifest, if it has one.
+    pub(super) digest: Option<String>,
     pub(super) schema: Schema,
     /// From the largest areas to the smallest.
     pub(super) levels: Vec<InputLevel>,
@@ -156,7 +159,10 @@ impl Input {
         let title = reader.manifest().allocation.clone();
         let query = |q: &unspent::allocation::Query| InputQuery { name: q.name.clone(), by: q.by.clone() };
         let asked = allocation.queries().iter().map(query).collect();
-        Ok(Input { name, title, schema, levels, warning, asked, rows: Rows::Files(reader.into()) })
+        let text = std::fs::read_to_string(reader.directory().join(manifest::FILE)).ok();
+        let digest = text.map(|text| FileDigest::of(manifest::FILE, &text).sha256);
+        let rows = Rows::Files(reader.into());
+        Ok(Input { name, title, digest, schema, levels, warning, asked, rows })
     }
 
     fn bureau(path: &Path, found: BureauMeasurements) -> Result<Input> {
@@ -199,7 +205,8 @@ impl Input {
             at_most.map(|q| (&bounds.level, &bounds.codes, &q.name, &q.shape, &q.values, true))
         });
         for (level, codes, name, shape, values, at_most) in exact.chain(bounds) {
-            let Some(by) = by(name) else { continue };
+            let total = || (name == unspent_estimate::TOTAL).then(Vec::new);
+            let Some(by) = by(name).or_else(total) else { continue };
             let exact_query = ExactQuery {
                 query: InputQuery { name: name.clone(), by },
                 codes: index(codes),
@@ -211,7 +218,8 @@ impl Input {
         }
         let title = path.file_name().map_or(name.clone(), |name| name.to_string_lossy().into_owned());
         let (warning, asked) = (None, vec![]);
-        Ok(Input { name, title, schema, levels, warning, asked, rows: Rows::Memory(found.levels) })
+        let (digest, rows) = (None, Rows::Memory(found.levels));
+        Ok(Input { name, title, digest, schema, levels, warning, asked, rows })
     }
 
     /// Hands on the units of a part of a level.

@@ -8,6 +8,7 @@ use unspent::schema::Schema;
 use unspent::{Error, Result};
 use unspent_estimate::{Leaf, Model, Partition, Query, SharedClass, Space, UnitClass, partitions};
 
+use super::checks::{check_blocks, check_different, check_variances};
 use super::input::{Input, InputQuery};
 use super::lens::Lens;
 
@@ -94,11 +95,12 @@ impl Joined {
         let cells = |input: &Input| input.schema.cells();
         let finest = (0..inputs.len()).max_by_key(|at| (cells(&inputs[*at]), usize::MAX - at)).unwrap_or(0);
         let mut schema = inputs[finest].schema.clone();
-        let structural_zeros = (!schema.impossible().is_empty()).then_some(zeros);
+        let any_zeros = !schema.impossible().is_empty();
         if !zeros {
             schema = schema.without_impossible();
         }
         check_variances(&inputs)?;
+        check_different(&inputs)?;
         let mut known: Vec<Query> = vec![];
         let (mut queries, mut exact) = (vec![], vec![]);
         let mut carrier: Vec<usize> = vec![];
@@ -145,6 +147,7 @@ impl Joined {
             carrier.clear();
         }
         let space = Space::of_queries(&schema, known, &carrier)?;
+        let structural_zeros = any_zeros.then_some(zeros && space.unused_zeros() == 0);
         let carried = carried(&space);
         let occurs =
             exact.iter().flatten().flatten().map(|query| (*query, space.can_occur(*query))).collect();
@@ -212,6 +215,12 @@ impl Joined {
             for (i, exact) in input.levels[level].exact.iter().enumerate() {
                 let Some(found) = exact.of(code) else { continue };
                 let query = self.exact[at][level][i];
+                if let Some(count) = found.iter().find(|count| **count < 0) {
+                    let place = self.unit_name(input, level, code);
+                    let allowed = "a count, which is not negative";
+                    let hint = "exact values are numbers of records";
+                    return Err(Error::input("exact value", count.to_string(), allowed, hint).at(place));
+                }
                 self.check_occurs(query, found).map_err(|e| e.at(self.unit_name(input, level, code)))?;
                 if let Some(carried) = self.carried.get(&query) {
                     let zero = found.iter().zip(carried).filter(|(count, _)| **count == 0);
@@ -371,25 +380,6 @@ impl Joined {
 
 /// Most values of the attributes of which single units may lack some.
 const MAX_CARRIER: usize = 64;
-/// The largest block that is inverted for every unit.
-const MAX_DIMENSION: usize = 2048;
-
-/// By how much variances may differ: squared, it is far from what doubles can tell apart.
-const MAX_RATIO: f64 = 1e7;
-
-fn check_variances(inputs: &[Input]) -> Result<()> {
-    let all = || inputs.iter().flat_map(|input| &input.levels).flat_map(|level| &level.noises);
-    let sigma2 = || all().flat_map(|noise| noise.sigma2.iter().copied());
-    let (least, most) = (sigma2().fold(f64::INFINITY, f64::min), sigma2().fold(0.0, f64::max));
-    if most <= least * MAX_RATIO {
-        return Ok(());
-    }
-    Err(Error::stated(
-        format!("the noise of queries has σ² from {least} to {most}: too different to be weighed in doubles"),
-        format!("σ² may differ by a factor of {MAX_RATIO} at most: leave out the noisiest queries"),
-    ))
-}
-
 /// Most answers of a query that have a label each.
 const MAX_LABELS: usize = 10_000;
 
@@ -412,16 +402,6 @@ fn labels_of(schema: &Schema, by: &[String]) -> Result<Vec<String>> {
         labels = labels.iter().flat_map(join).collect();
     }
     Ok(labels)
-}
-
-fn check_blocks(model: &Model) -> Result<()> {
-    match model.block_sizes().into_iter().map(|(dimension, _)| dimension).max() {
-        Some(largest) if largest > MAX_DIMENSION => Err(Error::stated(
-            format!("the recodes of these queries make a block of {largest} coordinates"),
-            format!("at most {MAX_DIMENSION} can be: leave queries out with --queries"),
-        )),
-        _ => Ok(()),
-    }
 }
 
 fn add_query(known: &mut Vec<Query>, query: &InputQuery, parts: Vec<Partition>, measured: bool) -> usize {

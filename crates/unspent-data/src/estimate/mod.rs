@@ -10,6 +10,7 @@
 
 mod answers;
 mod areas;
+mod checks;
 mod covariance;
 mod estimates;
 mod estimation;

@@ -136,6 +136,12 @@ impl Accuracy {
                 bypassed.join(", ")
             ));
         }
+        if self.tree == TreeKind::Regular && self.may_bypass {
+            table.note(
+                "Every unit is taken as measured. Units that are bypassed have other errors: a list of all units \
+                 says which ones are.",
+            );
+        }
         if !self.exact_totals.is_empty() {
             table.note(format!("Totals are exact at {}.", self.exact_totals.join(", ")));
         }

@@ -38,6 +38,8 @@ pub struct Accuracy {
     pub structural_zeros: Option<bool>,
     /// The levels whose totals are published exactly.
     pub exact_totals: Vec<String>,
+    /// Whether the allocation is for a system that bypasses units.
+    pub may_bypass: bool,
     /// From the largest areas to the smallest.
     pub levels: Vec<LevelAccuracy>,
 }
@@ -220,6 +222,7 @@ impl Prospect {
             confidence: self.confidence.level().clone(),
             structural_zeros: self.structural_zeros,
             exact_totals: self.allocation.production().exact_totals.clone(),
+            may_bypass: self.allocation.production().bypass.is_some(),
             levels: tally.levels(tree, &self.confidence, names),
         }
     }
