@@ -1,5 +1,5 @@
-//! Speed of the arithmetic of a leaf: its measurements to coordinates, its share of what its parent knows, and
-//! all answers with the table. `cargo bench -p unspent-estimate`, one thread; nanoseconds a cell are the
+//! Speed of the arithmetic of a leaf: its measurements to coordinates, its share of what its parent knows,
+//! and all answers with the table. `cargo bench -p unspent-estimate`, one thread; nanoseconds a cell are the
 //! inverse of the items a second. Beside it, the same answers by plain sums of cells, without any estimate.
 
 use std::sync::Arc;

@@ -37,8 +37,8 @@ impl Space {
         Space::new(&sizes, queries, &impossible, carrier)
     }
 
-    /// The cells of an allocation's schema with all of its queries and a total, and then those that are `asked`
-    /// besides.
+    /// The cells of an allocation's schema with all of its queries and a total, and then those that are
+    /// `asked` besides.
     pub fn of_allocation(
         allocation: &Allocation,
         asked: &[SchemaQuery<'_>],

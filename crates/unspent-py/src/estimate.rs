@@ -370,7 +370,8 @@ impl Estimates {
         Ok(Area::Codes(field.into(), codes))
     }
 
-    /// What is asked of areas, by their names. If they are not all of the maps, everything is estimated again.
+    /// What is asked of areas, by their names. If they are not all of the maps, everything is estimated
+    /// again.
     fn asked<T: Send + 'static>(
         &self,
         py: Python<'_>,

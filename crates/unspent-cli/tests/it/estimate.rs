@@ -39,7 +39,8 @@ fn estimates_say_what_they_rest_on() {
     let place = measured("estimate");
     let output = ask(
         &place,
-        "estimate noisy --out out --confidence 0.9 --plot out.svg --sum 'adults: \"voting age\" = \"18 and over\"' \
+        "estimate noisy --out out --confidence 0.9 --plot out.svg \
+         --sum 'adults: \"voting age\" = \"18 and over\"' \
          --ratio 'adults / total'",
     );
     assert!(output.status.success(), "{}", stderr(&output));

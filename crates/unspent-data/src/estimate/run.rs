@@ -30,9 +30,9 @@ const METHOD: &str = "best linear unbiased estimate (generalised least squares) 
      unit, of the units above and below it and beside it; the variance is that of the estimate, with σ² as \
      the variance of the noise, which is not exceeded, and equal to 8 digits from σ² = 1.2 on";
 const INTERVALS: &str = "lower and upper: normal, right about as often as the confidence says, without a \
-     guarantee, and less often where an estimate is little more than one measurement with σ² below 20; lower_guaranteed and upper_guaranteed: right at least so often, since the noise is \
-     sub-Gaussian; whole counts from zero on; null where no such count is near enough, or the answer is \
-     not determined";
+     guarantee, and less often where an estimate is little more than one measurement with σ² below 20; \
+     lower_guaranteed and upper_guaranteed: right at least so often, since the noise is sub-Gaussian; \
+     whole counts from zero on; null where no such count is near enough, or the answer is not determined";
 
 pub(super) fn to_directory(
     question: &Estimate,

@@ -1,8 +1,9 @@
 //! Estimates from folders: the same as those of a tree in which every unit is a node of its own, and what is
 //! said of folders that do not fit together.
 
+mod refused;
+
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -432,99 +433,4 @@ County = 1
     };
     let error = wrong.estimates(&mut Quiet).map(|_| ()).unwrap_err().to_string();
     assert!(error.contains("level: `Land` is not one of the levels of the first folder, County"), "{error}");
-}
-
-#[test]
-fn folders_that_do_not_fit_together_are_refused_and_nothing_is_left() {
-    let refused = |name: &str, change: &dyn Fn(&Path)| {
-        let place = measured(name, NOISY, false);
-        change(&place.path("noisy"));
-        let out = place.path("out");
-        let error =
-            Estimate::new(&place.path("noisy")).to_directory(&out, &mut Quiet).unwrap_err().to_string();
-        let left: Vec<_> = fs::read_dir(&place.0).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-        assert_eq!(left, ["noisy"], "{error}");
-        error
-    };
-    let error =
-        refused("estimate-lost", &|noisy| fs::remove_file(noisy.join("town/part-00000.parquet")).unwrap());
-    assert!(error.contains("part-00000.parquet: cannot be read"), "{error}");
-    let error = refused("estimate-other", &|noisy| {
-        fs::copy(noisy.join("county/part-00000.parquet"), noisy.join("town/part-00000.parquet")).unwrap();
-    });
-    assert!(error.contains("part-00000.parquet: has 15 rows; the manifest says"), "{error}");
-    // Another total than the one that was measured would be is seen only in what is exact: two of them.
-    let change = |noisy: &Path, from: &str, to: &str| {
-        let path = noisy.join("manifest.json");
-        let text = fs::read_to_string(&path).unwrap();
-        assert!(text.contains(from), "{text}");
-        fs::write(path, text.replacen(from, to, 1)).unwrap();
-    };
-    let error =
-        refused("estimate-noise", &|noisy| change(noisy, "\"sigma2\": \"16/3\"", "\"sigma2\": \"1e-12\""));
-    assert!(error.contains("too different") || error.contains("manifest"), "{error}");
-    let place = measured("estimate-out", NOISY, false);
-    fs::create_dir(place.path("out")).unwrap();
-    let error = Estimate::new(&place.path("noisy")).to_directory(&place.path("out"), &mut Quiet).unwrap_err();
-    assert!(error.to_string().contains("exists already"), "{error}");
-}
-
-/// Towns whose code says nothing of their county: `levels` are where codes are.
-fn by_columns(levels: &str) -> Measure {
-    let text = format!(
-        "name = \"x\"\nneighbours = \"bounded\"\ndelta = \"1e-9\"\n\
-         [[levels]]\nname = \"Land\"\nsigma2 = {{ total = 2 }}\n\
-         [[levels]]\nname = \"County\"\nsigma2 = {{ total = 2 }}\n\
-         [[levels]]\nname = \"Town\"\nsigma2 = {{ total = 2 }}\n\
-         [table]\ncode = \"town\"\ncells = [{{ column = \"n\" }}]\n[table.levels]\nLand = 0\n{levels}\n"
-    );
-    let texts = |of: &[&str]| of.iter().map(|text| (*text).to_string()).collect::<Vec<_>>().into();
-    let columns = Columns::new(vec![
-        ("county".into(), texts(&["1", "1", "10", "10", "11", "11"])),
-        ("town".into(), texts(&["1001", "1002", "1101", "1102", "1201", "1202"])),
-        ("n".into(), vec![50, 50, 5, 5, 500, 500].into()),
-    ]);
-    let allocation = Allocation::parse("x.toml", &text).unwrap();
-    let table = Input::Columns(columns.unwrap());
-    Measure { noise: NoiseSource::NotPrivate(5), ..Measure::new(table, allocation) }
-}
-
-#[test]
-fn a_unit_is_put_nowhere_that_its_code_does_not_say() {
-    let place = Place::new("estimate-columns");
-    let joined = "County = \"county\"\nTown = [\"county\", \"town\"]";
-    for (name, levels) in
-        [("mixed", "County = \"county\"\nTown = 4"), ("apart", "County = \"county\"\nTown = \"town\"")]
-    {
-        let folder = place.path(name);
-        if by_columns(levels).to_directory(&folder, &mut Quiet).is_err() {
-            continue;
-        }
-        let error = Estimate::new(&folder).estimates(&mut Quiet).map(|_| ()).unwrap_err();
-        assert!(
-            error.to_string().contains("codes of level `Town` do not say in which unit of level `County`"),
-            "{error}"
-        );
-        assert!(error.hint().contains("county"), "{error}");
-    }
-    by_columns(joined).to_directory(&place.path("joined"), &mut Quiet).unwrap();
-    let found = answers(&Estimate::new(&place.path("joined")));
-    for (code, count) in [("1", 100.0), ("10", 10.0), ("11", 1000.0)] {
-        let county = found[&("County".into(), code.into(), "total".into())][0].unwrap();
-        assert!((county.value - count).abs() < 10.0, "{code}: {county:?}");
-    }
-}
-
-#[test]
-fn the_same_noise_counts_once() {
-    let place = measured("estimate-same", NOISY, false);
-    measure(NOISY, 11, false).to_directory(&place.path("seed"), &mut Quiet).unwrap();
-    for other in ["noisy", "seed"] {
-        let twice = Estimate {
-            noisy: vec![place.path("noisy"), place.path(other)],
-            ..Estimate::new(&place.path("noisy"))
-        };
-        let error = twice.estimates(&mut Quiet).map(|_| ()).unwrap_err().to_string();
-        assert!(error.contains("have the same noise"), "{error}");
-    }
 }

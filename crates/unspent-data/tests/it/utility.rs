@@ -166,8 +166,8 @@ fn least_squares_on_noisy_counts_have_the_errors_that_are_stated() {
         ..UtilityQuestion::new(table(towns))
     };
     let stated = question.answer(&mut Quiet).unwrap().errors.levels;
-    // The unknowns are the cells of a county's towns. Each measurement is the unknowns that it adds up and σ²:
-    // the county's total and cells, the towns' totals, and their cells.
+    // The unknowns are the cells of a county's towns. Each measurement is the unknowns that it adds up and
+    // σ²: the county's total and cells, the towns' totals, and their cells.
     let of_cell = |cell: usize| -> Vec<usize> { (0..TOWNS).map(|town| town * CELLS + cell).collect() };
     let mut measured = vec![((0..TOWNS * CELLS).collect::<Vec<_>>(), 16.0 / 3.0)];
     measured.extend((0..CELLS).map(|cell| (of_cell(cell), 20.0)));

@@ -138,8 +138,8 @@ impl Accuracy {
         }
         if self.tree == TreeKind::Regular && self.may_bypass {
             table.note(
-                "Every unit is taken as measured. Units that are bypassed have other errors: a list of all units \
-                 says which ones are.",
+                "Every unit is taken as measured. Units that are bypassed have other errors: a list of all \
+                 units says which ones are.",
             );
         }
         if !self.exact_totals.is_empty() {
