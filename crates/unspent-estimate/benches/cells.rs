@@ -24,7 +24,7 @@ struct Leaf {
 
 fn leaf() -> Leaf {
     let allocation = Allocation::preset("pl94-persons-us-2020").unwrap();
-    let model = Arc::new(Model::new(Space::of_allocation(&allocation, &[]).unwrap()).unwrap());
+    let model = Arc::new(Model::new(Space::of_allocation(&allocation, &[], &[]).unwrap()).unwrap());
     let space = model.space();
     let [above, class] = [4, 5].map(|level| UnitClass::of_level(space, &allocation, level, level).unwrap());
     let count = |query: usize, i: usize| ((query * 7 + i * 13) % 23) as i64 - 11;
