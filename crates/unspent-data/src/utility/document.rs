@@ -88,8 +88,8 @@ impl UtilityReport {
         if !matches!(found.estimated_from, EstimatedFrom::Nothing { .. }) {
             text.line(
             "Estimates are the best linear unbiased ones on the tree of the table's units, all of them \
-             measured with the noise of their level. Their MSE is their variance, by sigma2: expected, and no \
-             guarantee of a single count.",
+             measured with the noise of their level. Their MSE is their variance, by sigma2: expected, \
+             and no guarantee of a single count.",
         );
         }
         text.line(NOT_PRIVATE);
