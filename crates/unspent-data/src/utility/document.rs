@@ -87,10 +87,10 @@ impl UtilityReport {
         );
         if !matches!(found.estimated_from, EstimatedFrom::Nothing { .. }) {
             text.line(
-            "Estimates are the best linear unbiased ones on the tree of the table's units, all of them \
+                "Estimates are the best linear unbiased ones on the tree of the table's units, all of them \
              measured with the noise of their level. Their MSE is their variance, by sigma2: expected, \
              and no guarantee of a single count.",
-        );
+            );
         }
         text.line(NOT_PRIVATE);
         if !self.left_out.is_empty() {

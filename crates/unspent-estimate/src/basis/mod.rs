@@ -88,6 +88,8 @@ pub(crate) struct Basis {
     pub(crate) blocks: Vec<Block>,
     /// For each coordinate, block by block, its place after the transform.
     places: Vec<u32>,
+    /// 1/√(j(j + 1)): contrast j is so many times the sum of j values less j times the next.
+    scales: Vec<f64>,
 }
 
 impl Basis {
@@ -104,8 +106,10 @@ impl Basis {
         let all = builder.known.iter().enumerate().fold(0u128, |set, (i, _)| set | 1 << i);
         builder.node(0, all);
         let Builder { nodes, known, .. } = builder;
-        let sizes = space.axes.iter().map(|axis| axis.values.len()).collect();
-        let mut basis = Basis { nodes, sizes, blocks: vec![], places: vec![] };
+        let sizes: Vec<usize> = space.axes.iter().map(|axis| axis.values.len()).collect();
+        let scale = |j: usize| 1.0 / (j as f64 * (j as f64 + 1.0)).sqrt();
+        let scales = (0..sizes.iter().copied().max().unwrap_or(0)).map(scale).collect();
+        let mut basis = Basis { nodes, sizes, blocks: vec![], places: vec![], scales };
         basis.find_blocks(space.cells(), &known);
         Ok(basis)
     }
@@ -217,7 +221,7 @@ impl Basis {
             let (to_sums, to_contrasts) = cells.split_at_mut(atoms.len() * length);
             let mut contrasts = to_contrasts.chunks_exact_mut(length);
             for (atom, sum) in atoms.iter().zip(to_sums.chunks_exact_mut(length)) {
-                forward(atom, work, sum, &mut contrasts, sums);
+                forward(atom, &self.scales, work, sum, &mut contrasts, sums);
             }
         }
         for (row, next) in cells.chunks_exact_mut(length).zip(&node.next) {
@@ -241,7 +245,7 @@ impl Basis {
         let (sums, contrasts) = work.split_at_mut(atoms.len() * length);
         let mut contrasts = contrasts.chunks_exact(length);
         for (atom, sum) in atoms.iter().zip(sums.chunks_exact_mut(length)) {
-            backward(atom, sum, &mut contrasts, cells);
+            backward(atom, &self.scales, sum, &mut contrasts, cells);
         }
     }
 }
@@ -276,6 +280,7 @@ fn row_of(cells: &[f64], row: usize, length: usize) -> &[f64] {
 /// The sum of an atom's rows, and their contrasts.
 fn forward<'c>(
     atom: &Atom,
+    scales: &[f64],
     from: &[f64],
     sum: &mut [f64],
     contrasts: &mut impl Iterator<Item = &'c mut [f64]>,
@@ -285,7 +290,7 @@ fn forward<'c>(
     sum.copy_from_slice(row_of(from, atom.values[0] as usize, length));
     for (before, value) in atom.values.iter().enumerate().skip(1) {
         let j = before as f64;
-        let scale = 1.0 / (j * (j + 1.0)).sqrt();
+        let scale = scales[before];
         let contrast = contrasts.next().expect("one for each value but the first");
         let row = row_of(from, *value as usize, length);
         for ((contrast, sum), x) in contrast.iter_mut().zip(sum.iter_mut()).zip(row) {
@@ -302,6 +307,7 @@ fn forward<'c>(
 /// The rows of an atom from their sum and contrasts. The sum becomes the part that is left.
 fn backward<'c>(
     atom: &Atom,
+    scales: &[f64],
     sum: &mut [f64],
     contrasts: &mut impl Iterator<Item = &'c [f64]>,
     cells: &mut [f64],
@@ -312,7 +318,7 @@ fn backward<'c>(
     let contrasts: Vec<&[f64]> = contrasts.take(atom.values.len() - 1).collect();
     for (before, value) in atom.values.iter().enumerate().skip(1).rev() {
         let j = before as f64;
-        let scale = 1.0 / (j * (j + 1.0)).sqrt();
+        let scale = scales[before];
         let row = &mut cells[*value as usize * length..][..length];
         for ((x, sum), contrast) in row.iter_mut().zip(sum.iter_mut()).zip(contrasts[before - 1]) {
             *x = *sum - j * scale * contrast;
