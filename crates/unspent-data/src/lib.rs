@@ -26,6 +26,7 @@ pub mod interval;
 pub mod manifest;
 pub mod measure;
 pub mod measurements;
+mod names;
 pub mod noise;
 pub mod panics;
 mod parquet_file;

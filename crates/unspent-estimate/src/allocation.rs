@@ -2,7 +2,7 @@
 
 use unspent::allocation::ExactValues;
 use unspent::schema::{Attribute, Schema};
-use unspent::{Allocation, Error, ErrorKind, Rational, Result};
+use unspent::{Allocation, Error, ErrorKind, Result};
 
 use crate::model::UnitClass;
 use crate::space::{Impossible, Partition, Query, Space};
@@ -101,7 +101,7 @@ impl UnitClass {
         for (measurement, noise) in measured.measurements.iter().zip(&noises) {
             let name = &allocation.queries()[measurement.query].name;
             let query = space.query(name).expect("all queries of the allocation are there");
-            class.add(query, noise.sigma2());
+            class.add(query, noise.sigma2().to_f64());
         }
         class.exact =
             exact_queries(allocation, &measured.name).filter_map(|name| space.query(name)).collect();
@@ -109,9 +109,9 @@ impl UnitClass {
     }
 
     /// One more measurement of a query, with noise of that σ².
-    pub fn add(&mut self, query: usize, sigma2: &Rational) {
+    pub fn add(&mut self, query: usize, sigma2: f64) {
         let precision = self.variances[query].map_or(0.0, |variance| 1.0 / variance);
-        self.variances[query] = Some(1.0 / (precision + 1.0 / sigma2.to_f64()));
+        self.variances[query] = Some(1.0 / (precision + 1.0 / sigma2));
     }
 }
 

@@ -1,5 +1,12 @@
 """A small allocation and a table for it, in memory."""
 
+import ast
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
 import numpy as np
 
 import unspent
@@ -40,3 +47,25 @@ def columns(rows=30):
         "children": np.arange(rows),
         "adults": 3 * np.arange(rows, dtype=np.int32),
     }
+
+
+def interrupted(call: str, place: Path) -> list[str]:
+    """What is in a place after a call in a process of its own was interrupted once it wrote there."""
+    script = (
+        "import os, unspent\n"
+        "print('ready', flush=True)\n"
+        "try:\n"
+        f"    {call}\n"
+        "except KeyboardInterrupt:\n"
+        f"    print(sorted(os.listdir({str(place)!r})), flush=True)\n"
+        "    os._exit(0)\n"
+    )
+    child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "ready\n"
+    while not any(path.suffix == ".tmp" for path in place.iterdir()):
+        assert child.poll() is None
+        time.sleep(0.005)
+    child.send_signal(signal.SIGINT)
+    out, _ = child.communicate(timeout=60)
+    assert child.returncode == 0
+    return ast.literal_eval(out)

@@ -4,16 +4,12 @@ import csv
 import json
 import math
 import os
-import signal
-import subprocess
-import sys
-import time
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tables import TOWNS, columns, towns
+from tables import TOWNS, columns, interrupted, towns
 
 import unspent
 from unspent import NotPrivateWarning, UnspentError
@@ -342,20 +338,5 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path: Path):
     }
     budget = unspent.Allocation.parse(TOWNS.replace("Town = 4", "Town = 7"))
     seeded(table, budget, tmp_path / "noisy")
-    script = (
-        "import os, unspent\n"
-        "print('ready', flush=True)\n"
-        "try:\n"
-        f"    unspent.estimate({str(tmp_path / 'noisy')!r}, out={str(tmp_path / 'out')!r})\n"
-        "except KeyboardInterrupt:\n"
-        f"    print('interrupted', sorted(os.listdir({str(tmp_path)!r})), flush=True)\n"
-        "    os._exit(0)\n"
-    )
-    child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
-    assert child.stdout.readline() == "ready\n"
-    while not any(path.suffix == ".tmp" for path in tmp_path.iterdir()):
-        assert child.poll() is None
-        time.sleep(0.005)
-    child.send_signal(signal.SIGINT)
-    out, _ = child.communicate(timeout=60)
-    assert out == "interrupted ['noisy']\n" and child.returncode == 0
+    noisy, out = str(tmp_path / "noisy"), str(tmp_path / "out")
+    assert interrupted(f"unspent.estimate({noisy!r}, out={out!r})", tmp_path) == ["noisy"]

@@ -14,6 +14,13 @@ pub(super) struct Asked {
     kind: Kind,
 }
 
+impl Asked {
+    /// How many answers it has.
+    pub(super) fn length(&self) -> usize {
+        self.shape.iter().map(|n| *n as usize).product()
+    }
+}
+
 #[derive(Debug)]
 enum Kind {
     Query(AnswerClasses),

@@ -10,6 +10,7 @@ use unspent_estimate::Tree;
 
 use super::NamedArea;
 use super::gather::Gathered;
+use crate::units::Keys;
 
 /// Most areas that a unit can be in.
 const MAX_OVERLAP: usize = 64;
@@ -21,7 +22,7 @@ pub(super) struct Areas {
     /// The sets of areas that units are in; the first is empty.
     patterns: Vec<Vec<u32>>,
     /// The codes of all units that are in some area, ascending.
-    codes: Codes,
+    codes: Keys,
     /// The pattern of each.
     pattern_of: Vec<u32>,
     /// Whether each was found among the leaves.
@@ -29,47 +30,10 @@ pub(super) struct Areas {
     name: String,
 }
 
-/// Codes one after the other: a map may have millions of them.
-#[derive(Debug, Default)]
-struct Codes {
-    text: String,
-    ends: Vec<usize>,
-}
-
-impl Codes {
-    fn push(&mut self, code: &str) {
-        self.text.push_str(code);
-        self.ends.push(self.text.len());
-    }
-
-    fn len(&self) -> usize {
-        self.ends.len()
-    }
-
-    fn get(&self, at: usize) -> &str {
-        let start = if at == 0 { 0 } else { self.ends[at - 1] };
-        &self.text[start..self.ends[at]]
-    }
-
-    /// The place of a code, if all are ascending.
-    fn find(&self, code: &str) -> Option<usize> {
-        let (mut from, mut to) = (0, self.len());
-        while from < to {
-            let middle = from.midpoint(to);
-            match self.get(middle).cmp(code) {
-                std::cmp::Ordering::Equal => return Some(middle),
-                std::cmp::Ordering::Less => from = middle + 1,
-                std::cmp::Ordering::Greater => to = middle,
-            }
-        }
-        None
-    }
-}
-
 /// What maps say: the codes of units as they come, and an area of each.
 #[derive(Default)]
 struct Listed {
-    codes: Codes,
+    codes: Keys,
     areas: Vec<u32>,
     /// For each map the number of each area.
     known: HashMap<String, HashMap<String, u32>>,
@@ -247,10 +211,7 @@ impl Areas {
                 ));
             }
             for area in &self.patterns[self.pattern_of[at] as usize] {
-                let nodes = &mut nodes[*area as usize];
-                if !nodes.contains(&node) {
-                    nodes.push(node);
-                }
+                nodes[*area as usize].push(node);
             }
         }
         Ok(nodes)

@@ -1,12 +1,13 @@
 //! Estimates in memory, to be asked one after the other.
 
-use unspent::{Error, Result, did_you_mean};
+use unspent::Result;
 use unspent_estimate::Accuracy;
 
 use super::answers::Estimated;
 use super::areas::AreaName;
 use super::estimation::Estimation;
 use super::tables;
+use crate::names::one_of;
 
 /// What was estimated.
 pub struct Estimates(pub(super) Estimation);
@@ -85,26 +86,13 @@ impl Estimates {
 
     /// Fails unless the query or sum is answered.
     pub fn check_query(&self, query: &str) -> Result<()> {
-        let names: Vec<&str> = self.queries().map(|(name, _)| name).collect();
-        if names.contains(&query) {
-            return Ok(());
-        }
-        let allowed = format!("one of {}", names.join(", "));
-        Err(Error::input("query", query, allowed, did_you_mean(query, names, "see the queries")))
+        one_of("query", query, self.queries().map(|(name, _)| name), "see the queries").map(|_| ())
     }
 
     /// Hands on the answers for every unit of a level, to all queries or to one.
     pub fn units(&self, level: &str, query: Option<&str>, take: &mut TakeUnit<'_>) -> Result<()> {
-        let at = self.levels().iter().position(|known| known == level).ok_or_else(|| {
-            let names: Vec<&str> = self.levels().iter().map(String::as_str).collect();
-            let allowed = format!("one of {}", names.join(", "));
-            Error::input(
-                "level",
-                level,
-                allowed,
-                did_you_mean(level, names, "levels are those of the measurements"),
-            )
-        })?;
+        let levels = self.levels().iter().map(String::as_str);
+        let at = one_of("level", level, levels, "levels are those of the measurements")?;
         query.map_or(Ok(()), |query| self.check_query(query))?;
         let only: Vec<bool> =
             self.queries().map(|(name, _)| query.is_none_or(|wanted| wanted == name)).collect();

@@ -1,8 +1,9 @@
 //! What was read, estimated: from folders to the estimates of every unit.
 
+use std::collections::HashMap;
 use std::path::Path;
 
-use unspent::{Error, ErrorKind, Result, did_you_mean};
+use unspent::{Error, ErrorKind, Result};
 use unspent_estimate::accuracy::{Accuracy, Tally, TreeKind};
 use unspent_estimate::{Confidence, Contradicted, Measured, NamedSum, Scratch, Tree, Values};
 
@@ -10,11 +11,12 @@ use super::Estimate;
 use super::answers::{Margin, Questions};
 use super::areas::Areas;
 use super::estimates::TakeUnit;
-use super::gather::{Gathered, PlainKinds};
+use super::gather::{Gathered, LeafKinds};
 use super::input::{Input, InputQuery};
 use super::join::Joined;
 use super::manifest::NoisySource;
 use super::tables;
+use crate::names::one_of;
 use crate::progress::Progress;
 
 /// What the full table is called, unless the measurements have a name for it.
@@ -170,26 +172,22 @@ impl Estimation {
     pub(super) fn each_leaf(&self, part: usize, take: &mut TakeNode<'_>) -> Result<()> {
         let Estimation { joined, gathered, areas, .. } = self;
         let level = gathered.leaf_level;
-        let plain = joined.is_plain(level);
         let mut work = Work::new(joined.model.space().cells());
-        let mut kinds = PlainKinds::default();
-        let mut last: Option<(usize, Vec<Vec<Margin>>)> = None;
-        joined.first.each_unit(level, part, &mut |code, noise, values| {
-            let lacking = gathered.lacking_above(level, code);
-            let (kind, measured) = match plain && lacking.is_empty() {
-                true => {
-                    let kind = kinds.get(joined, level, noise);
+        let mut kinds = LeafKinds::new(joined, level);
+        // Leaves of one parent may be of several groups, one after the other.
+        let mut margins: HashMap<usize, Vec<Vec<Margin>>> = HashMap::new();
+        joined.first.each_unit(level, part, &mut |code, noise, rows| {
+            let parent = gathered.parent(joined, level, code)?;
+            let (kind, values) = kinds.of(joined, level, code, (noise, rows), gathered.lacking(parent))?;
+            let measured = match values {
+                None => {
                     let mut gradient = std::mem::take(&mut work.gradient);
-                    joined.plain_gradient(&kind, values, &mut work.scratch, &mut gradient);
-                    (kind, Measured { gradient, exact: vec![] })
+                    joined.plain_gradient(&kind, rows, &mut work.scratch, &mut gradient);
+                    Measured { gradient, exact: vec![] }
                 }
-                false => {
-                    let (kind, values) = joined.unit(level, code, Some((noise, values)), lacking)?;
-                    let measured = joined.measured(&kind, &values, &mut work.scratch);
-                    (kind, measured)
-                }
+                Some(values) => joined.measured(&kind, &values, &mut work.scratch),
             };
-            let node = gathered.group(code, &kind, areas.pattern(code)).ok_or_else(|| {
+            let node = gathered.group(parent, &kind, areas.pattern(code)).ok_or_else(|| {
                 Error::stated(
                     format!("{}: unit `{code}` was not there before", joined.first.name),
                     "the measurements must not change while they are read",
@@ -207,10 +205,7 @@ impl Estimation {
                 }
             }
             work.gradient = measured.gradient;
-            if last.as_ref().is_none_or(|(known, _)| *known != node) {
-                last = Some((node, self.margins(node)));
-            }
-            take(code, &last.as_ref().expect("was just made").1, &mut work)
+            take(code, margins.entry(node).or_insert_with(|| self.margins(node)), &mut work)
         })
     }
 }
@@ -264,12 +259,8 @@ fn chosen(wanted: &[String], joined: &Joined) -> Result<Vec<usize>> {
         return Ok((0..queries.len()).collect());
     }
     let find = |name: &String| {
-        queries.iter().position(|query| query.name == *name).ok_or_else(|| {
-            let names: Vec<&str> = queries.iter().map(|query| query.name.as_str()).collect();
-            let allowed = format!("one of {}", names.join(", "));
-            let hint = did_you_mean(name, names, "other sums of cells are given as sums");
-            Error::input("query", name, allowed, hint)
-        })
+        let known = queries.iter().map(|query| query.name.as_str());
+        one_of("query", name, known, "other sums of cells are given as sums")
     };
     wanted.iter().map(find).collect()
 }

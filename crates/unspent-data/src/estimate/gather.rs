@@ -58,9 +58,11 @@ struct Group {
 }
 
 /// What was found in a part of the leaves.
+#[derive(Default)]
 struct Part {
     groups: HashMap<GroupKey, Group>,
-    codes: Order,
+    order: Order,
+    codes: Vec<String>,
     largest: i64,
 }
 
@@ -103,10 +105,7 @@ impl Gathered {
         kind: &Arc<UnitKind>,
         measured: Measured,
     ) -> Result<usize> {
-        let parent = self.geography.parent(level, &code).map_err(|e| unclear(joined, level, e))?;
-        if parent.is_none() && level > 0 && self.geography.has_units_above(level) {
-            return Err(lies_nowhere(joined, level, &code));
-        }
+        let parent = self.parent(joined, level, &code)?;
         let node = self.nodes.len();
         if !self.geography.insert(level, &code, node) {
             return Err(twice(&code, &joined.levels[level]).at(&joined.first.name));
@@ -123,13 +122,11 @@ impl Gathered {
     fn read_level(&mut self, joined: &Joined, level: usize) -> Result<()> {
         let input = &joined.first.levels[level];
         let parts: Vec<usize> = (0..input.parts).collect();
-        let (geography, kinds) = (&self.geography, &self.kinds);
         let found = parallel::map(&parts, |part| -> Result<_> {
             let mut scratch = Scratch::default();
             let mut units = vec![];
             joined.first.each_unit(level, *part, &mut |code, noise, rows| {
-                let above = geography.parent(level, code).map_err(|e| unclear(joined, level, e))?;
-                let lacking = above.map_or(&[][..], |node| kinds[node].lacking());
+                let lacking = self.lacking(self.parent(joined, level, code)?);
                 let (kind, values) = joined.unit(level, code, Some((noise, rows)), lacking)?;
                 let largest = largest(joined, level, code, rows)?;
                 units.push((code.to_string(), joined.measured(&kind, &values, &mut scratch), kind, largest));
@@ -143,7 +140,7 @@ impl Gathered {
                 self.push(joined, level, code, &kind, measured)?;
             }
         }
-        self.exact_only(joined, level)?;
+        self.push_unmeasured(joined, level, |gathered, code| gathered.geography.node(level, code).is_some())?;
         let read = self.units.iter().flatten().filter(|unit| unit.level == level).count() as u64;
         if read < input.units {
             return Err(Error::stated(
@@ -157,19 +154,23 @@ impl Gathered {
         joined.check_others(level, |code| self.geography.node(level, code).is_some())
     }
 
-    /// Units of which something is known exactly, and nothing is measured.
-    fn exact_only(&mut self, joined: &Joined, level: usize) -> Result<()> {
-        let input = &joined.first.levels[level];
-        let mut codes: Vec<&String> = input.exact.iter().flat_map(|exact| exact.codes.keys()).collect();
+    /// Units of which something is known exactly, and nothing is measured: bypassed ones.
+    fn push_unmeasured(
+        &mut self,
+        joined: &Joined,
+        level: usize,
+        is_measured: impl Fn(&Gathered, &str) -> bool,
+    ) -> Result<()> {
+        let exact = joined.first.levels[level].exact.iter().flat_map(|exact| exact.codes.keys());
+        let mut codes: Vec<&String> = exact.filter(|code| !is_measured(self, code)).collect();
         codes.sort_unstable();
         codes.dedup();
         let mut scratch = Scratch::default();
         for code in codes {
-            if self.geography.node(level, code).is_none() {
-                let (kind, values) = joined.unit(level, code, None, self.lacking_above(level, code))?;
-                let measured = joined.measured(&kind, &values, &mut scratch);
-                self.push(joined, level, code.clone(), &kind, measured)?;
-            }
+            let lacking = self.lacking(self.parent(joined, level, code)?);
+            let (kind, values) = joined.unit(level, code, None, lacking)?;
+            let measured = joined.measured(&kind, &values, &mut scratch);
+            self.push(joined, level, code.clone(), &kind, measured)?;
         }
         Ok(())
     }
@@ -179,34 +180,26 @@ impl Gathered {
         let input = &joined.first.levels[level];
         let plain = joined.is_plain(level);
         let parts: Vec<usize> = (0..input.parts).collect();
-        let (geography, upper) = (&self.geography, &self.kinds);
-        let has_upper = geography.has_units_above(level);
         let mut groups: HashMap<GroupKey, Group> = HashMap::new();
-        let mut orders = vec![];
-        // As many parts at a time as are added up at once: what a part has is added to the rest at once.
+        let (mut orders, mut largest_count) = (vec![], self.largest_count);
+        // Codes are kept only where they must be compared with others.
+        let mut there: HashSet<String> = HashSet::new();
+        // Some parts at a time, so that not all of their sums are in memory before they are added up.
         for some in parts.chunks(64) {
             let found = parallel::map(some, |part| -> Result<Part> {
-                let mut found = Part { groups: HashMap::new(), codes: Order::default(), largest: 0 };
-                let mut kinds = PlainKinds::default();
+                let mut found = Part::default();
+                let mut kinds = LeafKinds::new(joined, level);
                 joined.first.each_unit(level, *part, &mut |code, noise, rows| {
-                    found.codes.push(code);
+                    found.order.push(code);
+                    if !plain {
+                        found.codes.push(code.into());
+                    }
                     found.largest = found.largest.max(largest(joined, level, code, rows)?);
-                    let above = geography.parent(level, code).map_err(|e| unclear(joined, level, e))?;
-                    let parent = match above {
-                        Some(parent) => parent as u32,
-                        None if !has_upper => NO_PARENT,
-                        None => return Err(lies_nowhere(joined, level, code)),
-                    };
-                    let pattern = areas.pattern(code);
-                    let lacking = upper.get(parent as usize).map_or(&[][..], |kind| kind.lacking());
-                    let (kind, values) = match plain && lacking.is_empty() {
-                        true => (kinds.get(joined, level, noise), None),
-                        false => {
-                            let (kind, values) = joined.unit(level, code, Some((noise, rows)), lacking)?;
-                            (kind, Some(values))
-                        }
-                    };
-                    let group = found.groups.entry((parent, kind.number, pattern)).or_insert_with(|| Group {
+                    let parent = self.parent(joined, level, code)?;
+                    let (kind, values) =
+                        kinds.of(joined, level, code, (noise, rows), self.lacking(parent))?;
+                    let key = (key_of(parent), kind.number, areas.pattern(code));
+                    let group = found.groups.entry(key).or_insert_with(|| Group {
                         kind,
                         count: 0,
                         values: UnitValues::default(),
@@ -222,8 +215,9 @@ impl Gathered {
             });
             for part in found {
                 let part = part?;
-                orders.push(part.codes);
-                self.largest_count = self.largest_count.max(part.largest);
+                orders.push(part.order);
+                there.extend(part.codes);
+                largest_count = largest_count.max(part.largest);
                 for (key, group) in part.groups {
                     match groups.get_mut(&key) {
                         Some(known) => {
@@ -241,12 +235,10 @@ impl Gathered {
         if !Order::ascends(&orders) {
             check_twice(joined, level)?;
         }
+        self.largest_count = largest_count;
         self.push_groups(joined, groups);
-        let known: HashSet<&String> = input.exact.iter().flat_map(|exact| exact.codes.keys()).collect();
-        if !known.is_empty() || !joined.others.is_empty() {
-            self.unmeasured_leaves(joined)?;
-        }
-        Ok(())
+        joined.check_others(level, |code| there.contains(code))?;
+        self.push_unmeasured(joined, level, |_, code| there.contains(code))
     }
 
     fn push_groups(&mut self, joined: &Joined, groups: HashMap<GroupKey, Group>) {
@@ -268,42 +260,23 @@ impl Gathered {
         }
     }
 
-    /// The values of the carrier that the unit above one lacks.
-    pub(super) fn lacking_above(&self, level: usize, code: &str) -> &[u32] {
-        let above = self.geography.parent(level, code).ok().flatten();
-        above.map_or(&[], |node| self.kinds[node].lacking())
+    /// The nearest unit above one of that level and code; none if no level above has units.
+    pub(super) fn parent(&self, joined: &Joined, level: usize, code: &str) -> Result<Option<usize>> {
+        let parent = self.geography.parent(level, code).map_err(|e| unclear(joined, level, e))?;
+        if parent.is_none() && self.geography.has_units_above(level) {
+            return Err(lies_nowhere(joined, level, code));
+        }
+        Ok(parent)
     }
 
-    /// The node of the leaves that one belongs to.
-    pub(super) fn group(&self, code: &str, kind: &UnitKind, pattern: u32) -> Option<usize> {
-        let above = self.geography.parent(self.leaf_level, code).ok()?;
-        let parent = above.map_or(NO_PARENT, |node| node as u32);
-        self.groups.get(&(parent, kind.number, pattern)).copied()
+    /// The values of the carrier that a unit lacks, and so do all units in it.
+    pub(super) fn lacking(&self, unit: Option<usize>) -> &[u32] {
+        unit.map_or(&[], |node| &self.kinds[node].key.lacking)
     }
 
-    /// Leaves that are bypassed, of which something is exact all the same; and units that only other folders
-    /// have.
-    fn unmeasured_leaves(&mut self, joined: &Joined) -> Result<()> {
-        let level = self.leaf_level;
-        let mut seen: HashSet<String> = HashSet::new();
-        for part in 0..joined.first.levels[level].parts {
-            joined.first.each_unit(level, part, &mut |code, _, _| {
-                seen.insert(code.into());
-                Ok(())
-            })?;
-        }
-        joined.check_others(level, |code| seen.contains(code))?;
-        let exact = joined.first.levels[level].exact.iter().flat_map(|exact| exact.codes.keys());
-        let mut missing: Vec<&String> = exact.filter(|code| !seen.contains(*code)).collect();
-        missing.sort_unstable();
-        missing.dedup();
-        let mut scratch = Scratch::default();
-        for code in missing {
-            let (kind, values) = joined.unit(level, code, None, self.lacking_above(level, code))?;
-            let measured = joined.measured(&kind, &values, &mut scratch);
-            self.push(joined, level, code.clone(), &kind, measured)?;
-        }
-        Ok(())
+    /// The node of the leaves of a parent that one belongs to.
+    pub(super) fn group(&self, parent: Option<usize>, kind: &UnitKind, pattern: u32) -> Option<usize> {
+        self.groups.get(&(key_of(parent), kind.number, pattern)).copied()
     }
 
     /// A unit above the smallest level has units below it, unless these are bypassed.
@@ -346,16 +319,40 @@ fn largest(joined: &Joined, level: usize, code: &str, rows: &[&[i64]]) -> Result
     Ok(largest)
 }
 
-/// The kinds of plain leaves, by their noise.
-#[derive(Default)]
-pub(super) struct PlainKinds(Vec<Option<Arc<UnitKind>>>);
+/// The parent of leaves in a key.
+fn key_of(parent: Option<usize>) -> u32 {
+    parent.map_or(NO_PARENT, |node| node as u32)
+}
 
-impl PlainKinds {
-    pub(super) fn get(&mut self, joined: &Joined, level: usize, noise: usize) -> Arc<UnitKind> {
-        if self.0.len() <= noise {
-            self.0.resize(noise + 1, None);
+/// The kinds of leaves; those of which only the noise matters are kept, by their noise.
+pub(super) struct LeafKinds {
+    plain: bool,
+    by_noise: Vec<Option<Arc<UnitKind>>>,
+}
+
+impl LeafKinds {
+    pub(super) fn new(joined: &Joined, level: usize) -> LeafKinds {
+        LeafKinds { plain: joined.is_plain(level), by_noise: vec![] }
+    }
+
+    /// The kind of a leaf with this noise and these rows, and all of its values if these are more than the
+    /// rows.
+    pub(super) fn of(
+        &mut self,
+        joined: &Joined,
+        level: usize,
+        code: &str,
+        (noise, rows): (usize, &[&[i64]]),
+        lacking: &[u32],
+    ) -> Result<(Arc<UnitKind>, Option<UnitValues>)> {
+        if !self.plain || !lacking.is_empty() {
+            let (kind, values) = joined.unit(level, code, Some((noise, rows)), lacking)?;
+            return Ok((kind, Some(values)));
         }
-        self.0[noise].get_or_insert_with(|| joined.plain_kind(level, noise)).clone()
+        if self.by_noise.len() <= noise {
+            self.by_noise.resize(noise + 1, None);
+        }
+        Ok((self.by_noise[noise].get_or_insert_with(|| joined.plain_kind(level, noise)).clone(), None))
     }
 }
 

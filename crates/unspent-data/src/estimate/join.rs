@@ -73,13 +73,6 @@ pub(super) struct UnitKind {
     variances: Vec<Option<Vec<Option<f64>>>>,
 }
 
-impl UnitKind {
-    /// The values of the carrier that no record of the unit has.
-    pub(super) fn lacking(&self) -> &[u32] {
-        &self.key.lacking
-    }
-}
-
 /// What is known of a unit, or of a sum of units: the values of each folder, one query after the other, and
 /// the exact ones.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -215,18 +208,15 @@ impl Joined {
             for (i, exact) in input.levels[level].exact.iter().enumerate() {
                 let Some(found) = exact.of(code) else { continue };
                 let query = self.exact[at][level][i];
-                if let Some(count) = found.iter().find(|count| **count < 0) {
-                    let place = self.unit_name(input, level, code);
-                    let allowed = "a count, which is not negative";
-                    let hint = "exact values are numbers of records";
-                    return Err(Error::input("exact value", count.to_string(), allowed, hint).at(place));
-                }
-                self.check_occurs(query, found).map_err(|e| e.at(self.unit_name(input, level, code)))?;
                 if let Some(carried) = self.carried.get(&query) {
                     let zero = found.iter().zip(carried).filter(|(count, _)| **count == 0);
                     key.lacking.extend(zero.flat_map(|(_, values)| values));
                 }
                 if !exact.at_most {
+                    self.check_exact(query, found).map_err(|error| {
+                        let level = &input.levels[level].name;
+                        error.at(format!("{}: unit `{code}` of level `{level}`", input.name))
+                    })?;
                     key.exact.push((at as u32, i as u32));
                     values.exact.push(found.to_vec());
                 }
@@ -237,23 +227,28 @@ impl Joined {
         Ok((self.kind(key), values))
     }
 
-    fn unit_name(&self, input: &Input, level: usize, code: &str) -> String {
-        format!("{}: unit `{code}` of level `{}`", input.name, input.levels[level].name)
-    }
-
-    /// An answer that counts no cell that can occur is 0.
-    fn check_occurs(&self, query: usize, answers: &[i64]) -> Result<()> {
+    /// Exact values are counts, and 0 where no cell that can occur is counted.
+    fn check_exact(&self, query: usize, answers: &[i64]) -> Result<()> {
         let occurs = self.occurs.get(&query).expect("of every exact query");
-        match answers.iter().zip(occurs).find(|(count, occurs)| **count != 0 && !**occurs) {
-            None => Ok(()),
-            Some((count, _)) => Err(Error::stated(
-                format!(
-                    "query `{}` has {count} records exactly where none can be",
-                    self.model.space().queries()[query].name
-                ),
-                "the schema says that this combination of values cannot occur",
-            )),
+        for (count, occurs) in answers.iter().zip(occurs) {
+            if *count < 0 {
+                let hint = "exact values are numbers of records";
+                return Err(Error::input(
+                    "exact value",
+                    count.to_string(),
+                    "a count, which is not negative",
+                    hint,
+                ));
+            }
+            if *count > 0 && !occurs {
+                let name = &self.model.space().queries()[query].name;
+                return Err(Error::stated(
+                    format!("query `{name}` has {count} records exactly where none can be"),
+                    "the schema says that this combination of values cannot occur",
+                ));
+            }
         }
+        Ok(())
     }
 
     /// The class of a unit of which only the first folder's noise matters.
@@ -277,8 +272,7 @@ impl Joined {
                 let sigma2 = &input.levels[level].noises[noise as usize].sigma2;
                 for (query, sigma2) in self.queries[at][level].iter().zip(sigma2) {
                     of_input[*query] = Some(*sigma2);
-                    let before = spec.variances[*query].map_or(0.0, |v| 1.0 / v);
-                    spec.variances[*query] = Some(1.0 / (before + 1.0 / sigma2));
+                    spec.add(*query, *sigma2);
                 }
                 of_input
             }));

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use parquet::data_type::ByteArray;
-use unspent::{Error, ErrorKind, Result, did_you_mean, parallel};
+use unspent::{Error, ErrorKind, Result, parallel};
 
 use super::answers::{Asked, Margin};
 use super::covariance;
@@ -16,13 +16,14 @@ use super::write::{Rows, Writer};
 use super::{Estimate, EstimateReport};
 use crate::directory::{self, Folder, Unfinished};
 use crate::manifest::{self, FileEntry};
+use crate::names::one_of;
 use crate::parquet_file::system_error;
 use crate::progress::Progress;
 
 /// Values that a file of units above the smallest level has.
 const VALUES: usize = 1 << 19;
 /// Most answers of a query that are written for an area without being asked for.
-const MAX_AREA_ROWS: u64 = 4096;
+const MAX_AREA_ROWS: usize = 4096;
 /// The file with all variances.
 const COVARIANCE: &str = "covariance.parquet";
 
@@ -143,10 +144,8 @@ impl Estimation {
             .map_err(|error| directory::failed(files.target, system_error(error)))?;
         let mut others = vec![COVARIANCE.into(), "accuracy.csv".into()];
         // Areas are few: their full tables are written too, unless these are very long.
-        let short =
-            |asked: &Asked| asked.shape.iter().map(|n| u64::from(*n)).product::<u64>() <= MAX_AREA_ROWS;
-        let only: Vec<bool> =
-            self.questions.asked.iter().map(|asked| question.leaf_cells || short(asked)).collect();
+        let short = |asked: &Asked| question.leaf_cells || asked.length() <= MAX_AREA_ROWS;
+        let only: Vec<bool> = self.questions.asked.iter().map(short).collect();
         let mut table = |name: &str, text: Option<String>| match text {
             None => Ok(()),
             Some(text) => {
@@ -181,11 +180,9 @@ impl Estimation {
 
     /// Which questions are answered at a level: full tables of leaves only if they are asked for.
     fn written_at(&self, leaf: bool, leaf_cells: bool) -> Vec<bool> {
-        let full = |shape: &[u32]| {
-            let length: usize = shape.iter().map(|n| *n as usize).product();
-            length > 1 && length == self.joined.model.space().all_cells()
-        };
-        self.questions.asked.iter().map(|asked| leaf_cells || !leaf || !full(&asked.shape)).collect()
+        let cells = self.joined.model.space().all_cells();
+        let full = |asked: &Asked| cells > 1 && asked.length() == cells;
+        self.questions.asked.iter().map(|asked| leaf_cells || !leaf || !full(asked)).collect()
     }
 
     /// Adds the rows of a unit whose coordinates are in `work`.
@@ -230,8 +227,7 @@ impl Estimation {
         let nodes = self.nodes_of(level);
         let needed = questions.needed(&joined.model, only);
         let lengths = questions.asked.iter().zip(only).filter(|(_, only)| **only);
-        let length: usize =
-            lengths.map(|(asked, _)| asked.shape.iter().map(|n| *n as usize).product::<usize>()).sum();
+        let length: usize = lengths.map(|(asked, _)| asked.length()).sum();
         let parts: Vec<(usize, &[usize])> =
             nodes.chunks((VALUES / length.max(1)).max(1)).enumerate().collect();
         let written = parallel::map(&parts, |(part, nodes)| {
@@ -294,12 +290,8 @@ fn chosen_levels(wanted: &[String], levels: &[String]) -> Result<Vec<usize>> {
         return Ok((0..levels.len()).collect());
     }
     let find = |name: &String| {
-        levels.iter().position(|level| level == name).ok_or_else(|| {
-            let names: Vec<&str> = levels.iter().map(String::as_str).collect();
-            let allowed = format!("one of {}", names.join(", "));
-            let hint = did_you_mean(name, names, "levels are named as in the measurements");
-            Error::input("level", name, allowed, hint)
-        })
+        let known = levels.iter().map(String::as_str);
+        one_of("level", name, known, "levels are named as in the measurements")
     };
     let mut found = wanted.iter().map(find).collect::<Result<Vec<_>>>()?;
     found.sort_unstable();

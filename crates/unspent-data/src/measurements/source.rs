@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use unspent::{Error, Rational, Result, did_you_mean};
+use unspent::{Rational, Result};
 
 use super::bureau::{BureauDataset, BureauMeasurements, BureauOptions, LevelBounds, Part};
 use super::intervals::{LevelIntervals, level_intervals};
 use super::{ExactMeasurements, LevelMeasurements, Measurements, Reader, RowNoise};
 use crate::manifest::{self, Manifest};
+use crate::names::one_of;
 
 /// Noisy measurements of either kind that were opened, to be read row by row or all at once.
 #[derive(Clone, Debug)]
@@ -85,12 +86,8 @@ impl Source {
     /// Fails if a level or a query is wanted that is not there.
     pub fn check(&self, only: &Only) -> Result<()> {
         let known = |field: &str, wanted: &Option<String>, names: Vec<&str>| match wanted {
-            Some(name) if !names.contains(&name.as_str()) => {
-                let allowed = format!("one of {}", names.join(", "));
-                let hint = did_you_mean(name, names, "names are written as in the measurements");
-                Err(Error::input(field, name, allowed, hint))
-            }
-            _ => Ok(()),
+            Some(name) => one_of(field, name, names, "names are written as in the measurements").map(|_| ()),
+            None => Ok(()),
         };
         known("level", &only.level, self.levels())?;
         known("query", &only.query, self.queries(only))

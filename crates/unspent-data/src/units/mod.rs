@@ -7,6 +7,8 @@
 
 mod bypass;
 
+use std::cmp::Ordering;
+
 use unspent::{Error, Result};
 
 pub use self::bypass::BypassRule;
@@ -227,13 +229,27 @@ impl Keys {
         self.ends.push(self.text.len());
     }
 
-    fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }
 
-    fn get(&self, at: usize) -> &str {
+    pub(crate) fn get(&self, at: usize) -> &str {
         let start = if at == 0 { 0 } else { self.ends[at - 1] };
         &self.text[start..self.ends[at]]
+    }
+
+    /// The place of a key, if all are ascending.
+    pub(crate) fn find(&self, key: &str) -> Option<usize> {
+        let (mut from, mut to) = (0, self.len());
+        while from < to {
+            let middle = from.midpoint(to);
+            match self.get(middle).cmp(key) {
+                Ordering::Equal => return Some(middle),
+                Ordering::Less => from = middle + 1,
+                Ordering::Greater => to = middle,
+            }
+        }
+        None
     }
 }
 

@@ -139,7 +139,10 @@ fn plainly(folder: &Path) -> (Tree, Values, BTreeMap<(String, String), usize>) {
             let mut class =
                 UnitClass { variances: vec![None; space.queries().len()], ..UnitClass::default() };
             for query in &level.queries {
-                class.add(space.query(&query.name).unwrap(), query.noise(unit).sigma2.as_ref().unwrap());
+                class.add(
+                    space.query(&query.name).unwrap(),
+                    query.noise(unit).sigma2.as_ref().unwrap().to_f64(),
+                );
             }
             let mut exact = vec![];
             for known in found.exact.iter().filter(|exact| exact.level == level.level) {
