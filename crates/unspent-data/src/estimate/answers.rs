@@ -214,6 +214,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn guaranteed_margins_cover_the_rounding_of_large_counts() {
+        let space = unspent_estimate::Space::new(&[1], vec![], &[], &[]).unwrap();
+        let model = Model::new(space).unwrap();
+        let confidence = Confidence::new("0.95".parse().unwrap()).unwrap();
+        let bound = confidence.guaranteed(2.0);
+        let questions = Questions::new(&model, &[], &[], confidence, 1 << 34);
+        let Margin::Known { guaranteed, normal, .. } = questions.margin(Precision::Variance(4.0)) else {
+            panic!("it is known");
+        };
+        assert!(guaranteed >= bound + 1.0 && normal < bound, "{guaranteed} {normal}");
+    }
+
+    #[test]
     fn ends_are_whole_counts_inside_the_margin() {
         assert_eq!(whole(0.0, 10.3, 2.5), Some((8, 12)));
         assert_eq!(whole(0.0, 10.0, 2.0), Some((8, 12)));
