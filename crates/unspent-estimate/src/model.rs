@@ -57,7 +57,7 @@ pub struct Leaf {
 pub struct Scratch {
     pub(crate) answers: Vec<Vec<f64>>,
     pub(crate) cells: Vec<f64>,
-    work: Vec<f64>,
+    pub(crate) work: Vec<f64>,
 }
 
 /// A table, and its answers.

@@ -221,6 +221,21 @@ impl Space {
         Some(values)
     }
 
+    /// Whether a query that is measured or exact tells apart all values of these axes, and no others.
+    pub(crate) fn is_known(&self, told: &[bool]) -> bool {
+        let tells = |query: usize| {
+            self.axes.iter().zip(told).all(|(axis, told)| {
+                let offsets = &axis.offsets[query];
+                let mut different: Vec<u32> = offsets.clone();
+                different.sort_unstable();
+                different.dedup();
+                let wanted = if *told { offsets.len() } else { 1 };
+                !offsets.contains(&NOWHERE) && different.len() == wanted
+            })
+        };
+        (0..self.queries.len()).any(|query| self.queries[query].known && tells(query))
+    }
+
     pub(crate) fn carrier_axis(&self) -> Option<usize> {
         self.carrier
     }

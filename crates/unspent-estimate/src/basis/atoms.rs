@@ -18,7 +18,7 @@ pub(super) enum Seen {
 }
 
 /// A branch of the basis at an axis.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Node {
     pub(super) axis: usize,
     /// Values whose sum is a coordinate; none if all values are coordinates by themselves.
@@ -29,7 +29,7 @@ pub(super) struct Node {
     pub(super) alive: u128,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Atom {
     pub(super) values: Vec<u32>,
     /// How each query sees its values.

@@ -7,11 +7,13 @@
 
 mod atoms;
 mod functional;
+mod part;
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use self::atoms::{Atom, Builder, Node, Seen, alone, atom_information, atom_of, atom_rows};
+pub(crate) use self::part::{Part, Pinned};
 use crate::matrix::Matrix;
 use crate::space::Space;
 use crate::subspace::Subspace;
@@ -32,6 +34,19 @@ pub(crate) struct Block {
     /// The nodes whose atoms are its coordinates.
     nodes: Vec<usize>,
     alive: u128,
+    /// The way to its first coordinate: one for each axis.
+    steps: Vec<Step>,
+}
+
+/// What a coordinate is of on an axis.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// Sums of the atoms of a node.
+    Sums(usize),
+    /// A contrast inside the atom of a node.
+    Contrast { node: usize, atom: usize },
+    /// A value by itself.
+    Value,
 }
 
 /// What a query says of a block, for noise of variance 1.
@@ -85,7 +100,11 @@ impl Block {
 pub(crate) struct Basis {
     nodes: Vec<Node>,
     sizes: Vec<usize>,
+    /// The node of an axis for the queries that are alive.
+    node_of: HashMap<(usize, u128), usize>,
     pub(crate) blocks: Vec<Block>,
+    /// A block by the queries that are alive and the nodes whose atoms are its coordinates.
+    block_of: HashMap<(u128, Vec<usize>), usize>,
     /// For each coordinate, block by block, its place after the transform.
     places: Vec<u32>,
     /// 1/√(j(j + 1)): contrast j is so many times the sum of j values less j times the next.
@@ -105,26 +124,42 @@ impl Basis {
         let mut builder = Builder { space, known, nodes: vec![], made: HashMap::new() };
         let all = builder.known.iter().enumerate().fold(0u128, |set, (i, _)| set | 1 << i);
         builder.node(0, all);
-        let Builder { nodes, known, .. } = builder;
+        let Builder { nodes, known, made, .. } = builder;
         let sizes: Vec<usize> = space.axes.iter().map(|axis| axis.values.len()).collect();
-        let scale = |j: usize| 1.0 / (j as f64 * (j as f64 + 1.0)).sqrt();
-        let scales = (0..sizes.iter().copied().max().unwrap_or(0)).map(scale).collect();
-        let mut basis = Basis { nodes, sizes, blocks: vec![], places: vec![], scales };
-        basis.find_blocks(space.cells(), &known);
-        Ok(basis)
+        Ok(Basis::of_nodes(nodes, sizes, made, &known))
     }
 
-    fn find_blocks(&mut self, cells: usize, known: &[usize]) {
+    fn of_nodes(
+        nodes: Vec<Node>,
+        sizes: Vec<usize>,
+        node_of: HashMap<(usize, u128), usize>,
+        known: &[usize],
+    ) -> Basis {
+        let scale = |j: usize| 1.0 / (j as f64 * (j as f64 + 1.0)).sqrt();
+        let scales = (0..sizes.iter().copied().max().unwrap_or(0)).map(scale).collect();
+        let (blocks, block_of, places) = (vec![], HashMap::new(), vec![]);
+        let mut basis = Basis { nodes, sizes, node_of, blocks, block_of, places, scales };
+        basis.find_blocks(known);
+        basis
+    }
+
+    /// The number of cells.
+    pub(crate) fn cells(&self) -> usize {
+        self.sizes.iter().product()
+    }
+
+    fn find_blocks(&mut self, known: &[usize]) {
+        let cells = self.cells();
         let mut found: Vec<(Block, Places)> = vec![];
         let mut made: HashMap<(u128, Vec<usize>), usize> = HashMap::new();
-        let whole = Walk { node: 0, place: 0, length: cells, copy: 0, index: 0, nodes: vec![] };
+        let whole = Walk { node: 0, place: 0, length: cells, copy: 0, index: 0, nodes: vec![], steps: vec![] };
         let mut walks = vec![whole];
         while let Some(walk) = walks.pop() {
             let node = &self.nodes[walk.node];
             let length = walk.length / self.sizes[node.axis];
             let sums = node.atoms.as_ref().map_or(0, Vec::len);
             for (row, next) in node.next.iter().enumerate() {
-                let mut nodes = walk.nodes.clone();
+                let (mut nodes, mut steps) = (walk.nodes.clone(), walk.steps.clone());
                 let (mut copy, mut index) = (walk.copy, walk.index);
                 if row < sums {
                     nodes.push(walk.node);
@@ -132,13 +167,18 @@ impl Basis {
                 } else {
                     copy += row * length;
                 }
+                steps.push(match &node.atoms {
+                    None => Step::Value,
+                    Some(_) if row < sums => Step::Sums(walk.node),
+                    Some(atoms) => Step::Contrast { node: walk.node, atom: atom_of(atoms, row - sums) },
+                });
                 let place = walk.place + row * length;
                 match next {
-                    Some(next) => walks.push(Walk { node: *next, place, length, copy, index, nodes }),
+                    Some(next) => walks.push(Walk { node: *next, place, length, copy, index, nodes, steps }),
                     None => {
                         let alive = self.alive_after(node, row);
                         let block = *made.entry((alive, nodes.clone())).or_insert_with(|| {
-                            found.push((self.block(nodes, alive, known), vec![]));
+                            found.push((self.block(nodes, steps, alive, known), vec![]));
                             found.len() - 1
                         });
                         found[block].1.push((copy as u32, index as u32, place as u32));
@@ -153,6 +193,7 @@ impl Basis {
             block.start = self.places.len();
             block.copies = places.len() / block.dimension;
             self.places.extend(places.iter().map(|(_, _, place)| *place));
+            self.block_of.insert((block.alive, block.nodes.clone()), self.blocks.len());
             self.blocks.push(block);
         }
     }
@@ -165,11 +206,11 @@ impl Basis {
         }
     }
 
-    fn block(&self, nodes: Vec<usize>, alive: u128, known: &[usize]) -> Block {
+    fn block(&self, nodes: Vec<usize>, steps: Vec<Step>, alive: u128, known: &[usize]) -> Block {
         let dimension = nodes.iter().map(|node| self.atoms(*node).len()).product();
         let living = known.iter().enumerate().filter(|(bit, _)| alive >> bit & 1 == 1);
         let queries = living.map(|(bit, query)| self.block_query(&nodes, dimension, bit, *query)).collect();
-        Block { dimension, copies: 0, start: 0, queries, nodes, alive }
+        Block { dimension, copies: 0, start: 0, queries, nodes, alive, steps }
     }
 
     fn block_query(&self, nodes: &[usize], dimension: usize, bit: usize, query: usize) -> BlockQuery {
@@ -209,7 +250,15 @@ impl Basis {
     /// Coordinates, block by block, to cells.
     pub(crate) fn to_cells(&self, coordinates: &[f64], work: &mut Vec<f64>, cells: &mut [f64]) {
         coordinates.iter().zip(&self.places).for_each(|(x, place)| cells[*place as usize] = *x);
-        self.up(0, cells, work);
+        self.up(0, cells, work, Sums::Sum);
+    }
+
+    /// Gradients by coordinates, block by block, to gradients by cells: the transpose of [`coordinates`].
+    ///
+    /// [`coordinates`]: Basis::coordinates
+    pub(crate) fn gradient_to_cells(&self, gradient: &[f64], work: &mut Vec<f64>, cells: &mut [f64]) {
+        gradient.iter().zip(&self.places).for_each(|(x, place)| cells[*place as usize] = *x);
+        self.up(0, cells, work, Sums::Mean);
     }
 
     fn down(&self, node: usize, cells: &mut [f64], work: &mut Vec<f64>, sums: Sums) {
@@ -231,12 +280,12 @@ impl Basis {
         }
     }
 
-    fn up(&self, node: usize, cells: &mut [f64], work: &mut Vec<f64>) {
+    fn up(&self, node: usize, cells: &mut [f64], work: &mut Vec<f64>, sums_are: Sums) {
         let node = &self.nodes[node];
         let length = cells.len() / self.sizes[node.axis];
         for (row, next) in cells.chunks_exact_mut(length).zip(&node.next) {
             if let Some(next) = next {
-                self.up(*next, row, work);
+                self.up(*next, row, work, sums_are);
             }
         }
         let Some(atoms) = &node.atoms else { return };
@@ -245,7 +294,7 @@ impl Basis {
         let (sums, contrasts) = work.split_at_mut(atoms.len() * length);
         let mut contrasts = contrasts.chunks_exact(length);
         for (atom, sum) in atoms.iter().zip(sums.chunks_exact_mut(length)) {
-            backward(atom, &self.scales, sum, &mut contrasts, cells);
+            backward(atom, &self.scales, sum, &mut contrasts, cells, sums_are);
         }
     }
 }
@@ -264,6 +313,7 @@ struct Walk {
     /// The coordinate's number in the copy.
     index: usize,
     nodes: Vec<usize>,
+    steps: Vec<Step>,
 }
 
 /// What becomes of the values of an atom that are put together.
@@ -311,10 +361,13 @@ fn backward<'c>(
     sum: &mut [f64],
     contrasts: &mut impl Iterator<Item = &'c [f64]>,
     cells: &mut [f64],
+    sums_are: Sums,
 ) {
     let length = sum.len();
-    let share = 1.0 / atom.values.len() as f64;
-    sum.iter_mut().for_each(|sum| *sum *= share);
+    if let Sums::Sum = sums_are {
+        let share = 1.0 / atom.values.len() as f64;
+        sum.iter_mut().for_each(|sum| *sum *= share);
+    }
     let contrasts: Vec<&[f64]> = contrasts.take(atom.values.len() - 1).collect();
     for (before, value) in atom.values.iter().enumerate().skip(1).rev() {
         let j = before as f64;
