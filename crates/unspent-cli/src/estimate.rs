@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use unspent::{Error, ErrorKind, Rational};
-use unspent_data::Estimate;
+use unspent_data::{Estimate, WholeTables};
 
 use crate::accuracy::figure;
 use crate::output::Target;
@@ -82,6 +82,14 @@ pub struct Arguments {
     #[arg(long, value_name = "RATIO")]
     ratio: Vec<String>,
 
+    /// Makes whole tables too: not negative, and adding up over all levels
+    #[arg(long)]
+    tables: bool,
+
+    /// Makes each table from its unit's own measurements alone, as the 2020 system did
+    #[arg(long, requires = "tables")]
+    own_measurements: bool,
+
     /// Draws the deviations of noise and estimates by level: .svg or .png
     #[arg(long, value_name = "FILE")]
     plot: Option<String>,
@@ -107,6 +115,7 @@ impl Arguments {
             maps: self.districts.clone(),
             areas: vec![],
             differences: self.difference.iter().map(|text| difference(text)).collect::<Result<_, _>>()?,
+            tables: self.tables.then_some(WholeTables { own_measurements: self.own_measurements }),
         };
         let plot = self.plot.as_ref();
         let plot = plot.map(|path| Target::new("--plot", path, &["svg", "png"], self.force)).transpose()?;

@@ -42,7 +42,7 @@ pub mod units;
 pub mod utility;
 
 pub use accuracy::UnitsAccuracy;
-pub use estimate::Estimate;
+pub use estimate::{Estimate, WholeTables};
 pub use interval::{Interval, Intervals};
 pub use manifest::Manifest;
 pub use measure::{Measure, Measured};

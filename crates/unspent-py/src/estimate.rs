@@ -114,6 +114,7 @@ pub fn estimate<'py>(
         maps,
         areas,
         differences: differences.unwrap_or_default(),
+        tables: None,
         ..Estimate::new(&first)
     };
     question.noisy.extend(more.iter().map(folder).collect::<PyResult<Vec<_>>>()?);

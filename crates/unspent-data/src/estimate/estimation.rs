@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use unspent::{Error, ErrorKind, Result};
 use unspent_estimate::accuracy::{Accuracy, Tally, TreeKind};
@@ -13,7 +14,7 @@ use super::areas::Areas;
 use super::estimates::TakeUnit;
 use super::gather::{Gathered, LeafKinds};
 use super::input::{Input, InputQuery};
-use super::join::Joined;
+use super::join::{Joined, UnitKind};
 use super::manifest::NoisySource;
 use super::tables;
 use crate::names::one_of;
@@ -32,6 +33,8 @@ pub(super) struct Estimation {
     warning: Option<String>,
     pub(super) tree: Tree,
     pub(super) values: Values,
+    /// What was measured of each node itself, if anybody asks for it.
+    own_measured: Vec<Measured>,
 }
 
 impl Estimation {
@@ -39,17 +42,28 @@ impl Estimation {
         let confidence = Confidence::new(question.confidence.clone())?;
         let areas = Areas::read(&question.maps, &question.areas)?;
         let inputs = question.noisy.iter().map(|path| Input::open(path)).collect::<Result<Vec<_>>>()?;
+        let sources = question.noisy.iter().zip(&inputs).map(|(path, input)| source(path, input)).collect();
+        Estimation::of_inputs(question, inputs, sources, areas, confidence, progress)
+    }
+
+    fn of_inputs(
+        question: &Estimate,
+        inputs: Vec<Input>,
+        sources: Vec<NoisySource>,
+        areas: Areas,
+        confidence: Confidence,
+        progress: &mut dyn Progress,
+    ) -> Result<Estimation> {
         let warning = inputs.iter().find_map(|input| input.warning.clone());
         if let Some(warning) = &warning {
             progress.warning(warning);
         }
-        let sources = question.noisy.iter().zip(&inputs).map(|(path, input)| source(path, input)).collect();
         let by = inputs.first().map_or(vec![], |input| {
             input.schema.attributes().iter().map(|attribute| attribute.name.clone()).collect()
         });
         let detailed = InputQuery { name: DETAILED.into(), by };
         let asked = if question.leaf_cells { std::slice::from_ref(&detailed) } else { &[] };
-        let joined = Joined::new(inputs, question.structural_zeros, asked)?;
+        let joined = Joined::new(inputs, question.structural_zeros, asked, question.tables.is_some())?;
         let mut gathered = Gathered::read(&joined, &areas, progress)?;
         let queries = chosen(&question.queries, &joined)?;
         let sums = named_sums(question, &joined)?;
@@ -58,9 +72,11 @@ impl Estimation {
         let measured = std::mem::take(&mut gathered.measured);
         let nodes = std::mem::take(&mut gathered.nodes);
         let totals = !areas.areas.is_empty();
+        let own = question.tables.as_ref().is_some_and(|tables| tables.own_measurements);
+        let own_measured = if own { measured.clone() } else { vec![] };
         let estimated = Tree::estimate(&joined.model, nodes, measured, totals);
         let (tree, values) = estimated.map_err(|found| contradiction(&joined, &gathered, &found))?;
-        Ok(Estimation { joined, gathered, areas, questions, sources, warning, tree, values })
+        Ok(Estimation { joined, gathered, areas, questions, sources, warning, tree, values, own_measured })
     }
 
     /// How far estimates are from the truth, by level and query.
@@ -170,12 +186,19 @@ impl Estimation {
 
     /// Hands on the estimates of the leaves of a part.
     pub(super) fn each_leaf(&self, part: usize, take: &mut TakeNode<'_>) -> Result<()> {
+        // Leaves of one parent may be of several groups, one after the other.
+        let mut margins: HashMap<usize, Vec<Vec<Margin>>> = HashMap::new();
+        self.each_leaf_node(part, By::All, &mut |leaf, work| {
+            take(leaf.code, margins.entry(leaf.node).or_insert_with(|| self.margins(leaf.node)), work)
+        })
+    }
+
+    /// Hands on the coordinates of the leaves of a part, by all measurements or by their own alone.
+    pub(super) fn each_leaf_node(&self, part: usize, by: By, take: &mut TakeLeaf<'_>) -> Result<()> {
         let Estimation { joined, gathered, areas, .. } = self;
         let level = gathered.leaf_level;
         let mut work = Work::new(joined.model.space().cells());
         let mut kinds = LeafKinds::new(joined, level);
-        // Leaves of one parent may be of several groups, one after the other.
-        let mut margins: HashMap<usize, Vec<Vec<Margin>>> = HashMap::new();
         joined.first.each_unit(level, part, &mut |code, noise, rows| {
             let parent = gathered.parent(joined, level, code)?;
             let (kind, values) = kinds.of(joined, level, code, (noise, rows), gathered.lacking(parent))?;
@@ -193,22 +216,62 @@ impl Estimation {
                     "the measurements must not change while they are read",
                 )
             })?;
-            match self.tree.nodes()[node].count > 1.0 {
-                false => self.tree.coordinates(&self.values, node, &mut work.coordinates),
-                true => {
-                    let to = &mut work.coordinates;
-                    let done = self.tree.leaf_coordinates(&self.values, node, &kind.leaf, &measured, to);
-                    done.map_err(|values| {
-                        let error = contradiction(joined, gathered, &Contradicted { node, values });
-                        error.at(format!("unit `{code}`"))
-                    })?;
+            let to = &mut work.coordinates;
+            let done = match by {
+                By::Own => kind.leaf.own_coordinates(&joined.model, &measured, to),
+                By::All if self.tree.nodes()[node].count > 1.0 => {
+                    self.tree.leaf_coordinates(&self.values, node, &kind.leaf, &measured, to)
                 }
-            }
+                By::All => {
+                    self.tree.coordinates(&self.values, node, to);
+                    Ok(())
+                }
+            };
+            done.map_err(|values| {
+                let error = contradiction(joined, gathered, &Contradicted { node, values });
+                error.at(format!("unit `{code}`"))
+            })?;
             work.gradient = measured.gradient;
-            take(code, margins.entry(node).or_insert_with(|| self.margins(node)), &mut work)
+            take(&LeafNode { code, parent, node, kind }, &mut work)
         })
     }
+
+    /// The coordinates of a node that is a unit by itself.
+    pub(super) fn node_coordinates(&self, node: usize, by: By, to: &mut [f64]) -> Result<()> {
+        match by {
+            By::All => {
+                self.tree.coordinates(&self.values, node, to);
+                Ok(())
+            }
+            By::Own => {
+                let Estimation { joined, gathered, .. } = self;
+                let leaf = &gathered.kinds[node].leaf;
+                let done = leaf.own_coordinates(&joined.model, &self.own_measured[node], to);
+                done.map_err(|values| contradiction(joined, gathered, &Contradicted { node, values }))
+            }
+        }
+    }
 }
+
+/// Which measurements an estimate of a unit is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum By {
+    /// All of them.
+    All,
+    /// Those of the unit itself.
+    Own,
+}
+
+/// A leaf: its code, the unit above, the node that stands for it, and its kind.
+pub(super) struct LeafNode<'l> {
+    pub(super) code: &'l str,
+    pub(super) parent: Option<usize>,
+    pub(super) node: usize,
+    pub(super) kind: Arc<UnitKind>,
+}
+
+/// Takes a leaf, and its coordinates.
+pub(super) type TakeLeaf<'t> = dyn FnMut(&LeafNode<'_>, &mut Work) -> Result<()> + 't;
 
 /// What is used again for each unit.
 pub(super) struct Work {
@@ -218,7 +281,7 @@ pub(super) struct Work {
 }
 
 impl Work {
-    fn new(cells: usize) -> Work {
+    pub(super) fn new(cells: usize) -> Work {
         Work { scratch: Scratch::default(), coordinates: vec![0.0; cells], gradient: vec![0.0; cells] }
     }
 }
@@ -256,7 +319,7 @@ fn number(x: f64) -> String {
 fn chosen(wanted: &[String], joined: &Joined) -> Result<Vec<usize>> {
     let queries = joined.model.space().queries();
     if wanted.is_empty() {
-        return Ok((0..queries.len()).collect());
+        return Ok((0..queries.len()).filter(|query| !joined.hidden.contains(query)).collect());
     }
     let find = |name: &String| {
         let known = queries.iter().map(|query| query.name.as_str());

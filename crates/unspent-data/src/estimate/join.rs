@@ -35,6 +35,8 @@ pub(super) struct Joined {
     /// What the answers of each query are called, by its name.
     labels: HashMap<String, Vec<String>>,
     classes: Mutex<HashMap<ClassKey, Arc<UnitKind>>>,
+    /// Queries that nobody asked for: whole tables are decided in their order.
+    pub(super) hidden: Vec<usize>,
 }
 
 /// A folder that is in memory.
@@ -82,8 +84,13 @@ pub(super) struct UnitValues {
 }
 
 impl Joined {
-    /// `asked` are queries that are only to be answered.
-    pub(super) fn new(mut inputs: Vec<Input>, zeros: bool, asked: &[InputQuery]) -> Result<Joined> {
+    /// `asked` are queries that are only to be answered; `tables` says whether whole tables are to be made.
+    pub(super) fn new(
+        mut inputs: Vec<Input>,
+        zeros: bool,
+        asked: &[InputQuery],
+        tables: bool,
+    ) -> Result<Joined> {
         // The schema of the folder with the most cells; the attributes of all others are among its own.
         let cells = |input: &Input| input.schema.cells();
         let finest = (0..inputs.len()).max_by_key(|at| (cells(&inputs[*at]), usize::MAX - at)).unwrap_or(0);
@@ -133,6 +140,12 @@ impl Joined {
             let at = add_query(&mut known, query, parts, false);
             labels.entry(known[at].name.clone()).or_insert(labels_of(&schema, &query.by)?);
         }
+        let mut hidden = vec![];
+        for query in if tables { sums_of_tables(&schema) } else { vec![] } {
+            let parts = partitions(&schema, &query.by)?;
+            let (before, at) = (known.len(), add_query(&mut known, &query, parts, true));
+            hidden.extend((at == before).then_some(at));
+        }
         carrier.sort_unstable();
         carrier.dedup();
         let size: usize = carrier.iter().map(|a| schema.attributes()[*a].values.len()).product();
@@ -164,6 +177,7 @@ impl Joined {
             occurs,
             labels,
             classes,
+            hidden,
         })
     }
 
@@ -370,6 +384,16 @@ impl Joined {
         }
         Ok(())
     }
+}
+
+/// The sums that whole tables are decided by: the total, and all attributes but the one with most values.
+fn sums_of_tables(schema: &Schema) -> Vec<InputQuery> {
+    let attributes = schema.attributes();
+    let longest = (0..attributes.len()).max_by_key(|a| (attributes[*a].values.len(), attributes.len() - a));
+    let others = (0..attributes.len()).filter(|a| Some(*a) != longest);
+    let by: Vec<String> = others.map(|a| attributes[a].name.clone()).collect();
+    let query = |name: &str, by| InputQuery { name: name.into(), by };
+    vec![query(unspent_estimate::TOTAL, vec![]), query("all attributes but the longest", by)]
 }
 
 /// Most values of the attributes of which single units may lack some.

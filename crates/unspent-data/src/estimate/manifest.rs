@@ -30,6 +30,56 @@ pub struct EstimateManifest {
     pub files: Vec<String>,
     /// The blocks that the table of a unit falls apart into: their components in `covariance.parquet`.
     pub components: Vec<Component>,
+    /// Whole tables that add up, if they were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tables: Option<TablesEntry>,
+}
+
+/// Whole tables that add up.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TablesEntry {
+    /// What they are, in a sentence.
+    pub method: String,
+    /// Whether each is from its own measurements and its parent's table alone.
+    pub own_measurements: bool,
+    /// The columns of the files. With `index` and `count`, counts of 0 are left out.
+    pub columns: Vec<String>,
+    /// How many cells a table has, also those that cannot occur; the last attribute changes fastest.
+    pub cells: usize,
+    /// Parents whose children's tables were projected.
+    pub parents: u64,
+    /// How much more a projection costs than the best one, at most: the largest share of its cost.
+    pub largest_gap: f64,
+    /// The parent that has it.
+    pub largest_gap_at: String,
+    /// Where totals were decided before the rest of the tables.
+    pub totals_first: Vec<TotalsFirst>,
+    /// From the largest areas to the smallest.
+    pub levels: Vec<TableLevel>,
+}
+
+/// How many parents of a level's units decided their totals first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TotalsFirst {
+    /// The level of the children.
+    pub level: String,
+    /// How many parents it has.
+    pub families: u64,
+    /// How many of them decided the totals of their children first.
+    pub totals_first: u64,
+}
+
+/// The tables of a level.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TableLevel {
+    /// Its name.
+    pub level: String,
+    /// Where its files are.
+    pub folder: String,
+    /// How many units it has.
+    pub units: u64,
+    /// Its files, in the order of the units.
+    pub files: Vec<FileEntry>,
 }
 
 /// A folder of noisy measurements that was read.

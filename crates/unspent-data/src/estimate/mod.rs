@@ -22,6 +22,8 @@ mod lens;
 mod manifest;
 mod run;
 mod tables;
+mod whole;
+mod whole_file;
 mod write;
 
 use std::path::{Path, PathBuf};
@@ -62,6 +64,16 @@ pub struct Estimate {
     pub areas: Vec<NamedArea>,
     /// Pairs of areas whose difference is wanted, each as `map:area` or, if only one map has it, `area`.
     pub differences: Vec<(String, String)>,
+    /// Whole tables that add up, if they are wanted.
+    pub tables: Option<WholeTables>,
+}
+
+/// Whole tables that add up over all levels.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WholeTables {
+    /// Whether each unit's table is made from its own measurements and its parent's table alone, and totals
+    /// are decided first above the smallest level: as the 2020 system did it.
+    pub own_measurements: bool,
 }
 
 /// What was estimated and written.
@@ -99,6 +111,7 @@ impl Estimate {
             maps: vec![],
             areas: vec![],
             differences: vec![],
+            tables: None,
         }
     }
 

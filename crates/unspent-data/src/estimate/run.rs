@@ -10,10 +10,14 @@ use unspent::{Error, ErrorKind, Result, parallel};
 use super::answers::{Asked, Margin};
 use super::covariance;
 use super::estimation::{Estimation, Work};
-use super::manifest::{Component, EstimateManifest, EstimatedLevel};
+use super::manifest::{
+    Component, EstimateManifest, EstimatedLevel, TableLevel, TablesEntry, TotalsFirst,
+};
 use super::tables;
+use super::whole::{self, UnitTable, Whole};
+use super::whole_file::{TableRows, TableWriter};
 use super::write::{Rows, Writer};
-use super::{Estimate, EstimateReport};
+use super::{Estimate, EstimateReport, WholeTables};
 use crate::directory::{self, Folder, Unfinished};
 use crate::manifest::{self, FileEntry};
 use crate::names::one_of;
@@ -24,6 +28,8 @@ use crate::progress::Progress;
 const VALUES: usize = 1 << 19;
 /// Most answers of a query that are written for an area without being asked for.
 const MAX_AREA_ROWS: usize = 4096;
+/// Units that a file of tables has.
+const TABLES: usize = 1 << 14;
 /// The file with all variances.
 const COVARIANCE: &str = "covariance.parquet";
 
@@ -34,6 +40,10 @@ const INTERVALS: &str = "lower and upper: normal, right about as often as the co
      guarantee, and less often where an estimate is little more than one measurement with σ² below 20; \
      lower_guaranteed and upper_guaranteed: right at least so often, since the noise is sub-Gaussian; \
      whole counts from zero on; null where no such count is near enough, or the answer is not determined";
+
+const WHOLE_METHOD: &str = "whole tables that are not negative and add up over all levels: from the top down, \
+     the nearest to the estimates in the metric of their covariances, then rounded; every sum holds exactly, and \
+     small counts are biased upward, large ones downward: no interval of an estimate applies to them";
 
 pub(super) fn to_directory(
     question: &Estimate,
@@ -157,6 +167,10 @@ impl Estimation {
         table("districts.csv", tables::areas(self, &areas, &only))?;
         table("differences.csv", tables::differences(self, &areas, &question.differences, &only)?)?;
         table("ratios.csv", tables::ratios(self, &areas, &question.ratios)?)?;
+        let tables = match &question.tables {
+            Some(wanted) => Some(self.write_tables(wanted, files, progress)?),
+            None => None,
+        };
         Ok(EstimateManifest {
             program: "unspent".into(),
             version: env!("CARGO_PKG_VERSION").into(),
@@ -169,6 +183,66 @@ impl Estimation {
             levels: entries,
             files: others,
             components,
+            tables,
+        })
+    }
+
+    fn write_tables(
+        &self,
+        question: &WholeTables,
+        files: &Files<'_>,
+        progress: &mut dyn Progress,
+    ) -> Result<TablesEntry> {
+        let found = whole::tables(self, question, progress)?;
+        let space = self.joined.model.space();
+        let mut notes = vec![
+            ("unspent.version", env!("CARGO_PKG_VERSION").to_string()),
+            ("unspent.method", WHOLE_METHOD.into()),
+        ];
+        notes.extend(self.warning().map(|warning| ("unspent.warning", warning.into())));
+        let writer = TableWriter::new(space.all_cells(), &notes);
+        let inside = files.folder.create_folder("tables").map_err(|e| directory::failed(files.target, e))?;
+        let folders = manifest::folders_of(self.joined.levels.iter().map(String::as_str));
+        let mut levels = vec![];
+        for ((level, folder), units) in self.joined.levels.iter().zip(&folders).zip(&found.levels) {
+            let inside = inside.create_folder(folder).map_err(|e| directory::failed(files.target, e))?;
+            let parts: Vec<(usize, &[UnitTable])> = units.chunks(TABLES).enumerate().collect();
+            let written = parallel::map(&parts, |(part, units)| -> Result<FileEntry> {
+                let mut rows = TableRows::default();
+                for unit in *units {
+                    writer.push(&mut rows, &unit.code, &Whole::numbered(space, &unit.table));
+                }
+                let name = format!("part-{part:05}.parquet");
+                let file = inside.create(&name).map_err(|e| directory::failed(files.target, e))?;
+                let rows = writer.write(file, &rows);
+                let rows = rows.map_err(|error| directory::failed(files.target, system_error(error)))?;
+                Ok(FileEntry { file: format!("tables/{folder}/{name}"), rows, units: rows })
+            });
+            levels.push(TableLevel {
+                level: level.clone(),
+                folder: format!("tables/{folder}"),
+                units: units.len() as u64,
+                files: written.into_iter().collect::<Result<_>>()?,
+            });
+        }
+        let quality = &found.quality;
+        let isolated = quality.isolated.iter().zip(&self.joined.levels).filter(|((_, of), _)| *of > 0);
+        Ok(TablesEntry {
+            method: WHOLE_METHOD.into(),
+            own_measurements: question.own_measurements,
+            columns: writer.columns(),
+            cells: space.all_cells(),
+            parents: quality.parents,
+            largest_gap: quality.largest_gap,
+            largest_gap_at: quality.largest_gap_at.clone(),
+            totals_first: isolated
+                .map(|((isolated, of), level)| TotalsFirst {
+                    level: level.clone(),
+                    families: *of,
+                    totals_first: *isolated,
+                })
+                .collect(),
+            levels,
         })
     }
 

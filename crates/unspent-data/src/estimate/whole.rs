@@ -1,0 +1,391 @@
+//! Whole tables of every unit that add up over all levels, from the top down.
+//!
+//! ```text
+//! roots ─▶ children of every unit, level by level ─▶ leaves, as their measurements are read again
+//! ```
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use unspent::{Error, Result, parallel};
+use unspent_estimate::Space;
+use unspent_estimate::tables::{
+    ChildEstimate, Family, FamilyTables, Isolate, Kind, Quality, Roots, Support, Table, Unmet,
+};
+
+use super::WholeTables;
+use super::estimation::{By, Estimation, Work};
+use super::join::UnitKind;
+use crate::progress::Progress;
+
+/// Counts of a family that are worth more than one core: smaller ones are solved side by side.
+const LARGE: usize = 1 << 20;
+
+/// The table of a unit.
+#[derive(Clone, Debug)]
+pub(super) struct UnitTable {
+    pub(super) code: String,
+    pub(super) kind: Arc<UnitKind>,
+    pub(super) table: Table,
+}
+
+/// The tables of all units.
+pub(super) struct Whole {
+    /// By level, in the order of the measurements.
+    pub(super) levels: Vec<Vec<UnitTable>>,
+    pub(super) quality: WholeQuality,
+}
+
+/// How good the projections are, and what was decided first.
+#[derive(Clone, Debug, Default)]
+pub(super) struct WholeQuality {
+    /// Parents whose children were projected.
+    pub(super) parents: u64,
+    /// The largest gap, as a share of the cost, and where it is.
+    pub(super) largest_gap: f64,
+    pub(super) largest_gap_at: String,
+    pub(super) steps: u64,
+    /// For each level, how many families decided their totals first, of how many.
+    pub(super) isolated: Vec<(u64, u64)>,
+}
+
+/// A child of a parent.
+struct Member {
+    code: String,
+    kind: Arc<UnitKind>,
+    level: usize,
+    /// The node that stands for it; its own, if it is a unit by itself.
+    node: usize,
+    /// None if the parent is empty.
+    estimate: Option<ChildEstimate>,
+    /// Where it is among the leaves.
+    place: (usize, usize),
+}
+
+/// A parent whose children are all there.
+struct Ready {
+    parent: usize,
+    members: Vec<Member>,
+}
+
+pub(super) fn tables(
+    estimation: &Estimation,
+    question: &WholeTables,
+    progress: &mut dyn Progress,
+) -> Result<Whole> {
+    let by = if question.own_measurements { By::Own } else { By::All };
+    let nodes = estimation.tree.nodes().len();
+    let levels = estimation.joined.levels.len();
+    let mut solver = Solver {
+        estimation,
+        by,
+        supports: Mutex::default(),
+        kinds: Mutex::default(),
+        tables: vec![None; nodes],
+        leaves: vec![],
+        quality: WholeQuality { isolated: vec![(0, 0); levels], ..WholeQuality::default() },
+    };
+    solver.roots()?;
+    solver.descend(progress)?;
+    Ok(solver.finish())
+}
+
+struct Solver<'s> {
+    estimation: &'s Estimation,
+    by: By,
+    supports: Mutex<HashMap<usize, Arc<Support>>>,
+    kinds: Mutex<HashMap<usize, Arc<Kind>>>,
+    /// Of nodes that are units by themselves.
+    tables: Vec<Option<Table>>,
+    /// Of all others, and where they are among the leaves.
+    leaves: Vec<((usize, usize), UnitTable)>,
+    quality: WholeQuality,
+}
+
+impl Whole {
+    /// The table of a unit by the numbers of its cells among all combinations of values, ascending.
+    pub(super) fn numbered(space: &Space, table: &Table) -> Vec<(u32, i64)> {
+        let numbers = space.cell_numbers();
+        let mut found: Vec<(u32, i64)> =
+            table.iter().map(|(cell, count)| (numbers[*cell as usize], *count)).collect();
+        found.sort_unstable();
+        found
+    }
+}
+
+impl Solver<'_> {
+    fn is_unit(&self, node: usize) -> bool {
+        self.estimation.gathered.units[node].is_some()
+    }
+
+    /// How precisely a node is known; the matrices of leaves that are a node together are the same.
+    fn kind(&self, node: usize) -> Arc<Kind> {
+        if let Some(kind) = self.kinds.lock().expect("not poisoned").get(&node) {
+            return kind.clone();
+        }
+        let Estimation { tree, joined, gathered, .. } = self.estimation;
+        let kind = Arc::new(match self.by {
+            By::All => Kind::upward(tree, node),
+            By::Own => Kind::own(&joined.model, &gathered.kinds[node].leaf),
+        });
+        self.kinds.lock().expect("not poisoned").entry(node).or_insert(kind).clone()
+    }
+
+    fn support(&self, node: usize) -> Option<Arc<Support>> {
+        let table = self.tables[node].as_ref().expect("a parent's table comes first");
+        if table.is_empty() {
+            return None;
+        }
+        if let Some(support) = self.supports.lock().expect("not poisoned").get(&node) {
+            return Some(support.clone());
+        }
+        let support = Arc::new(Support::new(&self.estimation.joined.model, table));
+        Some(self.supports.lock().expect("not poisoned").entry(node).or_insert(support).clone())
+    }
+
+    fn roots(&mut self) -> Result<()> {
+        let Estimation { tree, joined, .. } = self.estimation;
+        let allowed = vec![true; joined.model.space().cells()];
+        let roots = Roots::new(&joined.model, allowed, self.by == By::All);
+        let is_root = |node: &usize| tree.nodes()[*node].parent.is_none() && self.is_unit(*node);
+        for node in (0..tree.nodes().len()).filter(is_root).collect::<Vec<_>>() {
+            let mut coordinates = vec![0.0; joined.model.space().cells()];
+            self.estimation.node_coordinates(node, self.by, &mut coordinates)?;
+            let found = roots.solve(&self.kind(node), &coordinates, None);
+            let (table, quality) = found.map_err(|unmet| self.unmet(node, &unmet))?;
+            self.note(node, &quality);
+            self.tables[node] = Some(table);
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, node: usize, quality: &Quality) {
+        self.quality.parents += 1;
+        self.quality.steps += quality.steps as u64;
+        if quality.relative_gap() >= self.quality.largest_gap {
+            self.quality.largest_gap = quality.relative_gap();
+            let (level, code) = self.estimation.place(node);
+            self.quality.largest_gap_at = format!("{level} {code}").trim().into();
+        }
+    }
+
+    fn unmet(&self, node: usize, unmet: &Unmet) -> Error {
+        let (level, code) = self.estimation.place(node);
+        Error::stated(
+            format!("unit `{code}` of level `{level}`: {}", unmet.0),
+            "check the exact values and bounds of its parts",
+        )
+    }
+
+    /// Solves all families whose parent has a table, until there are none.
+    fn descend(&mut self, progress: &mut dyn Progress) -> Result<()> {
+        let tree = &self.estimation.tree;
+        let mut waiting: Vec<usize> =
+            (0..tree.nodes().len()).filter(|node| !tree.children(*node).is_empty()).collect();
+        loop {
+            let (now, later): (Vec<usize>, Vec<usize>) =
+                waiting.into_iter().partition(|node| self.tables[*node].is_some());
+            if now.is_empty() {
+                break;
+            }
+            waiting = later;
+            let has_leaves = |node: &usize| tree.children(*node).iter().any(|child| !self.is_unit(*child));
+            let (with_leaves, upper): (Vec<usize>, Vec<usize>) = now.into_iter().partition(has_leaves);
+            let ready = parallel::map(&upper, |parent| self.members(*parent).map(|members| Ready { parent: *parent, members }));
+            self.solve(ready.into_iter().collect::<Result<Vec<_>>>()?)?;
+            // Leaves are read once if all tables above them are there.
+            match upper.is_empty() {
+                true => self.stream(&with_leaves, progress)?,
+                false => waiting.extend(with_leaves),
+            }
+        }
+        let rootless = tree.nodes().iter().enumerate().any(|(node, of)| of.parent.is_none() && !self.is_unit(node));
+        if rootless { self.stream_roots() } else { Ok(()) }
+    }
+
+    /// The children of a parent that are units by themselves.
+    fn members(&self, parent: usize) -> Result<Vec<Member>> {
+        let Estimation { tree, gathered, joined, .. } = self.estimation;
+        let mut work = Work::new(joined.model.space().cells());
+        let mut found = vec![];
+        for node in tree.children(parent).iter().copied().filter(|child| self.is_unit(*child)) {
+            let unit = gathered.units[node].as_ref().expect("a unit by itself");
+            let estimate = match self.support(parent) {
+                None => None,
+                Some(support) => {
+                    self.estimation.node_coordinates(node, self.by, &mut work.coordinates)?;
+                    let kind = self.kind(node);
+                    let Work { scratch, coordinates, .. } = &mut work;
+                    Some(support.child(&joined.model, &kind, coordinates, scratch))
+                }
+            };
+            let kind = gathered.kinds[node].clone();
+            let place = (usize::MAX, node);
+            found.push(Member { code: unit.code.clone(), kind, level: unit.level, node, estimate, place });
+        }
+        Ok(found)
+    }
+
+    /// Solves families, large ones one after the other.
+    fn solve(&mut self, ready: Vec<Ready>) -> Result<()> {
+        let size = |ready: &Ready| {
+            let cells = self.support(ready.parent).map_or(0, |support| support.len());
+            ready.members.len() * cells
+        };
+        let (large, small): (Vec<Ready>, Vec<Ready>) = ready.into_iter().partition(|ready| size(ready) >= LARGE);
+        for ready in large {
+            let found = self.family(&ready, true)?;
+            self.take(ready, found);
+        }
+        let found = parallel::map(&small, |ready| self.family(ready, false));
+        for (ready, found) in small.into_iter().zip(found) {
+            self.take(ready, found?);
+        }
+        Ok(())
+    }
+
+    fn family(&self, ready: &Ready, on_all_cores: bool) -> Result<FamilyTables> {
+        let Ready { parent, members } = ready;
+        let Some(support) = self.support(*parent) else {
+            let tables = vec![vec![]; members.len()];
+            return Ok(FamilyTables { tables, quality: Quality::default(), isolated: false });
+        };
+        let mut nodes: Vec<usize> = members.iter().map(|member| member.node).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        let kinds: Vec<Arc<Kind>> = nodes.iter().map(|node| self.kind(*node)).collect();
+        let child = |member: &Member| {
+            let kind = nodes.binary_search(&member.node).expect("is among them") as u32;
+            (kind, member.estimate.clone().expect("its parent is not empty"))
+        };
+        let leaf_level = self.estimation.gathered.leaf_level;
+        let isolate = match self.by {
+            By::All => Isolate::WellKnown,
+            By::Own => Isolate::Fixed(members[0].level < leaf_level),
+        };
+        let family = Family {
+            support: &support,
+            kinds: kinds.iter().map(|kind| &**kind).collect(),
+            children: members.iter().map(child).collect(),
+            isolate,
+            limits: None,
+        };
+        family.solve(on_all_cores).map_err(|unmet| self.unmet(*parent, &unmet))
+    }
+
+    fn take(&mut self, ready: Ready, found: FamilyTables) {
+        let Ready { parent, members } = ready;
+        self.note(parent, &found.quality);
+        let counts = &mut self.quality.isolated[members[0].level];
+        *counts = (counts.0 + u64::from(found.isolated), counts.1 + 1);
+        self.supports.get_mut().expect("not poisoned").remove(&parent);
+        for (member, table) in members.into_iter().zip(found.tables) {
+            self.kinds.get_mut().expect("not poisoned").remove(&member.node);
+            match member.place.0 {
+                usize::MAX => self.tables[member.node] = Some(table),
+                _ => {
+                    let unit = UnitTable { code: member.code, kind: member.kind, table };
+                    self.leaves.push((member.place, unit));
+                }
+            }
+        }
+    }
+
+    /// Reads the leaves again, and solves a family as soon as all of them are there.
+    fn stream(&mut self, parents: &[usize], progress: &mut dyn Progress) -> Result<()> {
+        let Estimation { tree, joined, gathered, .. } = self.estimation;
+        let mut missing: HashMap<usize, u64> = HashMap::new();
+        let mut waiting: HashMap<usize, Vec<Member>> = HashMap::new();
+        for parent in parents {
+            let leaves = tree.children(*parent).iter().filter(|child| !self.is_unit(**child));
+            missing.insert(*parent, leaves.map(|child| tree.nodes()[*child].count as u64).sum());
+            waiting.insert(*parent, self.members(*parent)?);
+        }
+        let level = gathered.leaf_level;
+        let parts: Vec<usize> = (0..joined.first.levels[level].parts).collect();
+        let (mut solved, all) = (0, parents.len());
+        for some in parts.chunks(16) {
+            let found = parallel::map(some, |part| self.leaves_of(*part, &missing));
+            for members in found {
+                for (parent, member) in members? {
+                    *missing.get_mut(&parent).expect("is waited for") -= 1;
+                    waiting.get_mut(&parent).expect("is waited for").push(member);
+                }
+            }
+            let mut done: Vec<usize> = waiting.keys().copied().filter(|parent| missing[parent] == 0).collect();
+            done.sort_unstable();
+            solved += done.len();
+            let take = |parent: usize| {
+                let members = waiting.remove(&parent).expect("is waited for");
+                Ready { parent, members }
+            };
+            let ready = done.into_iter().map(take).collect();
+            self.solve(ready)?;
+            progress.rows(solved as u64, Some(solved as f64 / all.max(1) as f64));
+        }
+        assert!(waiting.is_empty(), "every leaf was read again");
+        Ok(())
+    }
+
+    fn leaves_of(&self, part: usize, wanted: &HashMap<usize, u64>) -> Result<Vec<(usize, Member)>> {
+        let Estimation { joined, gathered, .. } = self.estimation;
+        let mut found = vec![];
+        let mut at = 0;
+        self.estimation.each_leaf_node(part, self.by, &mut |leaf, work| {
+            at += 1;
+            let Some(parent) = leaf.parent.filter(|parent| wanted.contains_key(parent)) else { return Ok(()) };
+            let estimate = self.support(parent).map(|support| {
+                let Work { scratch, coordinates, .. } = work;
+                support.child(&joined.model, &self.kind(leaf.node), coordinates, scratch)
+            });
+            let (code, kind) = (leaf.code.into(), leaf.kind.clone());
+            let (level, node) = (gathered.leaf_level, leaf.node);
+            found.push((parent, Member { code, kind, level, node, estimate, place: (part, at) }));
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// Leaves that lie in no unit: each is a root.
+    fn stream_roots(&mut self) -> Result<()> {
+        let Estimation { joined, gathered, .. } = self.estimation;
+        let allowed = vec![true; joined.model.space().cells()];
+        let roots = Roots::new(&joined.model, allowed, self.by == By::All);
+        let parts: Vec<usize> = (0..joined.first.levels[gathered.leaf_level].parts).collect();
+        let found = parallel::map(&parts, |part| -> Result<_> {
+            let (mut found, mut at) = (vec![], 0);
+            self.estimation.each_leaf_node(*part, self.by, &mut |leaf, work| {
+                at += 1;
+                if leaf.parent.is_none() {
+                    let solved = roots.solve(&self.kind(leaf.node), &work.coordinates, None);
+                    let (table, quality) = solved.map_err(|unmet| self.unmet(leaf.node, &unmet))?;
+                    let unit = UnitTable { code: leaf.code.into(), kind: leaf.kind.clone(), table };
+                    found.push((leaf.node, quality, ((*part, at), unit)));
+                }
+                Ok(())
+            })?;
+            Ok(found)
+        });
+        for part in found {
+            for (node, quality, leaf) in part? {
+                self.note(node, &quality);
+                self.leaves.push(leaf);
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Whole {
+        let Estimation { joined, gathered, .. } = self.estimation;
+        let mut levels: Vec<Vec<UnitTable>> = joined.levels.iter().map(|_| vec![]).collect();
+        self.leaves.sort_by_key(|(place, _)| *place);
+        levels[gathered.leaf_level] = self.leaves.into_iter().map(|(_, unit)| unit).collect();
+        for (node, table) in self.tables.into_iter().enumerate() {
+            if let (Some(unit), Some(table)) = (&gathered.units[node], table) {
+                let kind = gathered.kinds[node].clone();
+                levels[unit.level].push(UnitTable { code: unit.code.clone(), kind, table });
+            }
+        }
+        Whole { levels, quality: self.quality }
+    }
+}
