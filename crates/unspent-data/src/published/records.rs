@@ -20,6 +20,8 @@ use crate::synthesize::{DICTIONARY, Dictionary, push_number};
 
 /// What the files are called, before the dot.
 const RECORDS: &str = "records";
+/// What the files say of themselves.
+const MADE: &str = "made from the counts of tables: no row is a person or anything else that exists";
 /// The column with the code of the unit, unless the schema calls it otherwise.
 const GEOCODE: &str = "geocode";
 /// Rows of a row group.
@@ -90,11 +92,13 @@ impl RecordsWriter {
             if let Some(id) = id {
                 fields.push(field(id, PhysicalType::INT64, Repetition::REQUIRED)?);
             }
+            let mut notes = notes.to_vec();
+            notes.push(("unspent.note", MADE.into()));
             let properties = WriterProperties::builder().set_dictionary_page_size_limit(DICTIONARY);
             let heads = [code].into_iter().chain(columns.iter().copied()).chain(id);
             let csv = CsvFile::new(folder.create(&format!("{RECORDS}.csv"))?, heads)?;
             let file = folder.create(&format!("{RECORDS}.parquet"))?;
-            let parquet = open_parquet(file, fields, properties, notes);
+            let parquet = open_parquet(file, fields, properties, &notes);
             Ok((csv, parquet.map_err(system_error)?))
         };
         let (csv, parquet) = open().map_err(failed)?;
@@ -104,8 +108,9 @@ impl RecordsWriter {
             |layout: &Layout| layout.levels().iter().all(|level| matches!(level.code, Code::Prefix(_)));
         if layout.is_some_and(is_prefix) {
             let of_records = schema.clone().with_rows(Rows::Records(id.map(String::from)));
+            let text = format!("# {RECORDS}.csv: {MADE}.\n\n{}", of_records.to_toml());
             made.push(format!("{RECORDS}.toml"));
-            folder.write(&made[2], of_records.to_toml()).map_err(failed)?;
+            folder.write(&made[2], text).map_err(failed)?;
         }
         Ok(RecordsWriter {
             target: target.into(),
