@@ -20,8 +20,8 @@ use crate::synthesize::{DICTIONARY, Dictionary, push_number};
 
 /// What the files are called, before the dot.
 const RECORDS: &str = "records";
-/// What the files say of themselves.
-const MADE: &str = "made from the counts of tables: no row is a person or anything else that exists";
+/// What the files say of themselves. How private they are is what the notes say of the tables.
+const MADE: &str = "made from the counts of tables, not copied from records";
 /// The column with the code of the unit, unless the schema calls it otherwise.
 const GEOCODE: &str = "geocode";
 /// Rows of a row group.
