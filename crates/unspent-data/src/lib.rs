@@ -33,6 +33,7 @@ mod parquet_file;
 pub mod plan;
 pub mod population;
 pub mod progress;
+pub mod published;
 pub mod regression;
 mod run;
 pub mod synthesize;

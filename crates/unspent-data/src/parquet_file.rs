@@ -12,6 +12,9 @@ use unspent::{Error, Result};
 
 use crate::panics;
 
+/// Values of a stream that are handed to the library at a time.
+const VALUES: usize = 1 << 13;
+
 /// What reading a file gives; a library that trips over a damaged one is no reason to end.
 pub fn whole<T>(name: &str, read: impl FnOnce() -> parquet::errors::Result<T>) -> Result<T> {
     match panics::caught(read) {
@@ -55,6 +58,20 @@ pub fn write_column<T: DataType, W: Write + Send>(
 ) -> parquet::errors::Result<()> {
     let mut column = group.next_column()?.expect("as many columns as the schema has");
     column.typed::<T>().write_batch(values, present, starts)?;
+    column.close()
+}
+
+/// Writes the next column, none of whose values is missing, some values at a time.
+pub fn write_values<T: DataType, W: Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
+    values: impl Iterator<Item = T::T>,
+) -> parquet::errors::Result<()> {
+    let mut column = group.next_column()?.expect("as many columns as the schema has");
+    let mut values = values.peekable();
+    while values.peek().is_some() {
+        let some: Vec<T::T> = values.by_ref().take(VALUES).collect();
+        column.typed::<T>().write_batch(&some, None, None)?;
+    }
     column.close()
 }
 

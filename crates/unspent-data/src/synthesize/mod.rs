@@ -25,7 +25,9 @@ use unspent::Result;
 use unspent::report::document::{Document, Table};
 use unspent::schema::{Code, Layout, Rows, Schema};
 
+pub(crate) use self::records::{DICTIONARY, Dictionary};
 pub use self::records::{RecordRows, SynthesizedRecords, SyntheticRecords};
+use crate::parquet_file::write_values;
 use crate::population::{Block, CODE, ENDS, Population, StateSize, schema};
 use crate::progress::Progress;
 
@@ -33,8 +35,6 @@ use crate::progress::Progress;
 const MADE_UP: &str = "made up by unspent synthesize: nobody in it exists";
 /// Rows of a row group.
 const GROUP: usize = 1 << 20;
-/// Texts that are handed to Parquet at a time.
-const TEXTS: usize = 1 << 13;
 /// Bytes of CSV that are written at a time.
 const CHUNK: usize = 1 << 18;
 
@@ -195,7 +195,7 @@ impl Synthetic {
             let mut to = writer.next_row_group()?;
             let codes = ByteArray::from(group.codes);
             let codes = (0..codes.len()).step_by(CODE).map(|start| codes.slice(start, CODE));
-            write_texts(&mut to, codes)?;
+            write_values::<ByteArrayType, _>(&mut to, codes)?;
             for counts in &group.counts {
                 write_column::<Int32Type>(&mut to, counts)?;
             }
@@ -309,21 +309,6 @@ fn integer_field(name: &str, kind: PhysicalType) -> io::Result<Arc<Type>> {
     Ok(Arc::new(integer.build()?))
 }
 
-/// Writes the next column of a row group, some texts at a time.
-fn write_texts<W: Write + Send>(
-    to: &mut SerializedRowGroupWriter<'_, W>,
-    texts: impl Iterator<Item = ByteArray>,
-) -> io::Result<()> {
-    let mut column = to.next_column()?.expect("a column of texts");
-    let mut texts = texts.peekable();
-    while texts.peek().is_some() {
-        let some: Vec<ByteArray> = texts.by_ref().take(TEXTS).collect();
-        column.typed::<ByteArrayType>().write_batch(&some, None, None)?;
-    }
-    column.close()?;
-    Ok(())
-}
-
 /// Writes the next column of a row group.
 fn write_column<T: DataType>(
     to: &mut SerializedRowGroupWriter<'_, impl Write + Send>,
@@ -337,7 +322,7 @@ fn write_column<T: DataType>(
 
 /// Adds a number: a hundred million take their time if each is formatted.
 #[inline]
-fn push_number(text: &mut Vec<u8>, number: u64) {
+pub(crate) fn push_number(text: &mut Vec<u8>, number: u64) {
     if number < 10 {
         return text.push(b'0' + number as u8);
     }

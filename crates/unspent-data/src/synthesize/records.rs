@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use parquet::basic::{Encoding, Type as PhysicalType};
-use parquet::data_type::{ByteArray, Int32Type, Int64Type};
+use parquet::basic::{Encoding, Repetition, Type as PhysicalType};
+use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
@@ -11,7 +11,8 @@ use serde::Serialize;
 use unspent::report::document::Document;
 
 use super::{CHUNK, GROUP, Synthesized, Synthetic};
-use super::{columns, in_two_threads, integer_field, push_number, text_field, write_column, write_texts};
+use super::{columns, in_two_threads, integer_field, push_number, text_field, write_column};
+use crate::parquet_file::{field, write_values};
 use crate::population::CODE;
 use crate::population::persons::{MOST_ATTRIBUTES, Person, PersonSchema, Persons};
 use crate::progress::Progress;
@@ -21,7 +22,7 @@ const COUNT: &str = "count";
 /// The column with a number of its own for each person.
 const ID: &str = "person";
 /// Bytes of the dictionary of a column: all codes of a row group have room in it.
-const DICTIONARY: usize = 1 << 25;
+pub(crate) const DICTIONARY: usize = 1 << 25;
 
 /// What a row is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -257,7 +258,7 @@ impl SyntheticRecords {
             let codes = ByteArray::from(group.codes);
             let code =
                 |(i, rows): (usize, &u32)| std::iter::repeat_n(codes.slice(i * CODE, CODE), *rows as usize);
-            write_texts(&mut to, group.block_rows.iter().enumerate().flat_map(code))?;
+            write_values::<ByteArrayType, _>(&mut to, group.block_rows.iter().enumerate().flat_map(code))?;
             for (dictionary, values) in dictionaries.iter().zip(&group.values) {
                 match dictionary {
                     Dictionary::Numbers(codes) => {
@@ -266,7 +267,10 @@ impl SyntheticRecords {
                         write_column::<Int32Type>(&mut to, &values)?;
                     }
                     Dictionary::Texts(codes) => {
-                        write_texts(&mut to, values.iter().map(|value| codes[usize::from(*value)].clone()))?;
+                        write_values::<ByteArrayType, _>(
+                            &mut to,
+                            values.iter().map(|value| codes[usize::from(*value)].clone()),
+                        )?;
                     }
                 }
             }
@@ -291,10 +295,7 @@ impl SyntheticRecords {
         let (attributes, numbers) = names[1..].split_at(self.codes.len());
         let mut fields = vec![text_field(&names[0])?];
         for (name, codes) in attributes.iter().zip(&self.codes) {
-            fields.push(match Dictionary::of(codes) {
-                Dictionary::Numbers(_) => integer_field(name, PhysicalType::INT32)?,
-                Dictionary::Texts(_) => text_field(name)?,
-            });
+            fields.push(field(name, Dictionary::of(codes).physical_type(), Repetition::REQUIRED)?);
         }
         let mut properties = WriterProperties::builder().set_dictionary_page_size_limit(DICTIONARY);
         for name in numbers {
@@ -313,19 +314,27 @@ impl SyntheticRecords {
 }
 
 /// The codes of an attribute, as Parquet has them.
-enum Dictionary {
+pub(crate) enum Dictionary {
     Numbers(Vec<i32>),
     Texts(Vec<ByteArray>),
 }
 
 impl Dictionary {
     /// Numbers if their digits are the codes: one that begins with a zero would lose it.
-    fn of(codes: &[String]) -> Dictionary {
+    pub(crate) fn of(codes: &[String]) -> Dictionary {
         let number = |code: &String| code.parse().ok().filter(|number: &i32| number.to_string() == *code);
         let text = |code: &String| ByteArray::from(code.clone().into_bytes());
         match codes.iter().map(number).collect() {
             Some(numbers) => Dictionary::Numbers(numbers),
             None => Dictionary::Texts(codes.iter().map(text).collect()),
+        }
+    }
+
+    /// What a column of them is of.
+    pub(crate) fn physical_type(&self) -> PhysicalType {
+        match self {
+            Dictionary::Numbers(_) => PhysicalType::INT32,
+            Dictionary::Texts(_) => PhysicalType::BYTE_ARRAY,
         }
     }
 }
