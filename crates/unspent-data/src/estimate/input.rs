@@ -7,6 +7,7 @@ use unspent::file::FileDigest;
 use unspent::schema::{Code, Schema};
 use unspent::{Allocation, Error, Result, stop};
 
+use super::simulated::Simulated;
 use crate::interval::sigma2_of_variance;
 use crate::manifest::{self, LevelEntry};
 use crate::measurements::bureau::Sign;
@@ -38,10 +39,11 @@ pub(super) struct Input {
 enum Rows {
     Files(Box<Reader>),
     Memory(Vec<LevelMeasurements>),
+    Simulated(Simulated),
 }
 
 /// A level of a folder.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct InputLevel {
     pub(super) name: String,
     pub(super) queries: Vec<InputQuery>,
@@ -75,7 +77,7 @@ pub(super) struct InputQuery {
 }
 
 /// Values without noise, for units by their codes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct ExactQuery {
     pub(super) query: InputQuery,
     pub(super) codes: HashMap<String, u32>,
@@ -245,6 +247,21 @@ impl Input {
                 }
                 Ok(())
             }
+            Rows::Simulated(simulated) => simulated.each_unit(level, part, take),
+        }
+    }
+
+    /// The same with other rows.
+    pub(super) fn with_rows(&self, levels: Vec<InputLevel>, rows: Simulated) -> Input {
+        Input {
+            name: self.name.clone(),
+            title: self.title.clone(),
+            digest: None,
+            schema: self.schema.clone(),
+            levels,
+            warning: None,
+            asked: self.asked.clone(),
+            rows: Rows::Simulated(rows),
         }
     }
 }

@@ -14,10 +14,16 @@ use super::support::{ChildEstimate, Support};
 /// Cells: their numbers in the space, ascending, and their counts, which are above 0.
 pub type Table = Vec<(u32, i64)>;
 
+/// The deviation of totals that are well known, as a share of their mean.
+///
+/// Totals that are not are better known by the cells, which are not negative: at a deviation of half the mean
+/// deciding totals first doubles their error.
+const WELL_KNOWN: f64 = 0.1;
+
 /// When totals of children are decided before the rest of their tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Isolate {
-    /// Where they are well known: the standard deviation of their estimates is below their mean.
+    /// Where they are well known: the standard deviation of their estimates is below a tenth of their mean.
     WellKnown,
     /// Always, or never.
     Fixed(bool),
@@ -101,7 +107,7 @@ impl Family<'_> {
                 let n = self.children.len() as f64;
                 let variances = self.children.iter().map(|(kind, _)| self.variance(*kind));
                 let deviation = (variances.sum::<f64>() / n).sqrt();
-                deviation < self.support.total() as f64 / n
+                deviation < WELL_KNOWN * self.support.total() as f64 / n
             }
         }
     }
