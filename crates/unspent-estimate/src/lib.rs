@@ -15,6 +15,7 @@ mod model;
 mod ratio;
 mod space;
 mod subspace;
+pub mod tables;
 mod tree;
 
 /// The mathematics: numbered lemmas with their proofs, cited where the code relies on them.
