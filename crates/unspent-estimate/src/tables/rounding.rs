@@ -9,6 +9,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;
 
+use super::Distance;
 use super::share::{cut, share};
 
 /// What each child's counts add up to, group by group.
@@ -185,24 +186,6 @@ impl Transport {
     }
 }
 
-/// A distance that can be ordered.
-#[derive(Clone, Copy, PartialEq)]
-struct Distance(f64);
-
-impl Eq for Distance {}
-
-impl Ord for Distance {
-    fn cmp(&self, other: &Distance) -> std::cmp::Ordering {
-        self.0.total_cmp(&other.0)
-    }
-}
-
-impl PartialOrd for Distance {
-    fn partial_cmp(&self, other: &Distance) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
 const NOBODY: u32 = u32::MAX;
 
 /// Shortest paths along which a unit moves from a row with too much to one with too little. An arc from a row
@@ -341,7 +324,8 @@ impl Paths {
                 }
             }
         }
-        for (node, potential) in self.potential.iter_mut().enumerate().filter(|(node, _)| self.settled[*node]) {
+        for (node, potential) in self.potential.iter_mut().enumerate().filter(|(node, _)| self.settled[*node])
+        {
             *potential += self.distance[node] - last;
         }
         reached
