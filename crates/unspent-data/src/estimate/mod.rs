@@ -10,6 +10,7 @@
 
 mod answers;
 mod areas;
+mod bounds;
 mod checks;
 mod covariance;
 mod estimates;
@@ -82,6 +83,8 @@ pub struct WholeTables {
     pub replicates: u32,
     /// The seed of that noise, which is not private and need not be.
     pub seed: u64,
+    /// Files of bounds on the counts of single units, like facilities.
+    pub bounds: Vec<PathBuf>,
     /// Whether tables are written in the form in which they are published.
     pub published: bool,
     /// Whether a record is written for each one that the tables count.
