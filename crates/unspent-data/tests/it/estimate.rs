@@ -2,6 +2,7 @@
 //! said of folders that do not fit together.
 
 mod refused;
+mod whole;
 
 use std::collections::BTreeMap;
 use std::path::Path;
