@@ -1,5 +1,6 @@
 //! Speed of rounding to whole tables with fixed totals of the children, on one thread.
-//! `cargo bench -p unspent-estimate --bench tables`. The real tables meet all sums and have fractions everywhere: the worst that occurs.
+//! `cargo bench -p unspent-estimate --bench tables`. The real tables meet all sums and have fractions
+//! everywhere. Tables that are far from the sums, or have many equal numbers, take longer.
 
 use divan::Bencher;
 use unspent_estimate::tables::{Rows, nearest_whole};
@@ -17,7 +18,8 @@ struct Problem {
     rows: Vec<i64>,
 }
 
-/// Random whole tables of some 80 people a cell, few cells much larger than most, and real ones near them.
+/// Random whole tables, on average 2 people in a cell of a child, few cells much larger than most, and real
+/// tables near them.
 fn problem(children: usize, cells: usize) -> Problem {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut uniform = || {
