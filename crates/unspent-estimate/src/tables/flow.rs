@@ -1,8 +1,8 @@
 //! Whole flows round a network, within bounds, nearest to what is wanted on some arcs.
 //!
 //! First a flow within the bounds is looked for, in integers: none exists if and only if some set of nodes
-//! must take in more than it may let out (Hoffman's theorem), and that set is the answer. Then the nearest one
-//! is found by successive shortest paths, first for large steps, then for ever smaller ones down to 1. All
+//! must take in more than it may let out (Hoffman's theorem), and that set is the answer. The nearest flow is
+//! then found by successive shortest paths, first for large steps, then for ever smaller ones down to 1. All
 //! amounts are integers; costs, in floating point, only choose among flows.
 
 use std::cmp::Reverse;
@@ -12,8 +12,8 @@ use super::Distance;
 
 /// No upper bound.
 pub const UNBOUNDED: i64 = i64::MAX;
-/// More than any flow. Bounds beyond it are none.
-const MOST: i64 = 1 << 60;
+/// More than any flow; bounds beyond it are none. Sums over a million arcs do not overflow.
+const MOST: i64 = 1 << 42;
 const NOBODY: u32 = u32::MAX;
 /// Costs of arcs that rounding lets fall below zero by this much are zero.
 const TOLERANCE: f64 = 1e-9;
@@ -29,12 +29,12 @@ pub struct Arc {
     pub lower: i64,
     /// The largest flow.
     pub upper: i64,
-    /// The flow that costs nothing; every flow does if there is none.
+    /// The flow that costs nothing: a finite number. If there is none, every flow costs nothing.
     pub wanted: Option<f64>,
 }
 
-/// Why there is no flow: the arcs into a set of nodes bring at least `needed`, the arcs out of it take at most
-/// `possible`, which is less.
+/// Why there is no flow: the arcs into a set of nodes bring at least `needed`, the arcs out of it take at
+/// most `possible`, which is less.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Narrow {
     /// Whether a node is in the set.
@@ -64,9 +64,10 @@ impl Network {
     /// # Panics
     ///
     /// If a node does not exist, or if the lower bound is above the upper one.
-    pub fn arc(&mut self, arc: Arc) -> usize {
+    pub fn arc(&mut self, mut arc: Arc) -> usize {
         assert!(arc.from < self.nodes && arc.to < self.nodes, "a node does not exist");
         assert!(arc.lower <= arc.upper, "the bounds {} and {} contradict", arc.lower, arc.upper);
+        arc.wanted = arc.wanted.map(|wanted| wanted.clamp(-(MOST as f64), MOST as f64));
         self.arcs.push(arc);
         self.arcs.len() - 1
     }
@@ -83,8 +84,11 @@ impl Network {
     ///
     /// If no flow is within the bounds.
     pub fn nearest(&self) -> Result<Vec<i64>, Narrow> {
-        let start = Residual::new(self);
-        start.clone().route()?;
+        // As far as possible at no cost; the rest by shortest paths, once some way is known to exist.
+        let mut start = Residual::new(self);
+        if start.route(true).is_err() {
+            start.clone().route(false)?;
+        }
         Ok(start.cheapest())
     }
 
@@ -94,7 +98,7 @@ impl Network {
     ///
     /// If there is none.
     pub fn check(&self) -> Result<(), Narrow> {
-        Residual::new(self).route()
+        Residual::new(self).route(false)
     }
 }
 
@@ -105,7 +109,7 @@ struct Residual<'a> {
     flow: Vec<i64>,
     /// What flows into a node beyond what flows out.
     excess: Vec<i64>,
-    /// The arcs at each node, `links[starts[node]..starts[node + 1]]`: number, and whether it leaves the node.
+    /// The arcs at each node, `links[starts[node]..starts[node + 1]]`: number, and whether it starts there.
     starts: Vec<u32>,
     links: Vec<(u32, bool)>,
 }
@@ -161,8 +165,10 @@ impl<'a> Residual<'a> {
         self.excess[to] += amount;
     }
 
-    /// Balances all nodes whatever it costs, by Dinic's algorithm.
-    fn route(&mut self) -> Result<(), Narrow> {
+    /// Balances all nodes whatever it costs, or only on arcs that have no cost, by Dinic's algorithm.
+    fn route(&mut self, at_no_cost: bool) -> Result<(), Narrow> {
+        let arcs = &self.network.arcs;
+        let open = |link: (u32, bool)| !at_no_cost || arcs[link.0 as usize].wanted.is_none();
         let nodes = self.network.nodes;
         loop {
             let sources: Vec<usize> = (0..nodes).filter(|node| self.excess[*node] > 0).collect();
@@ -180,7 +186,7 @@ impl<'a> Residual<'a> {
                 lacking |= self.excess[node] < 0;
                 for link in self.links(node) {
                     let end = self.end(*link);
-                    if level[end] == NOBODY && self.room(*link) > 0 {
+                    if level[end] == NOBODY && open(*link) && self.room(*link) > 0 {
                         level[end] = level[node] + 1;
                         queue.push(end);
                     }
@@ -191,13 +197,19 @@ impl<'a> Residual<'a> {
             }
             let mut next: Vec<u32> = self.starts[..nodes].to_vec();
             for source in sources {
-                self.push_from(source, &level, &mut next);
+                self.push_from(source, open, &level, &mut next);
             }
         }
     }
 
     /// Sends what a node has too much to nodes that have too little, from level to level.
-    fn push_from(&mut self, source: usize, level: &[u32], next: &mut [u32]) {
+    fn push_from(
+        &mut self,
+        source: usize,
+        open: impl Fn((u32, bool)) -> bool,
+        level: &[u32],
+        next: &mut [u32],
+    ) {
         let mut path: Vec<(u32, bool)> = vec![];
         let mut node = source;
         while self.excess[source] > 0 {
@@ -213,7 +225,7 @@ impl<'a> Residual<'a> {
             if place < self.starts[node + 1] {
                 let link = self.links[place as usize];
                 let end = self.end(link);
-                if level[end] == level[node] + 1 && self.room(link) > 0 {
+                if level[end] == level[node] + 1 && open(link) && self.room(link) > 0 {
                     path.push(link);
                     node = end;
                 } else {

@@ -1,7 +1,7 @@
 //! Bounds on the units of a tree: how many a unit may have of each group, and in all.
 //!
-//! Going down the tree must never get stuck, so a step at a unit looks at all bounds below it. The tables that
-//! a unit may have are a *shape*. Where bounds of groups and of totals do not mix below a unit, its shape is
+//! Going down the tree must never get stuck, so a step at a unit looks at all bounds below it. The tables
+//! that a unit may have are a *shape*. Where bounds of groups and of totals do not mix below a unit, its shape is
 //! an interval for each group and one for the total, and nothing below needs to be looked at. Otherwise the
 //! shape is made of parts, and a step is a flow through them (Lemmas W3 and W4 of `theory/tables.md`).
 
@@ -57,7 +57,7 @@ pub struct UnitBounds {
     pub groups: Vec<Bound>,
 }
 
-/// The tables that a unit may have: within the bounds of each group and of the total, and, if there are parts,
+/// The tables that a unit may have: within the bounds of each group and of the total. If there are parts, also
 /// a sum of tables that these may have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
@@ -256,8 +256,8 @@ impl Limits {
         let at_least = |group, count| self.stated(unit, group, true, count);
         let at_most = |group, count| self.stated(unit, group, false, count);
         let unmet = |group, lower, upper, stated| Some(Unmet { unit, group, lower, upper, stated });
-        for (group, bound) in shape.groups.iter().enumerate().filter(|(_, x)| x.lower > x.upper) {
-            let (group, Bound { lower, upper }) = (Some(group), *bound);
+        let group = shape.groups.iter().position(|bound| bound.lower > bound.upper);
+        if let Some(Bound { lower, upper }) = group.map(|group| shape.groups[group]) {
             return unmet(group, lower, upper, vec![at_least(group, lower), at_most(group, upper)]);
         }
         let Bound { lower, upper } = shape.total;
@@ -343,7 +343,7 @@ impl Limits {
         build.solve(&arcs)
     }
 
-    /// Totals of the children of a unit, nearest to what is wanted, for which tables of all units below exist.
+    /// Totals of the children of a unit, nearest to what is wanted, for which tables of all below exist.
     /// `table` is the unit's own, by group.
     ///
     /// # Errors

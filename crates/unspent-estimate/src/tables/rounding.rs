@@ -92,18 +92,18 @@ pub fn nearest_whole(
         }
         // Only children and cells that have a count.
         let members: Vec<usize> = (0..children).filter(|child| sums[*child] > 0).collect();
-        let place = |cell: usize| {
-            let members = &members;
-            move |child: &usize| (members.len(), cell * children + child).1
+        let of_members = |cell: &usize| {
+            let first = cell * children;
+            members.iter().map(move |child| first + child)
         };
+        let places: Vec<usize> = cells.iter().flat_map(of_members).collect();
         let mut problem = Transport::new(
             members.iter().map(|child| sums[*child]).collect(),
             cells.iter().map(|cell| columns[*cell]).collect(),
-            cells.iter().flat_map(|cell| members.iter().map(place(*cell))).map(|at| near[at]).collect(),
+            places.iter().map(|at| near[*at]).collect(),
         );
         problem.solve(&mut steps);
-        let places = cells.iter().flat_map(|cell| members.iter().map(place(*cell)));
-        places.zip(&problem.y).for_each(|(at, count)| y[at] = *count);
+        places.iter().zip(&problem.y).for_each(|(at, count)| y[*at] = *count);
     }
     Ok(y)
 }
@@ -176,7 +176,8 @@ impl Transport {
                     to.iter_mut().enumerate().for_each(|(column, to)| *to = self.near[column * n + row]);
                 }
             }
-            for (row, near) in by_row.chunks_exact(m).enumerate() {
+            // Rows that have their sum keep their price.
+            for (row, near) in by_row.chunks_exact(m).enumerate().filter(|(row, _)| self.excess[*row] != 0) {
                 let priced = |column: usize| near[column] + self.column_price[column] / 2.0;
                 share(self.rows[row], priced, |_| (0, i64::MAX), &mut of_row, steps);
                 let change = cut(priced, &of_row).price() - self.row_price[row];

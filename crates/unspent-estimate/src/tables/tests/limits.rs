@@ -101,8 +101,8 @@ fn go_down(
             tables[*child] = (0..groups).map(|group| found[group * children.len() + at]).collect();
             assert!(totals.as_ref().is_none_or(|totals| totals[at] == tables[*child].iter().sum::<i64>()));
         }
-        for group in 0..groups {
-            assert_eq!(children.iter().map(|c| tables[*c][group]).sum::<i64>(), tables[unit][group]);
+        for (group, count) in tables[unit].iter().enumerate() {
+            assert_eq!(children.iter().map(|child| tables[*child][group]).sum::<i64>(), *count);
         }
     }
     tables
@@ -283,7 +283,8 @@ fn contradictions_are_named() {
     assert_eq!(
         unmet.to_string(),
         "unit 0, group 0: at least 7 are needed and at most 5 are possible: \
-         unit 0 has at least 7 of group 0 (the sum of its parts), unit 0 has at most 5 of group 0 (its own bound)"
+         unit 0 has at least 7 of group 0 (the sum of its parts), \
+         unit 0 has at most 5 of group 0 (its own bound)"
     );
     // Only both kinds of bounds together contradict: unit 1 must have 6 but has at most 2 and 3.
     let bounds = vec![of(1, Bound::exactly(6), &[at_most(2), at_most(3)])];
@@ -319,4 +320,19 @@ fn trees_without_bounds_are_free() {
     assert!(!limits.is_free(0) && limits.is_free(1) && limits.is_free(4));
     assert_eq!(limits.totals(0, &[4, 4], &[0.0, 0.0]).unwrap(), [3, 5]);
     assert_eq!(limits.groups(1, &[1, 2], &[0.9, 0.1, 1.0, 1.0], Some(&[1, 2])).unwrap(), [0, 1, 1, 1]);
+}
+
+#[test]
+fn wishes_may_be_absurd() {
+    let parents = [None, Some(0), Some(0), Some(1), Some(1)];
+    let bounds = [
+        UnitBounds { unit: 0, total: Bound::exactly(10), groups: vec![] },
+        UnitBounds { unit: 3, total: Bound::exactly(4), groups: vec![Bound::exactly(1), Bound::FREE] },
+        UnitBounds { unit: 2, total: Bound::FREE, groups: vec![Bound { lower: 0, upper: 3 }, Bound::FREE] },
+    ];
+    let limits = Limits::new(2, &parents, bounds.to_vec());
+    let root = limits.root(0, &[1e300, -1e300], None).unwrap();
+    assert_eq!(root, [7, 3]);
+    assert_eq!(limits.totals(0, &root, &[-1e300, 1e300]).unwrap(), [7, 3]);
+    assert_eq!(limits.groups(0, &root, &[-1e300, 0.0, 0.0, 1e300], None).unwrap(), [4, 3, 3, 0]);
 }

@@ -1,5 +1,5 @@
 use super::{Random, cost, every};
-use crate::tables::{Rows, Unequal, nearest_whole};
+use crate::tables::{Arc, Network, Rows, Unequal, nearest_whole};
 
 /// The sums of each cell over the children, and of each group for each child.
 fn sums(children: usize, groups: usize, group_of: &[u32], table: &[i64]) -> (Vec<i64>, Vec<i64>) {
@@ -48,6 +48,40 @@ fn no_other_whole_table_is_nearer() {
         let y = nearest_whole(children, &near, &columns, Some(given)).unwrap();
         assert_eq!(sums(children, groups, &group_of, &y), (columns, rows));
         assert!(y.iter().all(|y| *y >= 0) && (cost(&y, &near) - fixed).abs() < 1e-9, "case {case}: {y:?}");
+    }
+}
+
+/// Large enough for prices in many rounds, against flows through rows and columns.
+#[test]
+fn large_tables_cost_as_much_as_a_flow() {
+    let mut rng = Random::new(7);
+    for (children, cells, spread) in [(60, 40, 0.6), (30, 80, 4.0), (100, 25, 1.5)] {
+        let truth: Vec<i64> =
+            (0..children * cells).map(|_| if rng.below(2) == 0 { 0 } else { rng.count(9) }).collect();
+        let near: Vec<f64> = truth.iter().map(|y| *y as f64 + rng.between(-spread, spread)).collect();
+        let group_of = vec![0; cells];
+        let (columns, rows) = sums(children, 1, &group_of, &truth);
+        let mut network = Network::default();
+        let end = network.node();
+        let of_child: Vec<usize> = (0..children).map(|_| network.node()).collect();
+        for (cell, column) in columns.iter().enumerate() {
+            let node = network.node();
+            network.arc(Arc { from: end, to: node, lower: *column, upper: *column, wanted: None });
+            for child in 0..children {
+                let wanted = Some(near[cell * children + child]);
+                network.arc(Arc { from: node, to: of_child[child], lower: 0, upper: *column, wanted });
+            }
+        }
+        for (child, sum) in of_child.iter().zip(&rows) {
+            network.arc(Arc { from: *child, to: end, lower: *sum, upper: *sum, wanted: None });
+        }
+        let flow = network.nearest().unwrap();
+        let wanted = |(arc, flow): (&Arc, &i64)| arc.wanted.map(|wanted| (*flow as f64 - wanted).powi(2));
+        let best: f64 = network.arcs().iter().zip(&flow).filter_map(wanted).sum();
+        let given = Rows { group_of: &group_of, sums: &rows };
+        let y = nearest_whole(children, &near, &columns, Some(given)).unwrap();
+        assert_eq!(sums(children, 1, &group_of, &y), (columns, rows));
+        assert!((cost(&y, &near) - best).abs() < 1e-9 * best, "{} instead of {best}", cost(&y, &near));
     }
 }
 
