@@ -7,7 +7,7 @@ use super::answers::Estimated;
 use super::areas::AreaName;
 use super::estimation::Estimation;
 use super::tables;
-use super::whole::{self, Whole};
+use super::whole::{self, LookAtFamily, Whole};
 use crate::names::one_of;
 use crate::progress::Progress;
 
@@ -146,11 +146,16 @@ impl Estimates {
 
     /// Whole tables that add up, if they were asked for with the estimates.
     pub fn tables(&self, progress: &mut dyn Progress) -> Result<Tables> {
+        self.tables_of(&|_, _| (), progress)
+    }
+
+    /// The same; `look` is called for each family of units, on several threads, before it is solved.
+    pub fn tables_of(&self, look: &LookAtFamily<'_>, progress: &mut dyn Progress) -> Result<Tables> {
         let Some(question) = &self.0.tables else {
             let hint = "ask for tables when estimates are made";
             return Err(Error::stated("these estimates were made without whole tables", hint));
         };
-        let found = whole::tables(&self.0, question, progress)?;
+        let found = whole::tables_of(&self.0, question, look, progress)?;
         let space = self.0.joined.model.space();
         let of_level = |(name, units): (&String, Vec<whole::UnitTable>)| {
             let unit = |unit: whole::UnitTable| (unit.code, Whole::numbered(space, &unit.table));

@@ -39,6 +39,7 @@ pub use self::areas::AreaName;
 pub use self::estimates::{AnswerRow, DifferenceRow, Estimates, RatioRow, Tables, UnitCells};
 pub use self::manifest::{EstimateManifest, EstimatedLevel, TablesEntry};
 pub use self::replicates::{LevelTableErrors, MAX_REPLICATES, QueryTableErrors, SizeErrors, TableErrors};
+pub use self::whole::LookAtFamily;
 use crate::progress::Progress;
 
 /// What is estimated, from what, and what is written of it.

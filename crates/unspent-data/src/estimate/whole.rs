@@ -69,9 +69,22 @@ struct Ready {
     members: Vec<Member>,
 }
 
+/// Looks at families, by the code of their parent, before they are solved.
+pub type LookAtFamily<'l> = dyn Fn(&str, &Family<'_>) + Sync + 'l;
+
 pub(super) fn tables(
     estimation: &Estimation,
     question: &WholeTables,
+    progress: &mut dyn Progress,
+) -> Result<Whole> {
+    tables_of(estimation, question, &|_, _| (), progress)
+}
+
+/// The same; all families are looked at.
+pub(super) fn tables_of(
+    estimation: &Estimation,
+    question: &WholeTables,
+    look: &LookAtFamily<'_>,
     progress: &mut dyn Progress,
 ) -> Result<Whole> {
     let by = if question.own_measurements { By::Own } else { By::All };
@@ -84,6 +97,7 @@ pub(super) fn tables(
         by,
         allowed,
         limits,
+        look,
         supports: Mutex::default(),
         kinds: Mutex::default(),
         tables: vec![None; nodes],
@@ -101,6 +115,7 @@ struct Solver<'s> {
     /// Cells that may have anybody in them.
     allowed: Vec<bool>,
     limits: Option<TreeLimits>,
+    look: &'s LookAtFamily<'s>,
     supports: Mutex<HashMap<usize, Arc<Support>>>,
     kinds: Mutex<HashMap<usize, Arc<Kind>>>,
     /// Of nodes that are units by themselves.
@@ -275,6 +290,7 @@ impl Solver<'_> {
             isolate,
             limits: self.limits.as_ref().and_then(|limits| limits.of_family(*parent)),
         };
+        (self.look)(self.estimation.code(*parent), &family);
         family.solve(on_all_cores).map_err(|unmet| self.unmet(&unmet))
     }
 

@@ -12,6 +12,7 @@ use super::project::{Projection, Quality};
 use super::rounding::{Rows, nearest_whole};
 use super::signs::{GroupLimits, Signs};
 use super::support::{ChildEstimate, Support};
+use crate::matrix::Matrix;
 
 /// Cells: their numbers in the space, ascending, and their counts, which are above 0.
 pub type Table = Vec<(u32, i64)>;
@@ -77,6 +78,30 @@ pub struct FamilyTables {
     pub isolated: bool,
 }
 
+/// The problem of a family in the cells of its support, without a basis.
+///
+/// Tables `x` minimise `Σ ½ (x − near)ᵀ K (x − near) − slope · (x − near)`, plus the cost; they are not negative,
+/// and add up to the counts and to the totals. All values of a cell lie together.
+#[derive(Clone, Debug)]
+pub struct DenseFamily {
+    /// How many children there are.
+    pub children: usize,
+    /// The matrix K of each kind of child.
+    pub precision: Vec<Matrix>,
+    /// The kind of each child.
+    pub kind_of: Vec<u32>,
+    /// What is estimated.
+    pub near: Vec<f64>,
+    /// What the cells outside of the support add to the slope.
+    pub slope: Vec<f64>,
+    /// And to the cost.
+    pub cost: f64,
+    /// The parent's counts.
+    pub counts: Vec<i64>,
+    /// The children's totals, if they were decided first.
+    pub totals: Option<Vec<i64>>,
+}
+
 impl Family<'_> {
     /// The children's tables, on all cores if it is told to.
     pub fn solve(&self, on_all_cores: bool) -> Result<FamilyTables, Unmet> {
@@ -102,6 +127,24 @@ impl Family<'_> {
         }
         self.check(&tables, totals.as_deref());
         Ok(FamilyTables { tables, quality: projected.quality, isolated })
+    }
+
+    /// The projection by itself: the children's tables as real numbers, for comparison with other solvers.
+    pub fn projected(&self, on_all_cores: bool) -> Result<(DenseFamily, Vec<f64>, Quality), Unmet> {
+        let totals = if self.isolates() { Some(self.totals()?) } else { None };
+        let projection = self.projection(totals.as_deref());
+        let found = projection.solve(on_all_cores);
+        let dense = DenseFamily {
+            children: self.children.len(),
+            precision: self.kinds.iter().map(|kind| self.support.dense(kind)).collect(),
+            kind_of: projection.kind_of.clone(),
+            near: projection.near.clone(),
+            slope: projection.slope.clone(),
+            cost: projection.cost,
+            counts: self.support.counts.clone(),
+            totals,
+        };
+        Ok((dense, found.tables, found.quality))
     }
 
     fn isolates(&self) -> bool {

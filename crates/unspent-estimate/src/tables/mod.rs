@@ -23,7 +23,7 @@ mod support;
 mod tests;
 
 use distance::Distance;
-pub use family::{Family, FamilyTables, Isolate, Table, UnitLimits};
+pub use family::{DenseFamily, Family, FamilyTables, Isolate, Table, UnitLimits};
 pub use flow::{Arc, Narrow, Network, UNBOUNDED};
 pub use kind::Kind;
 pub use limits::{Bound, Limits, UnitBounds};
