@@ -2,10 +2,11 @@
 # change things.
 
 .PHONY: test test-web test-rust test-python kills check bench fuzz soak peers browser try-browser gallery \
-	oracle oracle-certificates oracle-estimate oracle-reference bench-estimate coverage
+	oracle oracle-certificates oracle-estimate oracle-reference bench-estimate coverage \
+	bench-tables table-errors
 
-# Everything but the bench that compiles OpenDP to measure against.
-WORKSPACE = --workspace --exclude unspent-bench-noise
+# Everything but the benches that compile others' programs to measure against.
+WORKSPACE = --workspace --exclude unspent-bench-noise --exclude unspent-bench-tables
 
 test: try-browser test-web test-rust test-python
 
@@ -106,6 +107,18 @@ bench-estimate: $(BENCH_VENV)/installed
 coverage: $(BENCH_VENV)/installed
 	cargo build --release --locked -p unspent-cli
 	$(BENCH_VENV)/bin/python benchmarks/estimate.py target/release/unspent coverage $(RUNS)
+
+# Whole tables: times beside an interior-point solver, and their errors in RUNS runs (10 are enough here; they
+# take about ten minutes).
+bench-tables: $(BENCH_VENV)/installed
+	cargo build --release --locked -p unspent-cli
+	cargo bench --locked -p unspent-bench-tables --no-run
+	$(BENCH_VENV)/bin/python benchmarks/tables.py target/release/unspent times
+
+table-errors: RUNS = 10
+table-errors: $(BENCH_VENV)/installed
+	cargo build --release --locked -p unspent-cli
+	$(BENCH_VENV)/bin/python benchmarks/tables.py target/release/unspent errors $(RUNS)
 
 # Other accountants on the same problems, side by side: docs/benchmarks.md. Takes about half an hour.
 peers:
