@@ -112,7 +112,7 @@ coverage: $(BENCH_VENV)/installed
 # take about ten minutes).
 bench-tables: $(BENCH_VENV)/installed
 	cargo build --release --locked -p unspent-cli
-	cargo bench --locked -p unspent-bench-tables --no-run
+	cargo bench --locked --profile release -p unspent-bench-tables --no-run
 	$(BENCH_VENV)/bin/python benchmarks/tables.py target/release/unspent times
 
 table-errors: RUNS = 10
