@@ -1,11 +1,11 @@
 """The cases of benchmarks/tables.py: what is measured, its true tables, and how files of tables are read."""
 
 import json
-import tomllib
 from pathlib import Path
 
 import numpy as np
 import polars as pl
+import tomllib
 from estimate import DATA, LENGTHS, TABLE, rows, run, values
 from scipy.sparse import coo_matrix, csr_matrix, identity, kron
 
@@ -45,7 +45,9 @@ class Case:
         length = self.lengths[level]
         of = np.array([place.get(code[:length], -1) for code in self.codes])
         known = np.flatnonzero(of >= 0)
-        sums = coo_matrix((np.ones(len(known), dtype=np.int64), (of[known], known)), (len(codes), self.blocks))
+        sums = coo_matrix(
+            (np.ones(len(known), dtype=np.int64), (of[known], known)), (len(codes), self.blocks)
+        )
         return sums.tocsr() @ self.cells
 
     def errors_of_estimates(self, out):
@@ -59,7 +61,11 @@ class Case:
                 if true is None:
                     codes = table.filter(pl.col("query_name") == query)["geocode"].to_list()
                     true = self.true_counts(entry["level"], codes)
-                yield entry["level"], query, values(table, query, "value") - (true @ self.queries[query]).toarray()
+                yield (
+                    entry["level"],
+                    query,
+                    values(table, query, "value") - (true @ self.queries[query]).toarray(),
+                )
 
     def state_error(self, out):
         """Errors of the State's table for the query that has a bar."""
@@ -168,7 +174,9 @@ def one_large_parent(command, place, noisy):
     codes = table["geocode"].unique().sort().head(2_500)
     assert len(codes) == 2_500
     by = ["geocode", *attributes]
-    table.filter(pl.col("geocode").is_in(codes.implode())).group_by(by).agg(pl.col("count").sum()).sort(by).write_csv(tracts)
+    table.filter(pl.col("geocode").is_in(codes.implode())).group_by(by).agg(pl.col("count").sum()).sort(
+        by
+    ).write_csv(tracts)
     reading = {"US": 0, "Tract": 11}
     lines = ['schema = "pl94-persons"', "[table]", 'code = "geocode"', 'count = "count"', "[table.levels]"]
     lines += [f"{level} = {length}" for level, length in reading.items()]

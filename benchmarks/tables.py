@@ -1,12 +1,12 @@
 """Whole tables: how long they take beside an interior-point solver, and how far they are from the truth.
 
-`make bench-tables` and `make table-errors` build what is needed and run a part each. Both have two cases: Rhode
-Island's real blocks (16 cells, examples/blocks.toml), and a made-up state of its size with the schema and the
-allocation of production (2,016 cells). Every figure that has a bar is printed with it.
+`make bench-tables` and `make table-errors` build what is needed and run a part each. Both have two cases:
+Rhode Island's real blocks (16 cells, examples/blocks.toml), and a made-up state of its size with the schema
+and the allocation of production (2,016 cells). Every figure that has a bar is printed with it.
 
 Errors: over fresh noise in every run, those of our tables, of the production system's scheme
-(`--own-measurements`) and of the estimates that both are made from; the mean error of totals by the true size of
-the unit; and the errors that replicates predict, beside the measured ones.
+(`--own-measurements`) and of the estimates that both are made from; the mean error of totals by the true size
+of the unit; and the errors that replicates predict, beside the measured ones.
 
 usage: tables.py path/to/unspent times|errors [runs]
 """
@@ -20,13 +20,17 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 from estimate import fresh, run
-from table_cases import BANDS, Case, Level, made_up_state, one_large_parent, read_tables, rhode_island
+from table_cases import BANDS, Level, made_up_state, one_large_parent, read_tables, rhode_island
 
 # Runs that look at the State alone: it is one unit, and its error needs more of them.
 STATE_RUNS = 30
 REPLICATES = 25
 # Of the country: blocks; states, counties and tracts.
 BLOCKS, UPPER = 8_130_000, 51 + 3_143 + 84_414
+ASSUMPTIONS = """\
+  It assumes: block groups of as many blocks as here, with as many values in them; that a state, a county or a
+  tract costs as much as a tract of the large parent, whose tables have all cells (too much: those of the
+  state here are counted twice); two cores; and memory for the tables of all units at once."""
 
 
 def bar(value, limit, unit="", digits=2):
@@ -97,14 +101,13 @@ def times(command):
         print(f"  all with files {whole:.1f} s, without tables {without:.1f} s, {megabytes} MB")
         print(f"  so that its tables take {bar(parent, 60, ' s')}", flush=True)
         parts = bench("large", noisy)
-    of_blocks = seconds / case.blocks * BLOCKS
-    of_upper = parent / 2_500 * UPPER
+    of_blocks, of_upper = seconds / case.blocks, parent / 2_500
     print("The country with 2,016 cells, by these figures:")
-    print(f"  {BLOCKS} blocks at {1e3 * seconds / case.blocks:.2f} ms each, files included: {of_blocks / 60:.0f} min")
-    print(f"  {UPPER} units above block groups at {1e3 * parent / 2_500:.1f} ms each: {of_upper / 60:.0f} min")
-    print("  It assumes that block groups have about 30 blocks, as here, and supports as large as here; that every")
-    print("  unit above costs as much as a tract of the large parent, with all cells in its support (which counts")
-    print("  those of the state twice, and is too much); and two cores, and memory for all tables at once.")
+    print(
+        f"  {BLOCKS} blocks at {1e3 * of_blocks:.2f} ms each, with files: {BLOCKS * of_blocks / 60:.0f} min"
+    )
+    print(f"  {UPPER} units above at {1e3 * of_upper:.1f} ms each: {UPPER * of_upper / 60:.0f} min")
+    print(ASSUMPTIONS)
     return small and large and parts
 
 

@@ -5,9 +5,10 @@
 //! cargo bench -p unspent-bench-tables -- large NOISY
 //! ```
 //!
-//! `peer` samples parents of a folder of noisy measurements with a fixed seed, and solves the problem of their
-//! children twice: with ours, and with clarabel from the same problem as dense matrices. It fails if a value
-//! of a table differs by more than 0.01. `large` times the projection and the rounding of the largest family.
+//! `peer` samples parents of a folder of noisy measurements with a fixed seed, and solves the problem of
+//! their children twice: with ours, and with clarabel from the same problem as dense matrices. It fails if a
+//! value of a table differs by more than 0.01. `large` times the projection and the rounding of the largest
+//! family.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -21,7 +22,7 @@ use unspent_estimate::tables::{Family, Rows, nearest_whole};
 
 mod peer;
 
-/// How many values the children's tables have together: clarabel's time grows with the cube of a table's size.
+/// Values that the children's tables have together. Clarabel's time grows with the cube of a table's size.
 const SIZES: std::ops::RangeInclusive<usize> = 20..=700;
 /// How far a value may be from clarabel's.
 const APART: f64 = 0.01;
@@ -155,7 +156,10 @@ fn report(found: &[Compared], all: usize) -> bool {
     let totals_first = found.iter().filter(|one| one.totals_first).count();
     let (smallest, largest) = (SIZES.start(), SIZES.end());
     println!("{} parents of {all} with {smallest} to {largest} values", found.len());
-    println!("  values: {:.0} (median); totals decided first: {totals_first}", of_all(|one| one.values as f64));
+    println!(
+        "  values: {:.0} (median); totals decided first: {totals_first}",
+        of_all(|one| one.values as f64)
+    );
     let apart: Vec<f64> = found.iter().flat_map(|one| one.apart.iter().copied()).collect();
     let most = worst(|one| one.apart.iter().copied().fold(0.0, f64::max));
     let mark = if most <= APART { "ok" } else { "MISSED" };
@@ -163,14 +167,13 @@ fn report(found: &[Compared], all: usize) -> bool {
     let least = found.iter().map(|one| one.costs_more).fold(f64::INFINITY, f64::min);
     println!("  ours costs {least:.1e} to {:.1e} of the cost more", worst(|one| one.costs_more));
     println!("  our largest gap: {:.1e}", worst(|one| one.gap));
-    let (ours, theirs) = (of_all(|one| one.ours), of_all(|one| one.theirs));
-    let (in_all, of_theirs) =
-        (found.iter().map(|one| one.ours).sum::<f64>(), found.iter().map(|one| one.theirs).sum::<f64>());
+    let milliseconds = |of: fn(&Compared) -> f64| 1e3 * of_all(of);
+    let (ours, theirs) = (milliseconds(|one| one.ours), milliseconds(|one| one.theirs));
     println!(
-        "  a parent takes ours with rounding {:.2} ms, clarabel without it {:.2} ms (medians); in all {in_all:.2} s, {of_theirs:.2} s",
-        1e3 * ours,
-        1e3 * theirs
+        "  a parent takes {ours:.2} ms, rounding included; clarabel without it {theirs:.2} ms (medians)"
     );
+    let in_all = |of: fn(&Compared) -> f64| found.iter().map(of).sum::<f64>();
+    println!("  all take {:.2} s; clarabel {:.2} s", in_all(|one| one.ours), in_all(|one| one.theirs));
     let unsolved: Vec<&str> = found.iter().filter(|one| !one.solved).map(|one| one.code.as_str()).collect();
     if !unsolved.is_empty() {
         println!("  clarabel did not reach its tolerance at {}", unsolved.join(", "));

@@ -80,7 +80,9 @@ pub fn solve(family: &DenseFamily) -> (Vec<f64>, bool) {
         a.entries.push((sums + at, -1.0));
         a.end_column();
         let precision = &family.precision[family.kind_of[*child] as usize];
-        for (row, (other, _)) in (variables.starts[*child]..).zip(&variables.of[variables.starts[*child]..=at]) {
+        for (row, (other, _)) in
+            (variables.starts[*child]..).zip(&variables.of[variables.starts[*child]..=at])
+        {
             p.entries.push((row, precision[(*other, *cell)]));
         }
         p.end_column();
@@ -124,7 +126,8 @@ fn slope_at(family: &DenseFamily, from: &[f64]) -> Vec<f64> {
     for (child, kind) in family.kind_of.iter().enumerate() {
         let precision = &family.precision[*kind as usize];
         for cell in 0..family.counts.len() {
-            let product = (0..family.counts.len()).map(|other| precision[(cell, other)] * from[other * n + child]);
+            let product =
+                (0..family.counts.len()).map(|other| precision[(cell, other)] * from[other * n + child]);
             slope[cell * n + child] += product.sum::<f64>();
         }
     }

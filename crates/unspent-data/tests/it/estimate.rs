@@ -77,8 +77,12 @@ fn count(town: usize, age: usize, sex: usize, home: usize) -> i64 {
 }
 
 fn measure(levels: &str, seed: u64, bypass: bool) -> Measure {
+    measure_towns(towns(), levels, seed, bypass)
+}
+
+fn measure_towns(towns: Vec<String>, levels: &str, seed: u64, bypass: bool) -> Measure {
     let (mut codes, mut values, mut n) = (vec![], [vec![], vec![], vec![]], vec![]);
-    for (town, code) in towns().into_iter().enumerate() {
+    for (town, code) in towns.iter().enumerate() {
         for (age, sex, home) in (0..12).map(|i| (i / 4, i / 2 % 2, i % 2)) {
             codes.push(code.clone());
             values[0].push(["child", "adult", "old"][age].to_string());
@@ -95,7 +99,7 @@ fn measure(levels: &str, seed: u64, bypass: bool) -> Measure {
         ("home".into(), home.into()),
         ("n".into(), n.into()),
     ];
-    let units = Columns::new(vec![("code".into(), towns().into())]).unwrap();
+    let units = Columns::new(vec![("code".into(), towns.into())]).unwrap();
     Measure {
         noise: NoiseSource::NotPrivate(seed),
         units: UnitList::List(Input::Columns(units)),

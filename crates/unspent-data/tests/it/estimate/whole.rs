@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use unspent_data::estimate::Tables;
+use unspent_data::estimate::{LookAtFamily, Tables};
 use unspent_data::{Estimate, Quiet, WholeTables};
 
-use super::{NOISY, count, measure, measured, towns};
+use super::{NOISY, count, measure, measure_towns, measured, towns};
 use crate::support::Place;
 
 const LENGTHS: [(&str, usize); 3] = [("Land", 0), ("County", 1), ("Town", 3)];
@@ -28,7 +29,10 @@ fn dense(tables: &Tables) -> Dense {
         for (code, cells) in units {
             let mut table = vec![0; 12];
             cells.iter().for_each(|(cell, count)| table[*cell as usize] = *count);
-            assert!(cells.iter().all(|(_, count)| *count > 0), "no count is negative, and none of 0 is listed");
+            assert!(
+                cells.iter().all(|(_, count)| *count > 0),
+                "no count is negative, and none of 0 is listed"
+            );
             found.insert((level.clone(), code.clone()), table);
         }
     }
@@ -39,8 +43,7 @@ fn truth() -> Dense {
     let mut found = Dense::new();
     for (level, length) in LENGTHS {
         for (town, code) in towns().iter().enumerate() {
-            let table =
-                found.entry((level.into(), code[..length].into())).or_insert_with(|| vec![0; 12]);
+            let table = found.entry((level.into(), code[..length].into())).or_insert_with(|| vec![0; 12]);
             for (cell, sum) in table.iter_mut().enumerate() {
                 *sum += count(town, cell / 4, cell / 2 % 2, cell % 2);
             }
@@ -61,6 +64,24 @@ fn add_up(tables: &Dense) {
             assert_eq!(sum, *table, "{level} {code}");
         }
     }
+}
+
+#[test]
+fn tables_do_not_depend_on_the_number_of_cores() {
+    // More towns than a core takes at once.
+    let two = |town: usize| [town / 36, town % 36].map(|i| char::from_digit(i as u32, 36).unwrap());
+    let towns = (0..600).map(|town| format!("0{}", String::from_iter(two(town)))).collect();
+    let place = Place::new("cores");
+    measure_towns(towns, NOISY, 11, false).to_directory(&place.path("noisy"), &mut Quiet).unwrap();
+    let estimates = question(&place, WholeTables::default()).estimates(&mut Quiet).unwrap();
+    let largest = AtomicUsize::new(0);
+    let look: &LookAtFamily<'_> = &|_, family| {
+        let (one, all) = (family.solve(false).unwrap(), family.solve(true).unwrap());
+        assert_eq!((one.tables, one.quality), (all.tables, all.quality));
+        largest.fetch_max(family.children.len(), Ordering::Relaxed);
+    };
+    estimates.tables_of(look, &mut Quiet).unwrap();
+    assert_eq!(largest.into_inner(), 600);
 }
 
 #[test]
@@ -222,7 +243,8 @@ fn bounds_that_nobody_can_meet_are_named() {
     let place = measured("whole-unmet", NOISY, false);
     let refused = |rows: &[&str]| {
         let rows: Vec<String> = rows.iter().map(|row| (*row).to_string()).collect();
-        let wanted = Estimate { tables: Some(bounds_file(&place, &rows)), ..Estimate::new(&place.path("noisy")) };
+        let wanted =
+            Estimate { tables: Some(bounds_file(&place, &rows)), ..Estimate::new(&place.path("noisy")) };
         let error = wanted.to_directory(&place.path("out"), &mut Quiet).unwrap_err().to_string();
         assert!(!place.path("out").exists(), "nothing is left");
         error
@@ -231,8 +253,16 @@ fn bounds_that_nobody_can_meet_are_named() {
     assert!(error.contains("unit `0` of level `County`") && error.contains("in age old"), "{error}");
     assert!(error.contains("at least 6 are needed, at most 5 are possible"), "{error}");
     // Where totals and groups contradict each other only together.
-    let error = refused(&["Town,001,age,old,,5", "Town,001,age,adult,,5", "Town,001,age,child,,5", "Town,001,total,,16,"]);
-    assert!(error.contains("unit `001` of level `Town`") && error.contains("16") && error.contains("15"), "{error}");
+    let error = refused(&[
+        "Town,001,age,old,,5",
+        "Town,001,age,adult,,5",
+        "Town,001,age,child,,5",
+        "Town,001,total,,16,",
+    ]);
+    assert!(
+        error.contains("unit `001` of level `Town`") && error.contains("16") && error.contains("15"),
+        "{error}"
+    );
     for (row, what) in [
         ("Town,999,total,,1,", "there is no unit `999` of level `Town`"),
         ("Village,001,total,,1,", "level"),
