@@ -112,7 +112,7 @@ def times(command):
 
 
 class Errors:
-    """Sums of errors by level and query, and of totals by size."""
+    """Mean errors of every run by level and query, and sums of those of totals by size."""
 
     def __init__(self):
         self.by_query, self.by_size = {}, {}
@@ -120,8 +120,8 @@ class Errors:
     def add(self, level, query, errors, count):
         """Errors are the entries of a matrix that are not 0, of so many."""
         errors = errors.astype(float)
-        sums = self.by_query.setdefault((level, query), np.zeros(3))
-        sums += [np.abs(errors).sum(), np.square(errors).sum(), count]
+        of_runs = self.by_query.setdefault((level, query), [])
+        of_runs.append([np.abs(errors).sum() / count, np.square(errors).sum() / count])
 
     def add_sizes(self, level, errors, sizes):
         for band in range(len(BANDS)):
@@ -131,12 +131,15 @@ class Errors:
                 sums += [errors[inside].sum(), inside.sum()]
 
     def mean_absolute(self, key):
-        absolute, _, count = self.by_query[key]
-        return absolute / count
+        return float(np.mean(self.by_query[key], axis=0)[0])
+
+    def by_chance(self, key):
+        """The standard error of the mean absolute error, from how much runs differ."""
+        of_runs = np.array(self.by_query[key])[:, 0]
+        return float(of_runs.std(ddof=1) / np.sqrt(len(of_runs))) if len(of_runs) > 1 else float("nan")
 
     def rms(self, key):
-        _, square, count = self.by_query[key]
-        return (square / count) ** 0.5
+        return float(np.mean(self.by_query[key], axis=0)[1] ** 0.5)
 
     def bias(self, key):
         total, count = self.by_size[key]
@@ -172,7 +175,9 @@ def report(case, ours, own, estimates, predicted, runs):
         level, query = key
         estimate = "–" if key not in estimates.by_query else f"{estimates.mean_absolute(key):.3f}"
         found = ours.mean_absolute(key)
-        shown = bar(found, case.bars[key], digits=3) if key in case.bars else f"{found:.3f}"
+        shown = f"{found:.3f}"
+        if key in case.bars:
+            shown = f"{bar(found, case.bars[key], digits=3)} ± {ours.by_chance(key):.3f}"
         theirs = f"{own.mean_absolute(key):.3f} ({own.rms(key):.2f})"
         print(f"  {level}, {query}: {estimate}; {shown} ({ours.rms(key):.2f}); {theirs}")
     print("  mean error of totals by true size: ours, as replicates expect it, the production scheme's")
