@@ -195,4 +195,4 @@ def one_large_parent(command, place, noisy):
         lines += ["[levels.shares]", *(f'"{query}" = "{share}"' for query, share in level["shares"].items())]
     allocation = Path(place) / "large-allocation.toml"
     allocation.write_text("\n".join(lines) + "\n")
-    run(command, "measure", tracts, "--allocation", allocation, "--out", noisy)
+    run(command, "measure", tracts, "--allocation", allocation, "--units-of-table", "--out", noisy)
