@@ -108,8 +108,8 @@ coverage: $(BENCH_VENV)/installed
 	cargo build --release --locked -p unspent-cli
 	$(BENCH_VENV)/bin/python benchmarks/estimate.py target/release/unspent coverage $(RUNS)
 
-# Whole tables: times beside an interior-point solver, and their errors in RUNS runs (10 are enough here; they
-# take about ten minutes).
+# Whole tables: times beside an interior-point solver, and their errors in RUNS runs (10 by default; they
+# take about twenty minutes on two free cores).
 bench-tables: $(BENCH_VENV)/installed
 	cargo build --release --locked -p unspent-cli
 	cargo bench --locked --profile release -p unspent-bench-tables --no-run
