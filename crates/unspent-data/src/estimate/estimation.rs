@@ -8,7 +8,6 @@ use unspent::{Error, ErrorKind, Result};
 use unspent_estimate::accuracy::{Accuracy, Tally, TreeKind};
 use unspent_estimate::{Confidence, Contradicted, Measured, NamedSum, Scratch, Tree, Values};
 
-use super::{Estimate, WholeTables};
 use super::answers::{Margin, Questions};
 use super::areas::Areas;
 use super::estimates::TakeUnit;
@@ -17,6 +16,7 @@ use super::input::{Input, InputQuery};
 use super::join::{Joined, UnitKind};
 use super::manifest::NoisySource;
 use super::tables;
+use super::{Estimate, WholeTables};
 use crate::names::one_of;
 use crate::progress::{Progress, Quiet};
 

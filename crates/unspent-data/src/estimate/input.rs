@@ -200,7 +200,10 @@ impl Input {
             });
         }
         let exact = found.exact.iter().flat_map(|exact| {
-            exact.queries.iter().map(|q| (&exact.level, &exact.codes, &q.name, &q.shape, &q.values, Sign::Equal))
+            exact
+                .queries
+                .iter()
+                .map(|q| (&exact.level, &exact.codes, &q.name, &q.shape, &q.values, Sign::Equal))
         });
         let bounds = found.bounds.iter().flat_map(|bounds| {
             let values = bounds.queries.iter();
@@ -209,13 +212,7 @@ impl Input {
         for (level, codes, name, shape, values, sign) in exact.chain(bounds) {
             let length = shape.iter().map(|n| *n as usize).product();
             let Some(query) = constrained(&schema, name, length) else { continue };
-            let exact_query = ExactQuery {
-                query,
-                codes: index(codes),
-                length,
-                values: values.clone(),
-                sign,
-            };
+            let exact_query = ExactQuery { query, codes: index(codes), length, values: values.clone(), sign };
             push_exact(&mut levels, &schema, level, exact_query);
         }
         let title = path.file_name().map_or(name.clone(), |name| name.to_string_lossy().into_owned());

@@ -199,7 +199,8 @@ impl Joined {
 
     /// Which cells may have anybody in them: the space has also those of structural zeros that it cannot use.
     pub(super) fn allowed(&self) -> Vec<bool> {
-        let sizes: Vec<usize> = self.schema.attributes().iter().map(|a| a.values.len() + usize::from(a.optional)).collect();
+        let sizes: Vec<usize> =
+            self.schema.attributes().iter().map(|a| a.values.len() + usize::from(a.optional)).collect();
         let occurs = |number: &u32| {
             let mut rest = *number as usize;
             let mut values = vec![0; sizes.len()];

@@ -158,8 +158,11 @@ impl TableErrors {
     /// By level and query.
     #[must_use]
     pub fn by_query(&self) -> Columns {
-        let rows: Vec<(&LevelTableErrors, &QueryTableErrors)> =
-            self.levels.iter().flat_map(|level| level.queries.iter().map(move |query| (level, query))).collect();
+        let rows: Vec<(&LevelTableErrors, &QueryTableErrors)> = self
+            .levels
+            .iter()
+            .flat_map(|level| level.queries.iter().map(move |query| (level, query)))
+            .collect();
         Columns(vec![
             Column::text("level", rows.iter().map(|(level, _)| Some(level.level.as_str()))),
             Column::text("query", rows.iter().map(|(_, query)| Some(query.query.as_str()))),
@@ -214,11 +217,12 @@ pub(super) fn errors(
     let names: Vec<String> = input.levels.iter().map(|level| level.name.clone()).collect();
     for replicate in 0..question.replicates {
         let simulated = input.simulated(known, question.seed.wrapping_add(u64::from(replicate)))?;
-        let of_replicate = Estimate { structural_zeros, tables: Some(question.clone()), ..Estimate::of_none() };
+        let of_replicate =
+            Estimate { structural_zeros, tables: Some(question.clone()), ..Estimate::of_none() };
         let estimation = Estimation::simulated(&of_replicate, simulated)?;
         let whole = whole::tables(&estimation, question, &mut Quiet)?;
         errors.add(&names, known, &known_units(&estimation, &whole));
-        progress.rows(u64::from(replicate) + 1, Some(f64::from(replicate + 1) / f64::from(question.replicates)));
+        progress.done("replicates", u64::from(replicate) + 1, u64::from(question.replicates));
     }
     Ok(errors.finish())
 }
@@ -237,7 +241,6 @@ pub(super) fn of_tables(
             "make the tables of one folder, or leave out --replicates",
         ));
     }
-    let known: Vec<Arc<Vec<KnownUnit>>> =
-        known_units(estimation, whole).into_iter().map(Arc::new).collect();
+    let known: Vec<Arc<Vec<KnownUnit>>> = known_units(estimation, whole).into_iter().map(Arc::new).collect();
     errors(&joined.first, &known, question, joined.structural_zeros.unwrap_or(true), progress)
 }

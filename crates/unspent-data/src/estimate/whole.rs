@@ -211,7 +211,9 @@ impl Solver<'_> {
             waiting = later;
             let has_leaves = |node: &usize| tree.children(*node).iter().any(|child| !self.is_unit(*child));
             let (with_leaves, upper): (Vec<usize>, Vec<usize>) = now.into_iter().partition(has_leaves);
-            let ready = parallel::map(&upper, |parent| self.members(*parent).map(|members| Ready { parent: *parent, members }));
+            let ready = parallel::map(&upper, |parent| {
+                self.members(*parent).map(|members| Ready { parent: *parent, members })
+            });
             self.solve(ready.into_iter().collect::<Result<Vec<_>>>()?)?;
             // Leaves are read once if all tables above them are there.
             match upper.is_empty() {
@@ -219,7 +221,8 @@ impl Solver<'_> {
                 false => waiting.extend(with_leaves),
             }
         }
-        let rootless = tree.nodes().iter().enumerate().any(|(node, of)| of.parent.is_none() && !self.is_unit(node));
+        let rootless =
+            tree.nodes().iter().enumerate().any(|(node, of)| of.parent.is_none() && !self.is_unit(node));
         if rootless { self.stream_roots() } else { Ok(()) }
     }
 
@@ -252,7 +255,8 @@ impl Solver<'_> {
             let cells = self.support(ready.parent).map_or(0, |support| support.len());
             ready.members.len() * cells
         };
-        let (large, small): (Vec<Ready>, Vec<Ready>) = ready.into_iter().partition(|ready| size(ready) >= LARGE);
+        let (large, small): (Vec<Ready>, Vec<Ready>) =
+            ready.into_iter().partition(|ready| size(ready) >= LARGE);
         for ready in large {
             let found = self.family(&ready, true)?;
             self.take(ready, found);
@@ -333,7 +337,8 @@ impl Solver<'_> {
                     waiting.get_mut(&parent).expect("is waited for").push(member);
                 }
             }
-            let mut done: Vec<usize> = waiting.keys().copied().filter(|parent| missing[parent] == 0).collect();
+            let mut done: Vec<usize> =
+                waiting.keys().copied().filter(|parent| missing[parent] == 0).collect();
             done.sort_unstable();
             solved += done.len();
             let take = |parent: usize| {
@@ -342,7 +347,7 @@ impl Solver<'_> {
             };
             let ready = done.into_iter().map(take).collect();
             self.solve(ready)?;
-            progress.rows(solved as u64, Some(solved as f64 / all.max(1) as f64));
+            progress.done("parents of the smallest units", solved as u64, all as u64);
         }
         assert!(waiting.is_empty(), "every leaf was read again");
         Ok(())
@@ -354,7 +359,9 @@ impl Solver<'_> {
         let mut at = 0;
         self.estimation.each_leaf_node(part, self.by, &mut |leaf, work| {
             at += 1;
-            let Some(parent) = leaf.parent.filter(|parent| wanted.contains_key(parent)) else { return Ok(()) };
+            let Some(parent) = leaf.parent.filter(|parent| wanted.contains_key(parent)) else {
+                return Ok(());
+            };
             let estimate = self.support(parent).map(|support| {
                 let Work { scratch, coordinates, .. } = work;
                 support.child(&joined.model, &self.kind(leaf.node), coordinates, scratch)

@@ -28,7 +28,10 @@ fn dense(tables: &Tables) -> Dense {
         for (code, cells) in units {
             let mut table = vec![0; 12];
             cells.iter().for_each(|(cell, count)| table[*cell as usize] = *count);
-            assert!(cells.iter().all(|(_, count)| *count > 0), "no count is negative, and none of 0 is listed");
+            assert!(
+                cells.iter().all(|(_, count)| *count > 0),
+                "no count is negative, and none of 0 is listed"
+            );
             found.insert((level.clone(), code.clone()), table);
         }
     }
@@ -39,8 +42,7 @@ fn truth() -> Dense {
     let mut found = Dense::new();
     for (level, length) in LENGTHS {
         for (town, code) in towns().iter().enumerate() {
-            let table =
-                found.entry((level.into(), code[..length].into())).or_insert_with(|| vec![0; 12]);
+            let table = found.entry((level.into(), code[..length].into())).or_insert_with(|| vec![0; 12]);
             for (cell, sum) in table.iter_mut().enumerate() {
                 *sum += count(town, cell / 4, cell / 2 % 2, cell % 2);
             }
@@ -222,7 +224,8 @@ fn bounds_that_nobody_can_meet_are_named() {
     let place = measured("whole-unmet", NOISY, false);
     let refused = |rows: &[&str]| {
         let rows: Vec<String> = rows.iter().map(|row| (*row).to_string()).collect();
-        let wanted = Estimate { tables: Some(bounds_file(&place, &rows)), ..Estimate::new(&place.path("noisy")) };
+        let wanted =
+            Estimate { tables: Some(bounds_file(&place, &rows)), ..Estimate::new(&place.path("noisy")) };
         let error = wanted.to_directory(&place.path("out"), &mut Quiet).unwrap_err().to_string();
         assert!(!place.path("out").exists(), "nothing is left");
         error
@@ -231,8 +234,16 @@ fn bounds_that_nobody_can_meet_are_named() {
     assert!(error.contains("unit `0` of level `County`") && error.contains("in age old"), "{error}");
     assert!(error.contains("at least 6 are needed, at most 5 are possible"), "{error}");
     // Where totals and groups contradict each other only together.
-    let error = refused(&["Town,001,age,old,,5", "Town,001,age,adult,,5", "Town,001,age,child,,5", "Town,001,total,,16,"]);
-    assert!(error.contains("unit `001` of level `Town`") && error.contains("16") && error.contains("15"), "{error}");
+    let error = refused(&[
+        "Town,001,age,old,,5",
+        "Town,001,age,adult,,5",
+        "Town,001,age,child,,5",
+        "Town,001,total,,16,",
+    ]);
+    assert!(
+        error.contains("unit `001` of level `Town`") && error.contains("16") && error.contains("15"),
+        "{error}"
+    );
     for (row, what) in [
         ("Town,999,total,,1,", "there is no unit `999` of level `Town`"),
         ("Village,001,total,,1,", "level"),
