@@ -12,6 +12,7 @@ mod answers;
 mod areas;
 mod checks;
 mod covariance;
+mod errors;
 mod estimates;
 mod estimation;
 mod gather;
@@ -24,6 +25,7 @@ mod replicates;
 mod run;
 mod simulated;
 mod tables;
+mod trials;
 mod whole;
 mod whole_file;
 mod write;
@@ -35,9 +37,14 @@ use unspent_estimate::Accuracy;
 
 pub use self::answers::Estimated;
 pub use self::areas::AreaName;
+pub(crate) use self::errors::{Answers, TrialErrors, Truth};
+pub use self::errors::{ErrorFigures, TrialMean};
 pub use self::estimates::{AnswerRow, DifferenceRow, Estimates, RatioRow};
 pub use self::manifest::{EstimateManifest, EstimatedLevel, TablesEntry};
 pub use self::replicates::{LevelTableErrors, MAX_REPLICATES, QueryTableErrors, SizeErrors, TableErrors};
+pub(crate) use self::simulated::KnownUnit;
+pub(crate) use self::trials::Releases;
+pub use self::trials::Stage;
 use crate::progress::Progress;
 
 /// What is estimated, from what, and what is written of it.
