@@ -2,16 +2,18 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use unspent::file::FileDigest;
 use unspent::schema::{Code, Schema};
 use unspent::{Allocation, Error, Result, stop};
 
-use super::simulated::Simulated;
+use super::simulated::{KnownUnit, NOWHERE, Simulated, places_of};
 use crate::interval::sigma2_of_variance;
 use crate::manifest::{self, LevelEntry};
 use crate::measurements::bureau::Sign;
 use crate::measurements::{BureauMeasurements, LevelMeasurements, Reader, Source};
+use crate::plan;
 
 /// Units that are handed on together where all measurements are in memory.
 const PART: usize = 4096;
@@ -165,6 +167,63 @@ impl Input {
         let digest = text.map(|text| FileDigest::of(manifest::FILE, &text).sha256);
         let rows = Rows::Files(reader.into());
         Ok(Input { name, title, digest, schema, levels, warning, asked, rows })
+    }
+
+    /// What an allocation measures at the levels of known tables, and publishes exactly of them; the rows
+    /// are yet to be simulated. No unit is bypassed.
+    pub(super) fn of_allocation(
+        schema: &Schema,
+        allocation: &Allocation,
+        levels: &[String],
+        known: &[Arc<Vec<KnownUnit>>],
+        more: &[(&str, &[String])],
+    ) -> Result<Input> {
+        let query = |q: &unspent::allocation::Query| InputQuery { name: q.name.clone(), by: q.by.clone() };
+        let mut asked: Vec<InputQuery> = allocation.queries().iter().map(query).collect();
+        for (name, by) in more {
+            if asked.iter().all(|query| query.by != *by) {
+                asked.push(InputQuery { name: (*name).into(), by: by.to_vec() });
+            }
+        }
+        let mut found = vec![];
+        for (name, units) in levels.iter().zip(known) {
+            let level = allocation.levels().iter().find(|level| level.name == *name);
+            let level = level.expect("levels of known tables are levels of every allocation");
+            let sigma2 = level.measurements.iter().map(|m| m.noise.sigma2().to_f64()).collect();
+            let codes: Vec<String> = units.iter().map(|unit| unit.code.clone()).collect();
+            let mut exact = vec![];
+            for of in plan::exact(allocation, name) {
+                let places = places_of(schema, of.by)?;
+                let length = schema.resolve(of.by)?.iter().map(|part| part.cells).product();
+                let mut values = vec![0; length * units.len()];
+                for (unit, values) in units.iter().zip(values.chunks_exact_mut(length)) {
+                    let counted = unit.table.iter().map(|(cell, count)| (places[*cell as usize], count));
+                    counted.filter(|(at, _)| *at != NOWHERE).for_each(|(at, n)| values[at as usize] += n);
+                }
+                let query = InputQuery { name: of.name.into(), by: of.by.to_vec() };
+                exact.push(ExactQuery { query, codes: index(&codes), length, values, sign: Sign::Equal });
+            }
+            found.push(InputLevel {
+                code: code(schema, name),
+                name: name.clone(),
+                queries: level.measurements.iter().map(|m| query(&allocation.queries()[m.query])).collect(),
+                noises: vec![Noise { sigma2, bypasses: false }],
+                parts: 0,
+                units: 0,
+                exact,
+                noise_of: vec![],
+            });
+        }
+        Ok(Input {
+            name: allocation.name().into(),
+            title: allocation.name().into(),
+            digest: None,
+            schema: schema.clone(),
+            levels: found,
+            warning: None,
+            asked,
+            rows: Rows::Memory(vec![]),
+        })
     }
 
     fn bureau(path: &Path, found: BureauMeasurements) -> Result<Input> {
