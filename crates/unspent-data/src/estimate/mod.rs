@@ -13,6 +13,7 @@ mod areas;
 mod bounds;
 mod checks;
 mod covariance;
+mod document;
 mod errors;
 mod estimates;
 mod estimation;
@@ -106,6 +107,8 @@ pub struct EstimateReport {
     pub manifest: EstimateManifest,
     /// How far estimates are from the truth, by level and query.
     pub accuracy: Accuracy,
+    /// Errors of whole tables, if they were simulated.
+    pub table_errors: Option<TableErrors>,
 }
 
 /// Units that make an area.
