@@ -1,6 +1,6 @@
 //! Noisy measurements of either kind as an estimate reads them: levels of units, rows of queries.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use unspent::file::FileDigest;
@@ -10,7 +10,7 @@ use unspent::{Allocation, Error, Result, stop};
 use crate::interval::sigma2_of_variance;
 use crate::manifest::{self, LevelEntry};
 use crate::measurements::bureau::Sign;
-use crate::measurements::{BureauMeasurements, LevelMeasurements, Reader, Source};
+use crate::measurements::{BureauMeasurements, BypassedUnits, LevelMeasurements, Reader, Source};
 
 /// Units that are handed on together where all measurements are in memory.
 const PART: usize = 4096;
@@ -55,6 +55,8 @@ pub(super) struct InputLevel {
     pub(super) units: u64,
     /// What is known of units without noise.
     pub(super) exact: Vec<ExactQuery>,
+    /// The units that are not measured, because a unit above covers the same area.
+    pub(super) bypassed: HashSet<String>,
     /// Only for measurements in memory: the noise of each unit.
     noise_of: Vec<u32>,
 }
@@ -131,8 +133,13 @@ impl Input {
                 parts: entry.files.len(),
                 units: entry.units,
                 exact: vec![],
+                bypassed: HashSet::new(),
                 noise_of: vec![],
             });
+        }
+        for BypassedUnits { level, codes } in reader.read_bypassed()? {
+            let known = levels.iter_mut().find(|known| known.name == level);
+            known.expect("a level of the manifest").bypassed = codes.into_iter().collect();
         }
         for exact in reader.read_exact()? {
             let codes = index(&exact.codes);
@@ -194,6 +201,7 @@ impl Input {
                 parts: level.codes.len().div_ceil(PART),
                 units: level.codes.len() as u64,
                 exact: vec![],
+                bypassed: HashSet::new(),
                 noise_of,
             });
         }
@@ -229,8 +237,15 @@ impl Input {
             Rows::Files(reader) => {
                 let entry = &reader.manifest().levels[level];
                 reader.file_units(entry, &entry.files[part], &mut |unit, noise| {
+                    let code = unit[0].geocode;
+                    if self.levels[level].bypassed.contains(code) {
+                        let cause = format!("unit `{code}` of level `{}` is measured and bypassed", entry.level);
+                        let hint = "the list of bypassed units is written with the measurements, and is not to \
+                                    be changed";
+                        return Err(Error::stated(cause, hint).at(&self.name));
+                    }
                     let rows: Vec<&[i64]> = unit.iter().map(|row| row.values).collect();
-                    take(unit[0].geocode, usize::from(noise), &rows)
+                    take(code, usize::from(noise), &rows)
                 })
             }
             Rows::Memory(levels) => {
@@ -268,6 +283,7 @@ fn push_exact(levels: &mut Vec<InputLevel>, schema: &Schema, level: &str, query:
         parts: 0,
         units: 0,
         exact: vec![query],
+        bypassed: HashSet::new(),
         noise_of: vec![],
     };
     levels.insert(place, new);
