@@ -90,6 +90,32 @@ pub struct Arguments {
     #[arg(long, requires = "tables")]
     own_measurements: bool,
 
+    /// Adds noise to the tables again and does all again so many times: how far they may be from the truth
+    ///
+    /// A simulation, no guarantee: replicates.csv has the errors by level and query, replicates-by-size.csv
+    /// those of totals by the size of units.
+    #[arg(long, value_name = "N", requires = "tables", default_value_t = 0, hide_default_value = true,
+          value_parser = clap::value_parser!(u32).range(0..=1000))]
+    replicates: u32,
+
+    /// The seed of the replicates' noise, which need not be private
+    #[arg(long, value_name = "SEED", requires = "replicates", default_value_t = 1)]
+    seed: u64,
+
+    /// Bounds on counts of single units that the tables must meet, like people in facilities: CSV
+    ///
+    /// The columns are level,geocode,query,answer,at_least,at_most; answer is a label or a number from 0 on.
+    #[arg(long, value_name = "FILE", requires = "tables")]
+    bounds: Vec<PathBuf>,
+
+    /// Writes the tables as they are published too: P1 to P5 or H1 of the redistricting file
+    #[arg(long, requires = "tables")]
+    published: bool,
+
+    /// Writes a record for each one that the tables count too
+    #[arg(long, requires = "tables")]
+    records: bool,
+
     /// Draws the deviations of noise and estimates by level: .svg or .png
     #[arg(long, value_name = "FILE")]
     plot: Option<String>,
@@ -115,7 +141,14 @@ impl Arguments {
             maps: self.districts.clone(),
             areas: vec![],
             differences: self.difference.iter().map(|text| difference(text)).collect::<Result<_, _>>()?,
-            tables: self.tables.then_some(WholeTables { own_measurements: self.own_measurements }),
+            tables: self.tables.then_some(WholeTables {
+                own_measurements: self.own_measurements,
+                replicates: self.replicates,
+                seed: self.seed,
+                bounds: self.bounds.clone(),
+                published: self.published,
+                records: self.records,
+            }),
         };
         let plot = self.plot.as_ref();
         let plot = plot.map(|path| Target::new("--plot", path, &["svg", "png"], self.force)).transpose()?;

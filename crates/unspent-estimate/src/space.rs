@@ -42,6 +42,18 @@ impl Partition {
         Partition { groups: self.groups, group_of: coarse.iter().map(group).collect() }
     }
 
+    /// How many groups there are.
+    #[must_use]
+    pub fn groups(&self) -> usize {
+        self.groups
+    }
+
+    /// The group of each value; none for one that the query does not count.
+    #[must_use]
+    pub fn values(&self) -> &[Option<u32>] {
+        &self.group_of
+    }
+
     /// The group of each value, below `groups`; none for a value that the query does not count.
     #[must_use]
     pub fn new(groups: usize, group_of: Vec<Option<u32>>) -> Partition {

@@ -18,7 +18,7 @@ use super::join::{Joined, UnitKind};
 use super::manifest::NoisySource;
 use super::tables;
 use crate::names::one_of;
-use crate::progress::Progress;
+use crate::progress::{Progress, Quiet};
 
 /// What the full table is called, unless the measurements have a name for it.
 const DETAILED: &str = "detailed";
@@ -44,6 +44,13 @@ impl Estimation {
         let inputs = question.noisy.iter().map(|path| Input::open(path)).collect::<Result<Vec<_>>>()?;
         let sources = question.noisy.iter().zip(&inputs).map(|(path, input)| source(path, input)).collect();
         Estimation::of_inputs(question, inputs, sources, areas, confidence, progress)
+    }
+
+    /// Of measurements that are simulated.
+    pub(super) fn simulated(question: &Estimate, input: Input) -> Result<Estimation> {
+        let confidence = Confidence::new(question.confidence.clone())?;
+        let areas = Areas::read(&[] as &[&Path], &[])?;
+        Estimation::of_inputs(question, vec![input], vec![], areas, confidence, &mut Quiet)
     }
 
     fn of_inputs(

@@ -7,6 +7,7 @@ use unspent::file::FileDigest;
 use unspent::schema::{Code, Schema};
 use unspent::{Allocation, Error, Result, stop};
 
+use super::simulated::Simulated;
 use crate::interval::sigma2_of_variance;
 use crate::manifest::{self, LevelEntry};
 use crate::measurements::bureau::Sign;
@@ -38,10 +39,11 @@ pub(super) struct Input {
 enum Rows {
     Files(Box<Reader>),
     Memory(Vec<LevelMeasurements>),
+    Simulated(Simulated),
 }
 
 /// A level of a folder.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct InputLevel {
     pub(super) name: String,
     pub(super) queries: Vec<InputQuery>,
@@ -77,15 +79,15 @@ pub(super) struct InputQuery {
 }
 
 /// Values without noise, for units by their codes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct ExactQuery {
     pub(super) query: InputQuery,
     pub(super) codes: HashMap<String, u32>,
     /// How many values a unit has.
     pub(super) length: usize,
     pub(super) values: Vec<i64>,
-    /// Whether they are upper bounds, of which only zeros are used.
-    pub(super) at_most: bool,
+    /// What they say of the counts: those of estimates are only used if they are equal, or zeros.
+    pub(super) sign: Sign,
 }
 
 impl ExactQuery {
@@ -156,7 +158,7 @@ impl Input {
                     codes: codes.clone(),
                     length: values.shape.iter().map(|n| *n as usize).product(),
                     values: values.values,
-                    at_most: false,
+                    sign: Sign::Equal,
                 };
                 push_exact(&mut levels, &schema, &exact.level, exact_query);
             }
@@ -206,21 +208,21 @@ impl Input {
             });
         }
         let exact = found.exact.iter().flat_map(|exact| {
-            exact.queries.iter().map(|q| (&exact.level, &exact.codes, &q.name, &q.shape, &q.values, false))
+            exact.queries.iter().map(|q| (&exact.level, &exact.codes, &q.name, &q.shape, &q.values, Sign::Equal))
         });
         let bounds = found.bounds.iter().flat_map(|bounds| {
-            let at_most = bounds.queries.iter().filter(|query| query.sign == Sign::AtMost);
-            at_most.map(|q| (&bounds.level, &bounds.codes, &q.name, &q.shape, &q.values, true))
+            let values = bounds.queries.iter();
+            values.map(|q| (&bounds.level, &bounds.codes, &q.name, &q.shape, &q.values, q.sign))
         });
-        for (level, codes, name, shape, values, at_most) in exact.chain(bounds) {
-            let total = || (name == unspent_estimate::TOTAL).then(Vec::new);
-            let Some(by) = by(name).or_else(total) else { continue };
+        for (level, codes, name, shape, values, sign) in exact.chain(bounds) {
+            let length = shape.iter().map(|n| *n as usize).product();
+            let Some(query) = constrained(&schema, name, length) else { continue };
             let exact_query = ExactQuery {
-                query: InputQuery { name: name.clone(), by },
+                query,
                 codes: index(codes),
-                length: shape.iter().map(|n| *n as usize).product(),
+                length,
                 values: values.clone(),
-                at_most,
+                sign,
             };
             push_exact(&mut levels, &schema, level, exact_query);
         }
@@ -260,8 +262,39 @@ impl Input {
                 }
                 Ok(())
             }
+            Rows::Simulated(simulated) => simulated.each_unit(level, part, take),
         }
     }
+
+    /// The same with other rows.
+    pub(super) fn with_rows(&self, levels: Vec<InputLevel>, rows: Simulated) -> Input {
+        Input {
+            name: self.name.clone(),
+            title: self.title.clone(),
+            digest: None,
+            schema: self.schema.clone(),
+            levels,
+            warning: None,
+            asked: self.asked.clone(),
+            rows: Rows::Simulated(rows),
+        }
+    }
+}
+
+/// What a constraint is about, by its name: a query of the schema, the total, or an attribute, as in
+/// `hhgq_total_lb`. None for others, which are structural zeros of the schema.
+fn constrained(schema: &Schema, name: &str, length: usize) -> Option<InputQuery> {
+    let known = |name: &str| schema.queries().iter().find(|q| q.name == name).map(|q| q.by.clone());
+    let bounded = name.strip_suffix("_lb").or_else(|| name.strip_suffix("_ub")).unwrap_or(name);
+    let attribute = bounded.strip_suffix("_total").unwrap_or(bounded);
+    let is_attribute = |a: &unspent::schema::Attribute| a.name == attribute && a.values.len() == length;
+    let (name, by) = match known(name).map(|by| (name, by)).or_else(|| Some((bounded, known(bounded)?))) {
+        Some(found) => found,
+        None if bounded == unspent_estimate::TOTAL => (bounded, vec![]),
+        None if schema.attributes().iter().any(is_attribute) => (attribute, vec![attribute.to_string()]),
+        None => return None,
+    };
+    Some(InputQuery { name: name.into(), by })
 }
 
 fn push_exact(levels: &mut Vec<InputLevel>, schema: &Schema, level: &str, query: ExactQuery) {

@@ -56,6 +56,23 @@ pub struct TablesEntry {
     pub totals_first: Vec<TotalsFirst>,
     /// From the largest areas to the smallest.
     pub levels: Vec<TableLevel>,
+    /// How their errors were simulated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replicates: Option<ReplicatesEntry>,
+    /// Other files that were made from them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+}
+
+/// How the errors of tables were simulated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReplicatesEntry {
+    /// What they are, in a sentence.
+    pub what: String,
+    /// How many there are.
+    pub replicates: u32,
+    /// The seed of their noise.
+    pub seed: u64,
 }
 
 /// How many parents of a level's units decided their totals first.

@@ -10,6 +10,7 @@
 
 mod answers;
 mod areas;
+mod bounds;
 mod checks;
 mod covariance;
 mod estimates;
@@ -20,7 +21,9 @@ mod input;
 mod join;
 mod lens;
 mod manifest;
+mod replicates;
 mod run;
+mod simulated;
 mod tables;
 mod whole;
 mod whole_file;
@@ -34,7 +37,8 @@ use unspent_estimate::Accuracy;
 pub use self::answers::Estimated;
 pub use self::areas::AreaName;
 pub use self::estimates::{AnswerRow, DifferenceRow, Estimates, RatioRow};
-pub use self::manifest::{EstimateManifest, EstimatedLevel};
+pub use self::manifest::{EstimateManifest, EstimatedLevel, TablesEntry};
+pub use self::replicates::{LevelTableErrors, MAX_REPLICATES, QueryTableErrors, SizeErrors, TableErrors};
 use crate::progress::Progress;
 
 /// What is estimated, from what, and what is written of it.
@@ -74,6 +78,17 @@ pub struct WholeTables {
     /// Whether each unit's table is made from its own measurements and its parent's table alone, and totals
     /// are decided first above the smallest level: as the 2020 system did it.
     pub own_measurements: bool,
+    /// How many times noise is added to the tables and all is done again, to find how far they may be from
+    /// the truth.
+    pub replicates: u32,
+    /// The seed of that noise, which is not private and need not be.
+    pub seed: u64,
+    /// Files of bounds on the counts of single units, like facilities.
+    pub bounds: Vec<PathBuf>,
+    /// Whether tables are written in the form in which they are published.
+    pub published: bool,
+    /// Whether a record is written for each one that the tables count.
+    pub records: bool,
 }
 
 /// What was estimated and written.
@@ -98,8 +113,13 @@ impl Estimate {
     /// Of one folder, with the usual options.
     #[must_use]
     pub fn new(noisy: &Path) -> Estimate {
+        Estimate { noisy: vec![noisy.into()], ..Estimate::of_none() }
+    }
+
+    /// Of no folder, with the usual options.
+    fn of_none() -> Estimate {
         Estimate {
-            noisy: vec![noisy.into()],
+            noisy: vec![],
             confidence: Rational::parse("confidence", "0.95").expect("a number"),
             structural_zeros: true,
             leaf_cells: false,

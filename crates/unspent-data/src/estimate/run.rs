@@ -11,8 +11,9 @@ use super::answers::{Asked, Margin};
 use super::covariance;
 use super::estimation::{Estimation, Work};
 use super::manifest::{
-    Component, EstimateManifest, EstimatedLevel, TableLevel, TablesEntry, TotalsFirst,
+    Component, EstimateManifest, EstimatedLevel, ReplicatesEntry, TableLevel, TablesEntry, TotalsFirst,
 };
+use super::replicates;
 use super::tables;
 use super::whole::{self, UnitTable, Whole};
 use super::whole_file::{TableRows, TableWriter};
@@ -23,6 +24,7 @@ use crate::manifest::{self, FileEntry};
 use crate::names::one_of;
 use crate::parquet_file::system_error;
 use crate::progress::Progress;
+use crate::published::{self, PublishedWriter, RecordsWriter};
 
 /// Values that a file of units above the smallest level has.
 const VALUES: usize = 1 << 19;
@@ -44,6 +46,10 @@ const INTERVALS: &str = "lower and upper: normal, right about as often as the co
 const WHOLE_METHOD: &str = "whole tables that are not negative and add up over all levels: from the top down, \
      the nearest to the estimates in the metric of their covariances, then rounded; every sum holds exactly, and \
      small counts are biased upward, large ones downward: no interval of an estimate applies to them";
+
+const REPLICATES: &str = "a simulation, no guarantee: the tables stand for the truth, noise was added to them once \
+     more, with a known seed, and all was done again; the errors are those of the new tables, over units, answers \
+     and replicates";
 
 pub(super) fn to_directory(
     question: &Estimate,
@@ -225,6 +231,33 @@ impl Estimation {
                 files: written.into_iter().collect::<Result<_>>()?,
             });
         }
+        let mut others = vec![];
+        let numbered = |unit: &UnitTable| Whole::numbered(space, &unit.table);
+        if question.published {
+            let tables = published::needed_of_schema(&self.joined.schema)?;
+            let names = &self.joined.levels;
+            let mut writer = PublishedWriter::new(files.target, files.folder, tables, names, &notes)?;
+            for (level, units) in found.levels.iter().enumerate() {
+                units.iter().try_for_each(|unit| writer.push(level, &unit.code, &numbered(unit)))?;
+            }
+            others.extend(writer.finish()?);
+        }
+        if question.records {
+            let schema = &self.joined.schema;
+            let mut writer = RecordsWriter::new(files.target, files.folder, schema, &notes)?;
+            let leaves = &found.levels[self.gathered.leaf_level];
+            leaves.iter().try_for_each(|unit| writer.push(&unit.code, &numbered(unit)))?;
+            others.extend(writer.finish()?.0);
+        }
+        let mut replicates = None;
+        if question.replicates > 0 {
+            let errors = replicates::of_tables(self, &found, question, progress)?;
+            files.text("replicates.csv", &errors.by_query().csv())?;
+            files.text("replicates-by-size.csv", &errors.by_size().csv())?;
+            others.extend(["replicates.csv".into(), "replicates-by-size.csv".into()]);
+            let (replicates_made, seed) = (question.replicates, question.seed);
+            replicates = Some(ReplicatesEntry { what: REPLICATES.into(), replicates: replicates_made, seed });
+        }
         let quality = &found.quality;
         let isolated = quality.isolated.iter().zip(&self.joined.levels).filter(|((_, of), _)| *of > 0);
         Ok(TablesEntry {
@@ -243,6 +276,8 @@ impl Estimation {
                 })
                 .collect(),
             levels,
+            replicates,
+            files: others,
         })
     }
 

@@ -14,6 +14,7 @@ use unspent_estimate::tables::{
 };
 
 use super::WholeTables;
+use super::bounds::TreeLimits;
 use super::estimation::{By, Estimation, Work};
 use super::join::UnitKind;
 use crate::progress::Progress;
@@ -76,9 +77,13 @@ pub(super) fn tables(
     let by = if question.own_measurements { By::Own } else { By::All };
     let nodes = estimation.tree.nodes().len();
     let levels = estimation.joined.levels.len();
+    let allowed = estimation.joined.allowed();
+    let limits = TreeLimits::new(estimation, &question.bounds, &allowed)?;
     let mut solver = Solver {
         estimation,
         by,
+        allowed,
+        limits,
         supports: Mutex::default(),
         kinds: Mutex::default(),
         tables: vec![None; nodes],
@@ -93,6 +98,9 @@ pub(super) fn tables(
 struct Solver<'s> {
     estimation: &'s Estimation,
     by: By,
+    /// Cells that may have anybody in them.
+    allowed: Vec<bool>,
+    limits: Option<TreeLimits>,
     supports: Mutex<HashMap<usize, Arc<Support>>>,
     kinds: Mutex<HashMap<usize, Arc<Kind>>>,
     /// Of nodes that are units by themselves.
@@ -145,14 +153,14 @@ impl Solver<'_> {
 
     fn roots(&mut self) -> Result<()> {
         let Estimation { tree, joined, .. } = self.estimation;
-        let allowed = vec![true; joined.model.space().cells()];
-        let roots = Roots::new(&joined.model, allowed, self.by == By::All);
+        let roots = Roots::new(&joined.model, self.allowed.clone(), self.by == By::All);
         let is_root = |node: &usize| tree.nodes()[*node].parent.is_none() && self.is_unit(*node);
         for node in (0..tree.nodes().len()).filter(is_root).collect::<Vec<_>>() {
             let mut coordinates = vec![0.0; joined.model.space().cells()];
             self.estimation.node_coordinates(node, self.by, &mut coordinates)?;
-            let found = roots.solve(&self.kind(node), &coordinates, None);
-            let (table, quality) = found.map_err(|unmet| self.unmet(node, &unmet))?;
+            let limits = self.limits.as_ref().and_then(|limits| limits.of_root(node));
+            let found = roots.solve(&self.kind(node), &coordinates, limits);
+            let (table, quality) = found.map_err(|unmet| self.unmet(&unmet))?;
             self.note(node, &quality);
             self.tables[node] = Some(table);
         }
@@ -169,12 +177,9 @@ impl Solver<'_> {
         }
     }
 
-    fn unmet(&self, node: usize, unmet: &Unmet) -> Error {
-        let (level, code) = self.estimation.place(node);
-        Error::stated(
-            format!("unit `{code}` of level `{level}`: {}", unmet.0),
-            "check the exact values and bounds of its parts",
-        )
+    fn unmet(&self, unmet: &Unmet) -> Error {
+        let limits = self.limits.as_ref().expect("only limits cannot be met");
+        limits.error(self.estimation, unmet)
     }
 
     /// Solves all families whose parent has a table, until there are none.
@@ -268,9 +273,9 @@ impl Solver<'_> {
             kinds: kinds.iter().map(|kind| &**kind).collect(),
             children: members.iter().map(child).collect(),
             isolate,
-            limits: None,
+            limits: self.limits.as_ref().and_then(|limits| limits.of_family(*parent)),
         };
-        family.solve(on_all_cores).map_err(|unmet| self.unmet(*parent, &unmet))
+        family.solve(on_all_cores).map_err(|unmet| self.unmet(&unmet))
     }
 
     fn take(&mut self, ready: Ready, found: FamilyTables) {
@@ -349,8 +354,7 @@ impl Solver<'_> {
     /// Leaves that lie in no unit: each is a root.
     fn stream_roots(&mut self) -> Result<()> {
         let Estimation { joined, gathered, .. } = self.estimation;
-        let allowed = vec![true; joined.model.space().cells()];
-        let roots = Roots::new(&joined.model, allowed, self.by == By::All);
+        let roots = Roots::new(&joined.model, self.allowed.clone(), self.by == By::All);
         let parts: Vec<usize> = (0..joined.first.levels[gathered.leaf_level].parts).collect();
         let found = parallel::map(&parts, |part| -> Result<_> {
             let (mut found, mut at) = (vec![], 0);
@@ -358,7 +362,7 @@ impl Solver<'_> {
                 at += 1;
                 if leaf.parent.is_none() {
                     let solved = roots.solve(&self.kind(leaf.node), &work.coordinates, None);
-                    let (table, quality) = solved.map_err(|unmet| self.unmet(leaf.node, &unmet))?;
+                    let (table, quality) = solved.map_err(|unmet| self.unmet(&unmet))?;
                     let unit = UnitTable { code: leaf.code.into(), kind: leaf.kind.clone(), table };
                     found.push((leaf.node, quality, ((*part, at), unit)));
                 }

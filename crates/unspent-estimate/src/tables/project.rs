@@ -125,10 +125,14 @@ fn contrasts(pinned: &Pinned) -> Matrix {
 struct Gains {
     of_kind: Vec<Vec<Matrix>>,
     of_sum: Vec<Matrix>,
+    /// For each chunk whose children are of several kinds, and each block: entry by entry, those of all
+    /// children together.
+    of_children: Vec<Vec<Vec<f64>>>,
 }
 
 /// Some of the children, and where they are in the method.
 struct Chunk {
+    number: usize,
     children: Range<usize>,
     /// The kind of all of them, if it is one.
     one_kind: Option<usize>,
@@ -179,9 +183,9 @@ struct Run<'r> {
 impl Run<'_> {
     fn solve(&self) -> Projected {
         let mut chunks = self.chunks();
-        let exact = self.gains(0.0);
+        let exact = self.gains(&chunks, 0.0);
         let mut weight = 3.0 * self.typical_precision();
-        let mut gains = self.gains(weight);
+        let mut gains = self.gains(&chunks, weight);
         let mut best: Option<Projected> = None;
         for step in 1..=MAX_STEPS {
             let residuals = self.step(&mut chunks, &gains, weight);
@@ -202,7 +206,7 @@ impl Run<'_> {
                     _ => continue,
                 };
                 weight *= factor;
-                gains = self.gains(weight);
+                gains = self.gains(&chunks, weight);
                 for chunk in &mut chunks {
                     chunk.multiplier.iter_mut().for_each(|u| *u /= factor);
                 }
@@ -214,11 +218,11 @@ impl Run<'_> {
     fn chunks(&self) -> Vec<Chunk> {
         let (cells, children) = (self.of.cells(), self.of.children());
         let length = (CHUNK / cells).clamp(16, 256);
-        let starts: Vec<usize> = (0..children).step_by(length).collect();
-        self.each(&starts, |start| self.chunk(*start..(start + length).min(children)))
+        let starts: Vec<(usize, usize)> = (0..children).step_by(length).enumerate().collect();
+        self.each(&starts, |(number, start)| self.chunk(*number, *start..(start + length).min(children)))
     }
 
-    fn chunk(&self, children: Range<usize>) -> Chunk {
+    fn chunk(&self, number: usize, children: Range<usize>) -> Chunk {
         let Projection { part, kind_of, near, slope, anchor, .. } = self.of;
         let all = self.of.children();
         let take = |from: &[f64]| -> Vec<f64> {
@@ -230,6 +234,7 @@ impl Run<'_> {
         let w: Vec<f64> = anchor.clone();
         let mut work = vec![];
         let mut chunk = Chunk {
+            number,
             one_kind,
             slope: slope_cells.clone(),
             x: near.iter().zip(&anchor).map(|(z, p)| z - p).collect(),
@@ -271,7 +276,7 @@ impl Run<'_> {
         }
     }
 
-    fn gains(&self, weight: f64) -> Gains {
+    fn gains(&self, chunks: &[Chunk], weight: f64) -> Gains {
         let of_kind = |kind: &Vec<Matrix>| -> Vec<Matrix> {
             let of_block = |(free, precision): (&Free<'_>, &Matrix)| {
                 let mut sum = free.reduced(precision);
@@ -289,7 +294,22 @@ impl Run<'_> {
             if free.dimension == 0 { sum } else { sum.inverse() }
         };
         let of_sum = self.free.iter().enumerate().map(of_sum).collect();
-        Gains { of_kind, of_sum }
+        let of_children = |chunk: &Chunk| {
+            let kinds = &self.of.kind_of[chunk.children.clone()];
+            let of_block = |at: usize| -> Vec<f64> {
+                let entries = 0..self.free[at].dimension * self.free[at].dimension;
+                let of_entry = |entry: usize| {
+                    kinds.iter().map(|kind| &of_kind[*kind as usize]).map(move |of| of[at].entries()[entry])
+                };
+                entries.flat_map(of_entry).collect()
+            };
+            match chunk.one_kind {
+                Some(_) => vec![],
+                None => (0..self.free.len()).map(of_block).collect(),
+            }
+        };
+        let of_children = self.each(chunks, of_children);
+        Gains { of_kind, of_sum, of_children }
     }
 
     /// The geometric mean of the precisions of all coordinates.
@@ -384,12 +404,8 @@ impl Run<'_> {
             if free.dimension == 0 {
                 return;
             }
-            let gain = |child: usize| {
-                let kind = chunk.one_kind.unwrap_or_else(|| self.of.kind_of[chunk.children.start + child] as usize);
-                &gains.of_kind[kind][at]
-            };
-            if let (1, 1, Some(_)) = (free.dimension, rows.len(), chunk.one_kind) {
-                let gain = gain(0).entries()[0];
+            if let (1, 1, Some(kind)) = (free.dimension, rows.len(), chunk.one_kind) {
+                let gain = gains.of_kind[kind][at].entries()[0];
                 let row = &mut chunk.x[rows[0]..][..n];
                 row.iter_mut().for_each(|x| *x *= gain);
                 sums[copy] = row.iter().sum();
@@ -399,16 +415,8 @@ impl Run<'_> {
             a.clear();
             a.resize(free.dimension * n, 0.0);
             match chunk.one_kind {
-                Some(_) => multiply(gain(0), &r, &mut a, n),
-                None => {
-                    for c in 0..n {
-                        let gain = gain(c);
-                        for i in 0..free.dimension {
-                            let row = gain.row(i).iter().enumerate();
-                            a[i * n + c] = row.map(|(j, g)| g * r[j * n + c]).sum();
-                        }
-                    }
-                }
+                Some(kind) => multiply(&gains.of_kind[kind][at], &r, &mut a, n),
+                None => multiply_each(&gains.of_children[chunk.number][at], &r, &mut a, n),
             }
             for (i, row) in a.chunks_exact(n).enumerate() {
                 sums[copy + i] = row.iter().sum();
@@ -429,8 +437,7 @@ impl Run<'_> {
             shift.clear();
             shift.resize(d, 0.0);
             let common = &common[copy..][..d];
-            let add_up = self.of.add_up;
-            match (add_up, chunk.one_kind) {
+            match (self.of.add_up, chunk.one_kind) {
                 (false, _) => {}
                 (true, Some(kind)) => {
                     gains.of_kind[kind][at].apply(common, &mut shift);
@@ -439,10 +446,11 @@ impl Run<'_> {
                     }
                 }
                 (true, None) => {
-                    for c in 0..n {
-                        let kind = self.of.kind_of[chunk.children.start + c] as usize;
-                        gains.of_kind[kind][at].apply(common, &mut shift);
-                        rows.iter().zip(&shift).for_each(|(row, shift)| chunk.x[row + c] += shift);
+                    let gains = gains.of_children[chunk.number][at].chunks_exact(n);
+                    for (entry, gain) in gains.enumerate() {
+                        let (row, common) = (rows[entry / d], common[entry % d]);
+                        let x = chunk.x[row..][..n].iter_mut();
+                        x.zip(gain).for_each(|(x, gain)| *x += gain * common);
                     }
                 }
             }
@@ -605,5 +613,15 @@ fn multiply(matrix: &Matrix, rows: &[f64], to: &mut [f64], n: usize) {
         for (factor, row) in matrix.row(i).iter().zip(rows.chunks_exact(n)) {
             to.iter_mut().zip(row).for_each(|(x, y)| *x += factor * y);
         }
+    }
+}
+
+/// A matrix for each value times rows of as many values.
+fn multiply_each(matrices: &[f64], rows: &[f64], to: &mut [f64], n: usize) {
+    let d = rows.len() / n;
+    for (entry, factors) in matrices.chunks_exact(n).enumerate() {
+        let to = &mut to[entry / d * n..][..n];
+        let row = &rows[entry % d * n..][..n];
+        to.iter_mut().zip(factors).zip(row).for_each(|((x, factor), y)| *x += factor * y);
     }
 }
