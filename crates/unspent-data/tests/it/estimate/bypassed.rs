@@ -264,7 +264,7 @@ fn whole_tables_have_every_unit_and_add_up() {
         for exact in ["", "\"State\", \"Tract\""] {
             let place = measured(&format!("bypassed-tables-{own_measurements}-{}", exact.len()), exact);
             let question = Estimate {
-                tables: Some(WholeTables { own_measurements }),
+                tables: Some(WholeTables { own_measurements, replicates: 2, ..WholeTables::default() }),
                 ..Estimate::new(&place.path("noisy"))
             };
             question.to_directory(&place.path("out"), &mut Quiet).unwrap();
