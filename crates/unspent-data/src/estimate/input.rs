@@ -241,10 +241,7 @@ impl Input {
                 reader.file_units(entry, &entry.files[part], &mut |unit, noise| {
                     let code = unit[0].geocode;
                     if self.levels[level].bypassed.contains(code) {
-                        let cause = format!("unit `{code}` of level `{}` is measured and bypassed", entry.level);
-                        let hint = "the list of bypassed units is written with the measurements, and is not to \
-                                    be changed";
-                        return Err(Error::stated(cause, hint).at(&self.name));
+                        return Err(both(code, &entry.level).at(&self.name));
                     }
                     let rows: Vec<&[i64]> = unit.iter().map(|row| row.values).collect();
                     take(code, usize::from(noise), &rows)
@@ -295,6 +292,14 @@ fn constrained(schema: &Schema, name: &str, length: usize) -> Option<InputQuery>
         None => return None,
     };
     Some(InputQuery { name: name.into(), by })
+}
+
+/// A unit that is measured, and listed as one that is not.
+fn both(code: &str, level: &str) -> Error {
+    Error::stated(
+        format!("unit `{code}` of level `{level}` is measured and bypassed"),
+        "the list of bypassed units is written with the measurements, and is not to be changed",
+    )
 }
 
 fn push_exact(levels: &mut Vec<InputLevel>, schema: &Schema, level: &str, query: ExactQuery) {

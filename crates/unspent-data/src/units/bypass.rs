@@ -105,8 +105,8 @@ impl Units {
 
     /// The units that are bypassed, by level of the plan that is made of the paths that occur.
     ///
-    /// They follow from the list of units and from what says which are bypassed. Both are public: no record is
-    /// looked at, and so they may be published.
+    /// They follow from the list of units and from what says which are bypassed. Both are public: no record
+    /// is looked at, and so they may be published.
     pub(crate) fn bypassed_units(&self, plan: &Plan) -> Result<Vec<BypassedUnits>> {
         if plan.paths().iter().flatten().all(Option::is_some) {
             return Ok(vec![]);
@@ -122,8 +122,8 @@ impl Units {
         Ok(found)
     }
 
-    /// Hands on every unit of every level of a plan: the smallest unit that it begins with, the level, and its
-    /// code.
+    /// Hands on every unit of every level of a plan: the smallest unit that it begins with, the level, and
+    /// its code.
     fn each_beginning(&self, plan: &Plan, take: &mut dyn FnMut(usize, usize, &str)) -> Result<()> {
         let mut codes = Codes::new(plan);
         let mut parts = vec![];
