@@ -8,7 +8,7 @@ use unspent::{Error, ErrorKind, Result};
 use unspent_estimate::accuracy::{Accuracy, Tally, TreeKind};
 use unspent_estimate::{Confidence, Contradicted, Measured, NamedSum, Scratch, Tree, Values};
 
-use super::Estimate;
+use super::{Estimate, WholeTables};
 use super::answers::{Margin, Questions};
 use super::areas::Areas;
 use super::estimates::TakeUnit;
@@ -33,6 +33,8 @@ pub(super) struct Estimation {
     warning: Option<String>,
     pub(super) tree: Tree,
     pub(super) values: Values,
+    /// What is asked of whole tables.
+    pub(super) tables: Option<WholeTables>,
     /// What was measured of each node itself, if anybody asks for it.
     own_measured: Vec<Measured>,
 }
@@ -83,7 +85,19 @@ impl Estimation {
         let own_measured = if own { measured.clone() } else { vec![] };
         let estimated = Tree::estimate(&joined.model, nodes, measured, totals);
         let (tree, values) = estimated.map_err(|found| contradiction(&joined, &gathered, &found))?;
-        Ok(Estimation { joined, gathered, areas, questions, sources, warning, tree, values, own_measured })
+        let tables = question.tables.clone();
+        Ok(Estimation {
+            joined,
+            gathered,
+            areas,
+            questions,
+            sources,
+            warning,
+            tree,
+            values,
+            tables,
+            own_measured,
+        })
     }
 
     /// How far estimates are from the truth, by level and query.

@@ -36,7 +36,7 @@ use unspent_estimate::Accuracy;
 
 pub use self::answers::Estimated;
 pub use self::areas::AreaName;
-pub use self::estimates::{AnswerRow, DifferenceRow, Estimates, RatioRow};
+pub use self::estimates::{AnswerRow, DifferenceRow, Estimates, RatioRow, Tables, UnitCells};
 pub use self::manifest::{EstimateManifest, EstimatedLevel, TablesEntry};
 pub use self::replicates::{LevelTableErrors, MAX_REPLICATES, QueryTableErrors, SizeErrors, TableErrors};
 use crate::progress::Progress;

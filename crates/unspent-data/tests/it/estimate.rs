@@ -3,6 +3,7 @@
 
 mod bypassed;
 mod refused;
+mod whole;
 
 use std::collections::BTreeMap;
 use std::path::Path;
