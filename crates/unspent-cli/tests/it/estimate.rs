@@ -124,7 +124,8 @@ fn tables_are_whole_and_say_that_they_are_biased() {
         "level,geocode,query,answer,at_least,at_most\nBlock group,990010001001,race,aian,0,0\n",
     )
     .unwrap();
-    let output = ask(&place, "estimate noisy --out out --tables --replicates 2 --bounds bounds.csv --records");
+    let output =
+        ask(&place, "estimate noisy --out out --tables --replicates 2 --bounds bounds.csv --records");
     assert!(output.status.success(), "{}", stderr(&output));
     let printed = stdout(&output);
     for words in [

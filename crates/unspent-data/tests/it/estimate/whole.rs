@@ -189,7 +189,7 @@ fn bounds_that_the_truth_meets_are_met() {
         measure(NOISY, 100 + seed, false).to_directory(&place.path("noisy"), &mut Quiet).unwrap();
         let mut random = Random(seed);
         let mut rows = vec![];
-        let mut claims: Vec<(&(String, String), Option<usize>, i64, i64)> = vec![];
+        let mut claims = vec![];
         for (key, table) in &truth {
             for age in [None, Some(0), Some(1), Some(2)] {
                 if random.below(3) > 0 {

@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::free::Free;
 use super::{Projection, Residuals, Run};
 use crate::matrix::Matrix;
+use crate::tables::kind::geometric_mean;
 use crate::tables::signs::project_signs;
 
 /// How far a step goes beyond the first solution; between 1 and 2 the method converges.
@@ -148,17 +149,13 @@ impl Run<'_> {
 
     /// The geometric mean of the precisions of all coordinates.
     pub(super) fn typical_precision(&self) -> f64 {
-        let (mut sum, mut count) = (0.0, 0.0);
         let kind = &self.of.kinds[self.of.kind_of[0] as usize];
-        for (free, precision) in self.free.iter().zip(kind) {
-            let precision = free.reduced(precision);
-            for i in 0..free.dimension {
-                let copies = free.block.copies as f64;
-                sum += copies * (precision[(i, i)] / free.squares[(i, i)]).ln();
-                count += copies;
-            }
-        }
-        if count == 0.0 { 1.0 } else { (sum / count).exp() }
+        let of_block = |(free, precision): (&Free<'_>, &Matrix)| {
+            let (precision, copies) = (free.reduced(precision), free.block.copies as f64);
+            let of = |i: usize| (copies, precision[(i, i)] / free.squares[(i, i)]);
+            (0..free.dimension).map(of).collect::<Vec<_>>()
+        };
+        geometric_mean(self.free.iter().zip(kind).flat_map(of_block))
     }
 
     /// One step of the method.
