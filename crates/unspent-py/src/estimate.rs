@@ -88,6 +88,9 @@ const DISTRICT: &str = "district";
 /// >>> both = estimates.district(["1a", "1b"])
 /// >>> print(both["variance"].round(3), estimates.covariance("1a", "1b")["covariance"].round(3))
 /// [2.667] [-1.333]
+/// >>> whole = unspent.estimate(written.path, tables=True).tables
+/// >>> bool(whole.dense("Town").sum() == whole.dense("County").sum())
+/// True
 /// >>> place.cleanup()
 #[pyfunction]
 #[pyo3(
