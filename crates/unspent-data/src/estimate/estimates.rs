@@ -59,7 +59,7 @@ pub struct RatioRow {
 /// Whole tables of all units.
 #[derive(Clone, Debug)]
 pub struct Tables {
-    /// The name of each level, and its units in the order of the measurements: the code of a unit, the numbers
+    /// The name of each level, and its units by their codes: the code of a unit, the numbers
     /// of its cells that are not empty among all combinations of values, ascending, and their counts.
     pub levels: Vec<(String, Vec<UnitCells>)>,
     /// The largest gap of a projection, as a share of its cost.

@@ -108,7 +108,10 @@ impl Estimation {
         for (node, unit) in self.gathered.units.iter().enumerate() {
             let level = unit.as_ref().map_or(self.gathered.leaf_level, |unit| unit.level);
             let count = self.tree.nodes()[node].count as u64;
-            tally.add(&self.tree, node, level, count, false);
+            let is_bypassed = unit
+                .as_ref()
+                .is_some_and(|unit| self.joined.first.levels[level].bypassed.contains(&unit.code));
+            tally.add(&self.tree, node, level, count, is_bypassed);
         }
         let confidence = self.questions.confidence();
         Accuracy {

@@ -1,6 +1,6 @@
 //! Noisy measurements of either kind as an estimate reads them: levels of units, rows of queries.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::simulated::{KnownUnit, NOWHERE, Simulated, places_of};
 use crate::interval::sigma2_of_variance;
 use crate::manifest::{self, LevelEntry};
 use crate::measurements::bureau::Sign;
-use crate::measurements::{BureauMeasurements, LevelMeasurements, Reader, Source};
+use crate::measurements::{BureauMeasurements, BypassedUnits, LevelMeasurements, Reader, Source};
 use crate::plan;
 
 /// Units that are handed on together where all measurements are in memory.
@@ -59,6 +59,8 @@ pub(super) struct InputLevel {
     pub(super) units: u64,
     /// What is known of units without noise.
     pub(super) exact: Vec<ExactQuery>,
+    /// The units that are not measured, because a unit above covers the same area.
+    pub(super) bypassed: HashSet<String>,
     /// Only for measurements in memory: the noise of each unit.
     noise_of: Vec<u32>,
 }
@@ -135,8 +137,13 @@ impl Input {
                 parts: entry.files.len(),
                 units: entry.units,
                 exact: vec![],
+                bypassed: HashSet::new(),
                 noise_of: vec![],
             });
+        }
+        for BypassedUnits { level, codes } in reader.read_bypassed()? {
+            let known = levels.iter_mut().find(|known| known.name == level);
+            known.expect("a level of the manifest").bypassed = codes.into_iter().collect();
         }
         for exact in reader.read_exact()? {
             let codes = index(&exact.codes);
@@ -211,6 +218,7 @@ impl Input {
                 parts: 0,
                 units: 0,
                 exact,
+                bypassed: HashSet::new(),
                 noise_of: vec![],
             });
         }
@@ -255,6 +263,7 @@ impl Input {
                 parts: level.codes.len().div_ceil(PART),
                 units: level.codes.len() as u64,
                 exact: vec![],
+                bypassed: HashSet::new(),
                 noise_of,
             });
         }
@@ -287,8 +296,12 @@ impl Input {
             Rows::Files(reader) => {
                 let entry = &reader.manifest().levels[level];
                 reader.file_units(entry, &entry.files[part], &mut |unit, noise| {
+                    let code = unit[0].geocode;
+                    if self.levels[level].bypassed.contains(code) {
+                        return Err(both(code, &entry.level).at(&self.name));
+                    }
                     let rows: Vec<&[i64]> = unit.iter().map(|row| row.values).collect();
-                    take(unit[0].geocode, usize::from(noise), &rows)
+                    take(code, usize::from(noise), &rows)
                 })
             }
             Rows::Memory(levels) => {
@@ -338,6 +351,14 @@ fn constrained(schema: &Schema, name: &str, length: usize) -> Option<InputQuery>
     Some(InputQuery { name: name.into(), by })
 }
 
+/// A unit that is measured, and listed as one that is not.
+fn both(code: &str, level: &str) -> Error {
+    Error::stated(
+        format!("unit `{code}` of level `{level}` is measured and bypassed"),
+        "the list of bypassed units is written with the measurements, and is not to be changed",
+    )
+}
+
 fn push_exact(levels: &mut Vec<InputLevel>, schema: &Schema, level: &str, query: ExactQuery) {
     if let Some(found) = levels.iter_mut().find(|found| found.name == level) {
         found.exact.push(query);
@@ -357,6 +378,7 @@ fn push_exact(levels: &mut Vec<InputLevel>, schema: &Schema, level: &str, query:
         parts: 0,
         units: 0,
         exact: vec![query],
+        bypassed: HashSet::new(),
         noise_of: vec![],
     };
     levels.insert(place, new);

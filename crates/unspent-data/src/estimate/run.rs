@@ -282,6 +282,7 @@ impl Estimation {
             columns: writer.columns(),
             cells: space.all_cells(),
             parents: quality.parents,
+            steps: quality.steps,
             largest_gap: quality.largest_gap,
             largest_gap_at: quality.largest_gap_at.clone(),
             totals_first: isolated

@@ -32,7 +32,7 @@ pub(super) struct UnitTable {
 
 /// The tables of all units.
 pub(super) struct Whole {
-    /// By level, in the order of the measurements.
+    /// By level and code.
     pub(super) levels: Vec<Vec<UnitTable>>,
     pub(super) quality: WholeQuality,
 }
@@ -413,6 +413,8 @@ impl Solver<'_> {
                 levels[unit.level].push(UnitTable { code: unit.code.clone(), kind, table });
             }
         }
+        // Units without measurements came last.
+        levels.iter_mut().for_each(|units| units.sort_by(|a, b| a.code.cmp(&b.code)));
         Whole { levels, quality: self.quality }
     }
 }
