@@ -176,20 +176,34 @@ pub(super) fn errors(
     Ok(TableErrors::new(&truth, &errors, question.replicates))
 }
 
-/// Replicates of tables that were just made.
+/// Fails if tables cannot be replicated as often as is asked, before they are made.
+pub(super) fn check(estimation: &Estimation, question: &WholeTables) -> Result<()> {
+    let replicates = question.replicates;
+    if replicates > MAX_REPLICATES {
+        let allowed = format!("at most {MAX_REPLICATES}");
+        let hint = "25 tell the errors of a level with many units well";
+        return Err(Error::input("replicates", replicates.to_string(), allowed, hint));
+    }
+    if replicates > 0 && !estimation.joined.others.is_empty() {
+        return Err(Error::stated(
+            "replicates: tables of several folders of measurements cannot be replicated",
+            "make the tables of one folder, or leave replicates out",
+        ));
+    }
+    Ok(())
+}
+
+/// Replicates of tables that were just made, if they are asked for.
 pub(super) fn of_tables(
     estimation: &Estimation,
     whole: &Whole,
     question: &WholeTables,
     progress: &mut dyn Progress,
-) -> Result<TableErrors> {
-    let joined = &estimation.joined;
-    if !joined.others.is_empty() {
-        return Err(Error::stated(
-            "replicates: tables of several folders of measurements cannot be replicated",
-            "make the tables of one folder, or leave out --replicates",
-        ));
+) -> Result<Option<TableErrors>> {
+    if question.replicates == 0 {
+        return Ok(None);
     }
+    let joined = &estimation.joined;
     let known: Vec<Arc<Vec<KnownUnit>>> = known_units(estimation, whole).into_iter().map(Arc::new).collect();
-    errors(&joined.first, &known, question, joined.structural_zeros.unwrap_or(true), progress)
+    errors(&joined.first, &known, question, joined.structural_zeros.unwrap_or(true), progress).map(Some)
 }

@@ -43,11 +43,13 @@ const INTERVALS: &str = "lower and upper: normal, right about as often as the co
      lower_guaranteed and upper_guaranteed: right at least so often, since the noise is sub-Gaussian; \
      whole counts from zero on; null where no such count is near enough, or the answer is not determined";
 
-const WHOLE_METHOD: &str = "whole tables that are not negative and add up over all levels: from the top down, \
+/// What whole tables are, and how they are biased.
+pub const WHOLE_METHOD: &str = "whole tables that are not negative and add up over all levels: from the top down, \
      the nearest to the estimates in the metric of their covariances, then rounded; every sum holds exactly, and \
      small counts are biased upward, large ones downward: no interval of an estimate applies to them";
 
-const REPLICATES: &str = "a simulation, no guarantee: the tables stand for the truth, noise was added to them once \
+/// What the errors of replicates are.
+pub const REPLICATES: &str = "a simulation, no guarantee: the tables stand for the truth, noise was added to them once \
      more, with a known seed, and all was done again; the errors are those of the new tables, over units, answers \
      and replicates";
 
@@ -55,16 +57,22 @@ pub(super) fn to_directory(
     question: &Estimate,
     out: &Path,
     progress: &mut dyn Progress,
-) -> Result<(Estimation, EstimateReport)> {
+) -> Result<(Estimation, Option<Whole>, EstimateReport)> {
     let path: PathBuf = out.components().collect();
     if directory::check(&path)? {
         let cause = format!("`{}` exists already", path.display());
         return Err(Error::of_kind(ErrorKind::Output, cause, "choose another name, or remove it"));
     }
     let estimation = Estimation::new(question, progress)?;
+    if let Some(wanted) = &question.tables {
+        replicates::check(&estimation, wanted)?;
+        if wanted.published {
+            published::needed_of_schema(&estimation.joined.schema)?;
+        }
+    }
     let unfinished = Unfinished::create(&path)?;
     let files = Files { target: &path, folder: unfinished.folder() };
-    let (manifest, table_errors) = estimation.write(question, &files, progress)?;
+    let (manifest, made) = estimation.write(question, &files, progress)?;
     let json = serde_json::to_string_pretty(&manifest).expect("strings, numbers and lists");
     files.text(manifest::FILE, &(json + "\n"))?;
     if let Some(warning) = estimation.warning() {
@@ -73,8 +81,12 @@ pub(super) fn to_directory(
     let accuracy = estimation.accuracy();
     files.text("accuracy.csv", &accuracy.columns().csv())?;
     unfinished.finish()?;
-    Ok((estimation, EstimateReport { manifest, accuracy, table_errors }))
+    let (tables, table_errors) = made.map_or((None, None), |(tables, errors)| (Some(tables), errors));
+    Ok((estimation, tables, EstimateReport { manifest, accuracy, table_errors }))
 }
+
+/// Whole tables, and their errors if they were simulated.
+type Made = (Whole, Option<TableErrors>);
 
 /// Where files are made.
 struct Files<'f> {
@@ -113,7 +125,7 @@ impl Estimation {
         question: &Estimate,
         files: &Files<'_>,
         progress: &mut dyn Progress,
-    ) -> Result<(EstimateManifest, Option<TableErrors>)> {
+    ) -> Result<(EstimateManifest, Option<Made>)> {
         let levels = chosen_levels(&question.levels, &self.joined.levels)?;
         let estimates =
             files.folder.create_folder("estimates").map_err(|e| directory::failed(files.target, e))?;
@@ -173,10 +185,10 @@ impl Estimation {
         table("districts.csv", tables::areas(self, &areas, &only))?;
         table("differences.csv", tables::differences(self, &areas, &question.differences, &only)?)?;
         table("ratios.csv", tables::ratios(self, &areas, &question.ratios)?)?;
-        let (tables, errors) = match &question.tables {
+        let (tables, made) = match &question.tables {
             Some(wanted) => {
-                let (entry, errors) = self.write_tables(wanted, files, progress)?;
-                (Some(entry), errors)
+                let (entry, made) = self.write_tables(wanted, files, progress)?;
+                (Some(entry), Some(made))
             }
             None => (None, None),
         };
@@ -194,7 +206,7 @@ impl Estimation {
             components,
             tables,
         };
-        Ok((manifest, errors))
+        Ok((manifest, made))
     }
 
     fn write_tables(
@@ -202,7 +214,7 @@ impl Estimation {
         question: &WholeTables,
         files: &Files<'_>,
         progress: &mut dyn Progress,
-    ) -> Result<(TablesEntry, Option<TableErrors>)> {
+    ) -> Result<(TablesEntry, Made)> {
         let found = whole::tables(self, question, progress)?;
         let space = self.joined.model.space();
         let mut notes = vec![
@@ -253,15 +265,14 @@ impl Estimation {
             leaves.iter().try_for_each(|unit| writer.push(&unit.code, &numbered(unit)))?;
             others.extend(writer.finish()?.0);
         }
-        let (mut replicates, mut simulated) = (None, None);
-        if question.replicates > 0 {
-            let errors = replicates::of_tables(self, &found, question, progress)?;
+        let mut replicates = None;
+        let errors = replicates::of_tables(self, &found, question, progress)?;
+        if let Some(errors) = &errors {
             files.text("replicates.csv", &errors.by_query().csv())?;
             files.text("replicates-by-size.csv", &errors.by_size().csv())?;
             others.extend(["replicates.csv".into(), "replicates-by-size.csv".into()]);
             let (replicates_made, seed) = (question.replicates, question.seed);
             replicates = Some(ReplicatesEntry { what: REPLICATES.into(), replicates: replicates_made, seed });
-            simulated = Some(errors);
         }
         let quality = &found.quality;
         let isolated = quality.isolated.iter().zip(&self.joined.levels).filter(|((_, of), _)| *of > 0);
@@ -285,7 +296,7 @@ impl Estimation {
             replicates,
             files: others,
         };
-        Ok((entry, simulated))
+        Ok((entry, (found, errors)))
     }
 
     fn components(&self) -> Vec<Component> {
