@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use unspent::schema::Rows;
 use unspent::{DiscreteGaussian, Error, ErrorKind, Rational, Result};
 
-use crate::measurements::BypassedUnits;
 use crate::plan::{Plan, PlannedLevel, PlannedQuery, QueryNoise};
+use crate::units::BypassedUnits;
 
 /// The name of the file.
 pub const FILE: &str = "manifest.json";

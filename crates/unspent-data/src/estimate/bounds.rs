@@ -163,7 +163,8 @@ impl TreeLimits {
         let more = if rest > 0 { format!("; and {rest} more") } else { String::new() };
         Error::stated(
             format!(
-                "{}: no tables meet all that is known{}: at least {} are needed, at most {} are possible; {}{more}",
+                "{}: no tables meet all that is known{}: at least {} are needed, at most {} are possible; \
+                 {}{more}",
                 name(unmet.unit),
                 of(unmet.group),
                 unmet.lower,
@@ -320,7 +321,8 @@ fn crossing(joined: &Joined, claim: &Claim, finest: Option<usize>) -> Error {
     let other = finest.map_or(String::new(), name);
     Error::stated(
         format!(
-            "bounds on `{}` and on `{other}` are given, and neither is a total: tables cannot be made to meet both",
+            "bounds on `{}` and on `{other}` are given, and neither is a total: tables cannot be made to \
+             meet both",
             name(claim.query)
         ),
         "give all bounds for one query; zeros may be given for sums of its answers too",

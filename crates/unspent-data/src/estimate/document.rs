@@ -74,7 +74,8 @@ impl TableErrors {
             }
         }
         table.note(
-            "a simulation, no guarantee: the tables stand for the truth, and noise was added to them once more",
+            "a simulation, no guarantee: the tables stand for the truth, and noise was added to them once \
+             more",
         );
         text.table(table);
         text.line("");

@@ -1,8 +1,8 @@
-//! How far whole tables are from the truth, by simulation: noise is added to known tables once more, and all is
-//! done again.
+//! How far whole tables are from the truth, by simulation: noise is added to known tables once more, and all
+//! is done again.
 //!
-//! For tables that were just made, the tables themselves stand for the truth (Lemma T7 of `theory/tables.md`).
-//! It reads only what was made, and spends no budget.
+//! For tables that were just made, the tables themselves stand for the truth (Lemma T7 of
+//! `theory/tables.md`). It reads only what was made, and spends no budget.
 
 use std::sync::Arc;
 

@@ -44,14 +44,15 @@ const INTERVALS: &str = "lower and upper: normal, right about as often as the co
      whole counts from zero on; null where no such count is near enough, or the answer is not determined";
 
 /// What whole tables are, and how they are biased.
-pub const WHOLE_METHOD: &str = "whole tables that are not negative and add up over all levels: from the top down, \
-     the nearest to the estimates in the metric of their covariances, then rounded; every sum holds exactly, and \
-     small counts are biased upward, large ones downward: no interval of an estimate applies to them";
+pub const WHOLE_METHOD: &str = "whole tables that are not negative and add up over all levels: from the top \
+     down, the nearest to the estimates in the metric of their covariances, then rounded; every sum holds \
+     exactly, and small counts are biased upward, large ones downward: no interval of an estimate applies to \
+     them";
 
 /// What the errors of replicates are.
-pub const REPLICATES: &str = "a simulation, no guarantee: the tables stand for the truth, noise was added to them once \
-     more, with a known seed, and all was done again; the errors are those of the new tables, over units, answers \
-     and replicates";
+pub const REPLICATES: &str = "a simulation, no guarantee: the tables stand for the truth, noise was added to \
+     them once more, with a known seed, and all was done again; the errors are those of the new tables, over \
+     units, answers and replicates";
 
 pub(super) fn to_directory(
     question: &Estimate,

@@ -1,7 +1,7 @@
 //! Measurements that are simulated from known tables, as often as they are asked for.
 //!
-//! The noise of a part follows from the seed, the level and the number of the part, so that a part that is read
-//! twice has the same noise. The seed is known: such measurements protect nobody.
+//! The noise of a part follows from the seed, the level and the number of the part, so that a part that is
+//! read twice has the same noise. The seed is known: such measurements protect nobody.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -16,7 +16,7 @@ use unspent_estimate::tables::{
 use super::WholeTables;
 use super::bounds::TreeLimits;
 use super::estimation::{By, Estimation, Work};
-use super::join::UnitKind;
+use super::join::{Joined, UnitKind};
 use crate::progress::Progress;
 
 /// Counts of a family that are worth more than one core: smaller ones are solved side by side.
@@ -90,7 +90,7 @@ pub(super) fn tables_of(
     let by = if question.own_measurements { By::Own } else { By::All };
     let nodes = estimation.tree.nodes().len();
     let levels = estimation.joined.levels.len();
-    let allowed = estimation.joined.allowed();
+    let allowed = allowed(&estimation.joined);
     let limits = TreeLimits::new(estimation, &question.bounds, &allowed)?;
     let mut solver = Solver {
         estimation,
@@ -417,4 +417,22 @@ impl Solver<'_> {
         levels.iter_mut().for_each(|units| units.sort_by(|a, b| a.code.cmp(&b.code)));
         Whole { levels, quality: self.quality }
     }
+}
+
+/// Which cells may have anybody in them: the space has also those of structural zeros that it cannot use.
+fn allowed(joined: &Joined) -> Vec<bool> {
+    let sizes: Vec<usize> =
+        joined.schema.attributes().iter().map(|a| a.values.len() + usize::from(a.optional)).collect();
+    let occurs = |number: &u32| {
+        let mut rest = *number as usize;
+        let mut values = vec![0; sizes.len()];
+        for (value, size) in values.iter_mut().zip(&sizes).rev() {
+            *value = (rest % size) as u32;
+            rest /= size;
+        }
+        !joined.schema.impossible().iter().any(|impossible| {
+            impossible.combination.iter().all(|(attribute, among)| among.contains(&values[*attribute]))
+        })
+    };
+    joined.model.space().cell_numbers().iter().map(occurs).collect()
 }

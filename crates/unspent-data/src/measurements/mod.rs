@@ -26,6 +26,7 @@ pub use self::source::{AnyMeasurements, NoisyRow, Only, Source, read_any};
 pub use self::table::IntervalTable;
 pub(crate) use self::write::Files;
 use crate::manifest::{ExactEntry, ExactQuery, LevelEntry, Manifest, NoiseEntry, QueryEntry};
+pub use crate::units::BypassedUnits;
 
 /// All measurements of a release, in memory.
 #[derive(Clone, Debug)]
@@ -38,15 +39,6 @@ pub struct Measurements {
     pub exact: Vec<ExactMeasurements>,
     /// The units that are bypassed, by level; none if nobody listed them.
     pub bypassed: Vec<BypassedUnits>,
-}
-
-/// Units of a level that are bypassed: not measured, because a unit above covers the same area.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BypassedUnits {
-    /// The level.
-    pub level: String,
-    /// Their codes, in the order of the list of units.
-    pub codes: Vec<String>,
 }
 
 /// What was published exactly of a level.

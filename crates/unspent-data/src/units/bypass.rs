@@ -8,7 +8,6 @@ use unspent::{Error, Result};
 
 use super::{BETWEEN, Units};
 use crate::codes::Codes;
-use crate::measurements::BypassedUnits;
 use crate::plan::{Plan, PlannedLevel};
 use crate::progress::Quiet;
 use crate::table::{Input, Table, Wanted};
@@ -26,6 +25,15 @@ pub enum BypassRule {
     Column(String),
     /// A table with the columns `level` and `code` names the units.
     List(Input),
+}
+
+/// Units of a level that are bypassed: not measured, because a unit above covers the same area.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BypassedUnits {
+    /// The level.
+    pub level: String,
+    /// Their codes, in the order of the list of units.
+    pub codes: Vec<String>,
 }
 
 /// Most levels: a path is a set of bits.

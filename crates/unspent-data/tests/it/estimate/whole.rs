@@ -137,7 +137,8 @@ sigma2 = { detailed = "1/200" }
 fn tables_are_made_where_measurements_do_not_determine_them() {
     let levels = [
         // Towns have totals alone.
-        "[[levels]]\nname = \"Land\"\nsigma2 = { detailed = 3 }\n[[levels]]\nname = \"Town\"\nsigma2 = { total = 2 }",
+        "[[levels]]\nname = \"Land\"\nsigma2 = { detailed = 3 }\n\
+         [[levels]]\nname = \"Town\"\nsigma2 = { total = 2 }",
         // And nothing else is measured.
         "[[levels]]\nname = \"Town\"\nsigma2 = { grown = 2 }",
         "[[levels]]\nname = \"Town\"\nsigma2 = { detailed = 2 }",

@@ -1,4 +1,5 @@
-//! The nearest tables without negative counts, in the metric of the estimates (Lemma T3 of `theory/tables.md`).
+//! The nearest tables without negative counts, in the metric of the estimates (Lemma T3 of
+//! `theory/tables.md`).
 //!
 //! Children's tables `x ≥ 0` that add up to their parent's table, with some sums given, minimise
 //! `Σ ½ (x − z)ᵀ K (x − z)`. This is solved by the alternating direction method of multipliers: one step has

@@ -1,5 +1,5 @@
-//! Steps of the method, for some of the children at a time: their values lie together, so that all loops run over
-//! children.
+//! Steps of the method, for some of the children at a time: their values lie together, so that all loops run
+//! over children.
 
 use std::ops::Range;
 

@@ -186,7 +186,8 @@ fn tables_do_not_depend_on_the_number_of_threads() {
 fn limits_to_groups_take_part_in_the_projection() {
     let mut random = Random::new(5);
     let case = Case::new(4, 1, 0.9, &mut random);
-    // Groups by the first axis of the space; the second child has nobody in the first group, and few in the next.
+    // Groups by the first axis of the space; the second child has nobody in the first group, and few in the
+    // next.
     let sizes: Vec<usize> = case.model.space().axes.iter().map(|axis| axis.values.len()).collect();
     let inner: usize = sizes[1..].iter().product();
     let cells = case.model.space().cells();
