@@ -14,13 +14,16 @@ fn shown(mean: Option<TrialMean>) -> String {
         Some(error) => format!("{} ± {}", nearest(mean, 4), nearest(error, 1)),
         None => nearest(mean, 4),
     }
+    .replacen('-', "−", 1)
 }
 
 /// What goes, in percent, as a change.
 fn change(part: Option<TrialMean>) -> String {
     let Some(TrialMean { mean, standard_error }) = part else { return "–".into() };
     let error = standard_error.map_or(String::new(), |error| format!(" ± {:.1}", 100.0 * error));
-    format!("{:.1}{error} %", -100.0 * mean).replace('-', "−")
+    // Less than is shown is no change, of either sign.
+    let percent = if mean.abs() < 0.0005 { 0.0 } else { -100.0 * mean };
+    format!("{percent:.1}{error} %").replacen('-', "−", 1)
 }
 
 /// A share in percent with its interval.
@@ -90,7 +93,7 @@ impl ProcessingReport {
     }
 
     fn query_place(&self, query: &str) -> usize {
-        self.errors.iter().position(|row| row.query == query).unwrap_or(0)
+        self.queries.iter().position(|known| known == query).unwrap_or(0)
     }
 
     /// Totals of a level, by size of the unit.
