@@ -53,8 +53,8 @@ fn sparse(towns: i64) -> Input {
 
 #[test]
 fn without_noise_there_is_no_error_at_any_stage() {
-    // σ² = 0.005: a draw that is not 0 has a probability of 10⁻⁴³.
-    let quiet = scaled(&budget(), "0.00015");
+    // σ² is at most 0.0084: a draw that is not 0 has a probability of 10⁻²⁵.
+    let quiet = scaled(&budget(), "0.00025");
     let found = report(sparse(60), [quiet.clone(), quiet], 2);
     assert_eq!(found.errors.iter().map(|row| row.level.as_str()).next(), Some("County"));
     let mut stages = vec![];
@@ -104,7 +104,7 @@ fn raw_errors_are_those_that_are_expected() {
             (less.mean - expected).abs() < 5.0 * less.standard_error.unwrap(),
             "{less:?}, not {expected}"
         );
-        assert!((expected - (1.0 - 0.5f64.sqrt())).abs() < 0.01, "half of the variance is a root of a half");
+        assert!((expected - (1.0 - 0.5f64.sqrt())).abs() < 0.02, "half of the variance is a root of a half");
         // Of the same random words: a fifth of what independent noise would say.
         let figures = raw.before.unwrap().mean_absolute;
         assert!(less.standard_error.unwrap() < figures.standard_error.unwrap() / figures.mean, "{less:?}");
@@ -200,16 +200,14 @@ fn questions_that_cannot_be_answered_are_refused() {
     let error =
         refused(UtilityQuestion { by: Some(vec!["income".into()]), ..question(sparse(40), both(), 1) });
     assert!(error.to_string().contains("`income` is not one of"), "{error}");
-    let error = refused(UtilityQuestion { before: None, ..question(sparse(40), both(), 1) });
-    assert!(
-        error.to_string().contains("does not say how") || error.to_string().contains("no noise"),
-        "{error}"
-    );
+    let schema = budget().schema().cloned();
+    let error =
+        refused(UtilityQuestion { before: None, schema: schema.clone(), ..question(sparse(40), both(), 1) });
+    assert_eq!(error.to_string(), "no noise was given");
     let elsewhere = BUDGET
         .replace("name = \"County\"", "name = \"Shire\"")
         .replace("name = \"Town\"", "name = \"Ville\"");
     let elsewhere = Allocation::parse("other.toml", &elsewhere).unwrap();
-    let schema = budget().schema().cloned();
     let error =
         refused(UtilityQuestion { schema, ..question(sparse(40), [elsewhere.clone(), elsewhere], 1) });
     assert_eq!(error.to_string(), "no level of the table is a level of every allocation");
