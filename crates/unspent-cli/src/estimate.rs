@@ -102,6 +102,12 @@ pub struct Arguments {
     #[arg(long, value_name = "SEED", requires = "replicates", default_value_t = 1)]
     seed: u64,
 
+    /// Bounds on counts of single units that the tables must meet, like people in facilities: CSV
+    ///
+    /// The columns are level,geocode,query,answer,at_least,at_most; answer is a label or a number from 0 on.
+    #[arg(long, value_name = "FILE", requires = "tables")]
+    bounds: Vec<PathBuf>,
+
     /// Writes the tables as they are published too: P1 to P5 or H1 of the redistricting file
     #[arg(long, requires = "tables")]
     published: bool,
@@ -139,6 +145,7 @@ impl Arguments {
                 own_measurements: self.own_measurements,
                 replicates: self.replicates,
                 seed: self.seed,
+                bounds: self.bounds.clone(),
                 published: self.published,
                 records: self.records,
             }),
@@ -156,7 +163,7 @@ impl Arguments {
         if let Some(file) = plot {
             file.write(&plot::bytes(&figure::by_level(&report.accuracy), &file.extension())?)?;
         }
-        let mut text = report.accuracy.document();
+        let mut text = report.document();
         text.line("");
         if let Some(warning) = &report.manifest.warning {
             text.line(format!("WARNING: {warning}."));

@@ -1,13 +1,15 @@
 //! Estimates in memory, to be asked one after the other.
 
-use unspent::Result;
+use unspent::{Error, Result};
 use unspent_estimate::Accuracy;
 
 use super::answers::Estimated;
 use super::areas::AreaName;
 use super::estimation::Estimation;
 use super::tables;
+use super::whole::{self, LookAtFamily, Whole};
 use crate::names::one_of;
+use crate::progress::Progress;
 
 /// What was estimated.
 pub struct Estimates(pub(super) Estimation);
@@ -50,6 +52,19 @@ pub struct RatioRow {
     /// Why an interval is missing.
     pub note: String,
 }
+
+/// Whole tables of all units.
+#[derive(Clone, Debug)]
+pub struct Tables {
+    /// The name of each level, and its units by their codes: the code of a unit, the numbers
+    /// of its cells that are not empty among all combinations of values, ascending, and their counts.
+    pub levels: Vec<(String, Vec<UnitCells>)>,
+    /// The largest gap of a projection, as a share of its cost.
+    pub largest_gap: f64,
+}
+
+/// The code of a unit, and its cells that are not empty.
+pub type UnitCells = (String, Vec<(u32, i64)>);
 
 /// Takes the code of a unit, a query and its answers.
 pub type TakeUnit<'t> = dyn FnMut(&str, &str, &[Option<Estimated>]) + 't;
@@ -127,6 +142,27 @@ impl Estimates {
     /// Ratios of two sums in every area, and in every unit above the smallest level.
     pub fn ratios(&self, ratios: &[String]) -> Result<Vec<RatioRow>> {
         tables::ratio_rows(&self.0, &self.0.area_nodes()?, ratios)
+    }
+
+    /// Whole tables that add up, if they were asked for with the estimates.
+    pub fn tables(&self, progress: &mut dyn Progress) -> Result<Tables> {
+        self.tables_of(&|_, _| (), progress)
+    }
+
+    /// The same; `look` is called for each family of units, on several threads, before it is solved.
+    pub fn tables_of(&self, look: &LookAtFamily<'_>, progress: &mut dyn Progress) -> Result<Tables> {
+        let Some(question) = &self.0.tables else {
+            let hint = "ask for tables when estimates are made";
+            return Err(Error::stated("these estimates were made without whole tables", hint));
+        };
+        let found = whole::tables_of(&self.0, question, look, progress)?;
+        let space = self.0.joined.model.space();
+        let of_level = |(name, units): (&String, Vec<whole::UnitTable>)| {
+            let unit = |unit: whole::UnitTable| (unit.code, Whole::numbered(space, &unit.table));
+            (name.clone(), units.into_iter().map(unit).collect())
+        };
+        let levels = self.levels().iter().zip(found.levels).map(of_level).collect();
+        Ok(Tables { levels, largest_gap: found.quality.largest_gap })
     }
 
     fn all(&self) -> Vec<bool> {

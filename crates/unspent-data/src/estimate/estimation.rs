@@ -8,7 +8,6 @@ use unspent::{Error, ErrorKind, Result};
 use unspent_estimate::accuracy::{Accuracy, Tally, TreeKind};
 use unspent_estimate::{Confidence, Contradicted, Measured, NamedSum, Scratch, Tree, Values};
 
-use super::Estimate;
 use super::answers::{Margin, Questions};
 use super::areas::Areas;
 use super::estimates::TakeUnit;
@@ -17,6 +16,7 @@ use super::input::{Input, InputQuery};
 use super::join::{Joined, UnitKind};
 use super::manifest::NoisySource;
 use super::tables;
+use super::{Estimate, WholeTables};
 use crate::names::one_of;
 use crate::progress::{Progress, Quiet};
 
@@ -33,6 +33,8 @@ pub(super) struct Estimation {
     warning: Option<String>,
     pub(super) tree: Tree,
     pub(super) values: Values,
+    /// What is asked of whole tables.
+    pub(super) tables: Option<WholeTables>,
     /// What was measured of each node itself, if anybody asks for it.
     own_measured: Vec<Measured>,
 }
@@ -83,7 +85,19 @@ impl Estimation {
         let own_measured = if own { measured.clone() } else { vec![] };
         let estimated = Tree::estimate(&joined.model, nodes, measured, totals);
         let (tree, values) = estimated.map_err(|found| contradiction(&joined, &gathered, &found))?;
-        Ok(Estimation { joined, gathered, areas, questions, sources, warning, tree, values, own_measured })
+        let tables = question.tables.clone();
+        Ok(Estimation {
+            joined,
+            gathered,
+            areas,
+            questions,
+            sources,
+            warning,
+            tree,
+            values,
+            tables,
+            own_measured,
+        })
     }
 
     /// How far estimates are from the truth, by level and query.
@@ -94,7 +108,10 @@ impl Estimation {
         for (node, unit) in self.gathered.units.iter().enumerate() {
             let level = unit.as_ref().map_or(self.gathered.leaf_level, |unit| unit.level);
             let count = self.tree.nodes()[node].count as u64;
-            tally.add(&self.tree, node, level, count, false);
+            let is_bypassed = unit
+                .as_ref()
+                .is_some_and(|unit| self.joined.first.levels[level].bypassed.contains(&unit.code));
+            tally.add(&self.tree, node, level, count, is_bypassed);
         }
         let confidence = self.questions.confidence();
         Accuracy {

@@ -1,6 +1,6 @@
 //! Noisy measurements of either kind as an estimate reads them: levels of units, rows of queries.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::simulated::{KnownUnit, NOWHERE, Simulated, places_of};
 use crate::interval::sigma2_of_variance;
 use crate::manifest::{self, LevelEntry};
 use crate::measurements::bureau::Sign;
-use crate::measurements::{BureauMeasurements, LevelMeasurements, Reader, Source};
+use crate::measurements::{BureauMeasurements, BypassedUnits, LevelMeasurements, Reader, Source};
 use crate::plan;
 
 /// Units that are handed on together where all measurements are in memory.
@@ -59,6 +59,8 @@ pub(super) struct InputLevel {
     pub(super) units: u64,
     /// What is known of units without noise.
     pub(super) exact: Vec<ExactQuery>,
+    /// The units that are not measured, because a unit above covers the same area.
+    pub(super) bypassed: HashSet<String>,
     /// Only for measurements in memory: the noise of each unit.
     noise_of: Vec<u32>,
 }
@@ -86,8 +88,8 @@ pub(super) struct ExactQuery {
     /// How many values a unit has.
     pub(super) length: usize,
     pub(super) values: Vec<i64>,
-    /// Whether they are upper bounds, of which only zeros are used.
-    pub(super) at_most: bool,
+    /// What they say of the counts: those of estimates are only used if they are equal, or zeros.
+    pub(super) sign: Sign,
 }
 
 impl ExactQuery {
@@ -135,8 +137,13 @@ impl Input {
                 parts: entry.files.len(),
                 units: entry.units,
                 exact: vec![],
+                bypassed: HashSet::new(),
                 noise_of: vec![],
             });
+        }
+        for BypassedUnits { level, codes } in reader.read_bypassed()? {
+            let known = levels.iter_mut().find(|known| known.name == level);
+            known.expect("a level of the manifest").bypassed = codes.into_iter().collect();
         }
         for exact in reader.read_exact()? {
             let codes = index(&exact.codes);
@@ -153,7 +160,7 @@ impl Input {
                     codes: codes.clone(),
                     length: values.shape.iter().map(|n| *n as usize).product(),
                     values: values.values,
-                    at_most: false,
+                    sign: Sign::Equal,
                 };
                 push_exact(&mut levels, &schema, &exact.level, exact_query);
             }
@@ -201,7 +208,7 @@ impl Input {
                     counted.filter(|(at, _)| *at != NOWHERE).for_each(|(at, n)| values[at as usize] += n);
                 }
                 let query = InputQuery { name: of.name.into(), by: of.by.to_vec() };
-                exact.push(ExactQuery { query, codes: index(&codes), length, values, at_most: false });
+                exact.push(ExactQuery { query, codes: index(&codes), length, values, sign: Sign::Equal });
             }
             found.push(InputLevel {
                 code: code(schema, name),
@@ -211,6 +218,7 @@ impl Input {
                 parts: 0,
                 units: 0,
                 exact,
+                bypassed: HashSet::new(),
                 noise_of: vec![],
             });
         }
@@ -255,26 +263,24 @@ impl Input {
                 parts: level.codes.len().div_ceil(PART),
                 units: level.codes.len() as u64,
                 exact: vec![],
+                bypassed: HashSet::new(),
                 noise_of,
             });
         }
         let exact = found.exact.iter().flat_map(|exact| {
-            exact.queries.iter().map(|q| (&exact.level, &exact.codes, &q.name, &q.shape, &q.values, false))
+            exact
+                .queries
+                .iter()
+                .map(|q| (&exact.level, &exact.codes, &q.name, &q.shape, &q.values, Sign::Equal))
         });
         let bounds = found.bounds.iter().flat_map(|bounds| {
-            let at_most = bounds.queries.iter().filter(|query| query.sign == Sign::AtMost);
-            at_most.map(|q| (&bounds.level, &bounds.codes, &q.name, &q.shape, &q.values, true))
+            let values = bounds.queries.iter();
+            values.map(|q| (&bounds.level, &bounds.codes, &q.name, &q.shape, &q.values, q.sign))
         });
-        for (level, codes, name, shape, values, at_most) in exact.chain(bounds) {
-            let total = || (name == unspent_estimate::TOTAL).then(Vec::new);
-            let Some(by) = by(name).or_else(total) else { continue };
-            let exact_query = ExactQuery {
-                query: InputQuery { name: name.clone(), by },
-                codes: index(codes),
-                length: shape.iter().map(|n| *n as usize).product(),
-                values: values.clone(),
-                at_most,
-            };
+        for (level, codes, name, shape, values, sign) in exact.chain(bounds) {
+            let length = shape.iter().map(|n| *n as usize).product();
+            let Some(query) = constrained(&schema, name, length) else { continue };
+            let exact_query = ExactQuery { query, codes: index(codes), length, values: values.clone(), sign };
             push_exact(&mut levels, &schema, level, exact_query);
         }
         let title = path.file_name().map_or(name.clone(), |name| name.to_string_lossy().into_owned());
@@ -290,8 +296,12 @@ impl Input {
             Rows::Files(reader) => {
                 let entry = &reader.manifest().levels[level];
                 reader.file_units(entry, &entry.files[part], &mut |unit, noise| {
+                    let code = unit[0].geocode;
+                    if self.levels[level].bypassed.contains(code) {
+                        return Err(both(code, &entry.level).at(&self.name));
+                    }
                     let rows: Vec<&[i64]> = unit.iter().map(|row| row.values).collect();
-                    take(unit[0].geocode, usize::from(noise), &rows)
+                    take(code, usize::from(noise), &rows)
                 })
             }
             Rows::Memory(levels) => {
@@ -325,6 +335,30 @@ impl Input {
     }
 }
 
+/// What a constraint is about, by its name: a query of the schema, the total, or an attribute, as in
+/// `hhgq_total_lb`. None for others, which are structural zeros of the schema.
+fn constrained(schema: &Schema, name: &str, length: usize) -> Option<InputQuery> {
+    let known = |name: &str| schema.queries().iter().find(|q| q.name == name).map(|q| q.by.clone());
+    let bounded = name.strip_suffix("_lb").or_else(|| name.strip_suffix("_ub")).unwrap_or(name);
+    let attribute = bounded.strip_suffix("_total").unwrap_or(bounded);
+    let is_attribute = |a: &unspent::schema::Attribute| a.name == attribute && a.values.len() == length;
+    let (name, by) = match known(name).map(|by| (name, by)).or_else(|| Some((bounded, known(bounded)?))) {
+        Some(found) => found,
+        None if bounded == unspent_estimate::TOTAL => (bounded, vec![]),
+        None if schema.attributes().iter().any(is_attribute) => (attribute, vec![attribute.to_string()]),
+        None => return None,
+    };
+    Some(InputQuery { name: name.into(), by })
+}
+
+/// A unit that is measured, and listed as one that is not.
+fn both(code: &str, level: &str) -> Error {
+    Error::stated(
+        format!("unit `{code}` of level `{level}` is measured and bypassed"),
+        "the list of bypassed units is written with the measurements, and is not to be changed",
+    )
+}
+
 fn push_exact(levels: &mut Vec<InputLevel>, schema: &Schema, level: &str, query: ExactQuery) {
     if let Some(found) = levels.iter_mut().find(|found| found.name == level) {
         found.exact.push(query);
@@ -344,6 +378,7 @@ fn push_exact(levels: &mut Vec<InputLevel>, schema: &Schema, level: &str, query:
         parts: 0,
         units: 0,
         exact: vec![query],
+        bypassed: HashSet::new(),
         noise_of: vec![],
     };
     levels.insert(place, new);

@@ -9,8 +9,9 @@ use unspent::{Error, Result};
 use unspent_estimate::{Leaf, Model, Partition, Query, SharedClass, Space, UnitClass, partitions};
 
 use super::checks::{check_blocks, check_different, check_variances};
-use super::input::{Input, InputQuery};
+use super::input::{ExactQuery, Input, InputQuery};
 use super::lens::Lens;
+use crate::measurements::bureau::Sign;
 
 /// Folders that are estimated together.
 #[derive(Debug)]
@@ -127,7 +128,8 @@ impl Joined {
                 let found: Result<Vec<usize>> =
                     level.exact.iter().map(|exact| add(&exact.query, true)).collect();
                 exact_of_levels.push(found?);
-                for exact in level.exact.iter().filter(|exact| !exact.query.by.is_empty()) {
+                let tells = |exact: &&ExactQuery| !exact.query.by.is_empty() && exact.sign != Sign::AtLeast;
+                for exact in level.exact.iter().filter(tells) {
                     carrier.extend(lens.attributes(input, &exact.query.by)?);
                 }
             }
@@ -181,6 +183,38 @@ impl Joined {
         })
     }
 
+    /// For each folder, each of its levels that the first one has, and each exact or bounded query there: the
+    /// level of the first folder, the query of the space, and the values.
+    pub(super) fn exact_queries(&self) -> Vec<(usize, usize, &ExactQuery)> {
+        let mut found = vec![];
+        for (at, (input, other)) in self.inputs().enumerate() {
+            for level in 0..self.levels.len() {
+                let Some(own) = Joined::level_in(other, level) else { continue };
+                let queries = self.exact[at][own].iter().zip(&input.levels[own].exact);
+                found.extend(queries.map(|(query, exact)| (level, *query, exact)));
+            }
+        }
+        found
+    }
+
+    /// Which cells may have anybody in them: the space has also those of structural zeros that it cannot use.
+    pub(super) fn allowed(&self) -> Vec<bool> {
+        let sizes: Vec<usize> =
+            self.schema.attributes().iter().map(|a| a.values.len() + usize::from(a.optional)).collect();
+        let occurs = |number: &u32| {
+            let mut rest = *number as usize;
+            let mut values = vec![0; sizes.len()];
+            for (value, size) in values.iter_mut().zip(&sizes).rev() {
+                *value = (rest % size) as u32;
+                rest /= size;
+            }
+            !self.schema.impossible().iter().any(|impossible| {
+                impossible.combination.iter().all(|(attribute, among)| among.contains(&values[*attribute]))
+            })
+        };
+        self.model.space().cell_numbers().iter().map(occurs).collect()
+    }
+
     fn inputs(&self) -> impl Iterator<Item = (&Input, Option<&Other>)> {
         std::iter::once((&self.first, None))
             .chain(self.others.iter().map(|other| (&other.input, Some(other))))
@@ -222,11 +256,11 @@ impl Joined {
             for (i, exact) in input.levels[level].exact.iter().enumerate() {
                 let Some(found) = exact.of(code) else { continue };
                 let query = self.exact[at][level][i];
-                if let Some(carried) = self.carried.get(&query) {
+                if let Some(carried) = self.carried.get(&query).filter(|_| exact.sign != Sign::AtLeast) {
                     let zero = found.iter().zip(carried).filter(|(count, _)| **count == 0);
                     key.lacking.extend(zero.flat_map(|(_, values)| values));
                 }
-                if !exact.at_most {
+                if exact.sign == Sign::Equal {
                     self.check_exact(query, found).map_err(|error| {
                         let level = &input.levels[level].name;
                         error.at(format!("{}: unit `{code}` of level `{level}`", input.name))
@@ -359,7 +393,7 @@ impl Joined {
 
     /// The levels of which some units have an exact total.
     pub(super) fn exact_totals(&self) -> Vec<String> {
-        let total = |exact: &super::input::ExactQuery| exact.query.by.is_empty() && !exact.at_most;
+        let total = |exact: &super::input::ExactQuery| exact.query.by.is_empty() && exact.sign == Sign::Equal;
         let levels = self.first.levels.iter().filter(|level| level.exact.iter().any(total));
         levels.map(|level| level.name.clone()).collect()
     }

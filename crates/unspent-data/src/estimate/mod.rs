@@ -10,8 +10,10 @@
 
 mod answers;
 mod areas;
+mod bounds;
 mod checks;
 mod covariance;
+mod document;
 mod errors;
 mod estimates;
 mod estimation;
@@ -39,12 +41,13 @@ pub use self::answers::Estimated;
 pub use self::areas::AreaName;
 pub(crate) use self::errors::{Answers, TrialErrors, Truth};
 pub use self::errors::{ErrorFigures, TrialMean};
-pub use self::estimates::{AnswerRow, DifferenceRow, Estimates, RatioRow};
+pub use self::estimates::{AnswerRow, DifferenceRow, Estimates, RatioRow, Tables, UnitCells};
 pub use self::manifest::{EstimateManifest, EstimatedLevel, TablesEntry};
 pub use self::replicates::{LevelTableErrors, MAX_REPLICATES, QueryTableErrors, SizeErrors, TableErrors};
 pub(crate) use self::simulated::KnownUnit;
 pub(crate) use self::trials::Releases;
 pub use self::trials::Stage;
+pub use self::whole::LookAtFamily;
 use crate::progress::Progress;
 
 /// What is estimated, from what, and what is written of it.
@@ -89,6 +92,8 @@ pub struct WholeTables {
     pub replicates: u32,
     /// The seed of that noise, which is not private and need not be.
     pub seed: u64,
+    /// Files of bounds on the counts of single units, like facilities.
+    pub bounds: Vec<PathBuf>,
     /// Whether tables are written in the form in which they are published.
     pub published: bool,
     /// Whether a record is written for each one that the tables count.
@@ -102,6 +107,8 @@ pub struct EstimateReport {
     pub manifest: EstimateManifest,
     /// How far estimates are from the truth, by level and query.
     pub accuracy: Accuracy,
+    /// Errors of whole tables, if they were simulated.
+    pub table_errors: Option<TableErrors>,
 }
 
 /// Units that make an area.

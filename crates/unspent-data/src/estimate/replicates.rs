@@ -101,6 +101,11 @@ impl TableErrors {
         TableErrors { levels: truth.levels.iter().enumerate().map(level).collect(), replicates }
     }
 
+    /// The largest size of the units whose sizes begin there; none if there is no largest.
+    pub(super) fn last_of(&self, from: i64) -> Option<i64> {
+        BANDS.iter().find(|next| **next > from).map(|next| next - 1)
+    }
+
     /// By level and query.
     #[must_use]
     pub fn by_query(&self) -> Columns {
@@ -124,7 +129,7 @@ impl TableErrors {
     pub fn by_size(&self) -> Columns {
         let rows: Vec<(&LevelTableErrors, &SizeErrors)> =
             self.levels.iter().flat_map(|level| level.sizes.iter().map(move |size| (level, size))).collect();
-        let to = |size: &SizeErrors| BANDS.iter().find(|from| **from > size.from).map(|next| next - 1);
+        let to = |size: &SizeErrors| self.last_of(size.from);
         let replicates = u64::from(self.replicates.max(1));
         Columns(vec![
             Column::text("level", rows.iter().map(|(level, _)| Some(level.level.as_str()))),
@@ -166,8 +171,7 @@ pub(super) fn errors(
         errors.next_trial();
         let seed = question.seed.wrapping_add(u64::from(replicate));
         simulation.trial(&truth, seed, &[Stage::Whole], &mut |_, answers| errors.add(&truth, answers))?;
-        progress
-            .rows(u64::from(replicate) + 1, Some(f64::from(replicate + 1) / f64::from(question.replicates)));
+        progress.done("replicates", u64::from(replicate) + 1, u64::from(question.replicates));
     }
     Ok(TableErrors::new(&truth, &errors, question.replicates))
 }

@@ -18,7 +18,7 @@ use super::tables;
 use super::whole::{self, UnitTable, Whole};
 use super::whole_file::{TableRows, TableWriter};
 use super::write::{Rows, Writer};
-use super::{Estimate, EstimateReport, WholeTables};
+use super::{Estimate, EstimateReport, TableErrors, WholeTables};
 use crate::directory::{self, Folder, Unfinished};
 use crate::manifest::{self, FileEntry};
 use crate::names::one_of;
@@ -64,7 +64,7 @@ pub(super) fn to_directory(
     let estimation = Estimation::new(question, progress)?;
     let unfinished = Unfinished::create(&path)?;
     let files = Files { target: &path, folder: unfinished.folder() };
-    let manifest = estimation.write(question, &files, progress)?;
+    let (manifest, table_errors) = estimation.write(question, &files, progress)?;
     let json = serde_json::to_string_pretty(&manifest).expect("strings, numbers and lists");
     files.text(manifest::FILE, &(json + "\n"))?;
     if let Some(warning) = estimation.warning() {
@@ -73,7 +73,7 @@ pub(super) fn to_directory(
     let accuracy = estimation.accuracy();
     files.text("accuracy.csv", &accuracy.columns().csv())?;
     unfinished.finish()?;
-    Ok((estimation, EstimateReport { manifest, accuracy }))
+    Ok((estimation, EstimateReport { manifest, accuracy, table_errors }))
 }
 
 /// Where files are made.
@@ -113,7 +113,7 @@ impl Estimation {
         question: &Estimate,
         files: &Files<'_>,
         progress: &mut dyn Progress,
-    ) -> Result<EstimateManifest> {
+    ) -> Result<(EstimateManifest, Option<TableErrors>)> {
         let levels = chosen_levels(&question.levels, &self.joined.levels)?;
         let estimates =
             files.folder.create_folder("estimates").map_err(|e| directory::failed(files.target, e))?;
@@ -173,11 +173,14 @@ impl Estimation {
         table("districts.csv", tables::areas(self, &areas, &only))?;
         table("differences.csv", tables::differences(self, &areas, &question.differences, &only)?)?;
         table("ratios.csv", tables::ratios(self, &areas, &question.ratios)?)?;
-        let tables = match &question.tables {
-            Some(wanted) => Some(self.write_tables(wanted, files, progress)?),
-            None => None,
+        let (tables, errors) = match &question.tables {
+            Some(wanted) => {
+                let (entry, errors) = self.write_tables(wanted, files, progress)?;
+                (Some(entry), errors)
+            }
+            None => (None, None),
         };
-        Ok(EstimateManifest {
+        let manifest = EstimateManifest {
             program: "unspent".into(),
             version: env!("CARGO_PKG_VERSION").into(),
             method: METHOD.into(),
@@ -190,7 +193,8 @@ impl Estimation {
             files: others,
             components,
             tables,
-        })
+        };
+        Ok((manifest, errors))
     }
 
     fn write_tables(
@@ -198,7 +202,7 @@ impl Estimation {
         question: &WholeTables,
         files: &Files<'_>,
         progress: &mut dyn Progress,
-    ) -> Result<TablesEntry> {
+    ) -> Result<(TablesEntry, Option<TableErrors>)> {
         let found = whole::tables(self, question, progress)?;
         let space = self.joined.model.space();
         let mut notes = vec![
@@ -249,7 +253,7 @@ impl Estimation {
             leaves.iter().try_for_each(|unit| writer.push(&unit.code, &numbered(unit)))?;
             others.extend(writer.finish()?.0);
         }
-        let mut replicates = None;
+        let (mut replicates, mut simulated) = (None, None);
         if question.replicates > 0 {
             let errors = replicates::of_tables(self, &found, question, progress)?;
             files.text("replicates.csv", &errors.by_query().csv())?;
@@ -257,15 +261,17 @@ impl Estimation {
             others.extend(["replicates.csv".into(), "replicates-by-size.csv".into()]);
             let (replicates_made, seed) = (question.replicates, question.seed);
             replicates = Some(ReplicatesEntry { what: REPLICATES.into(), replicates: replicates_made, seed });
+            simulated = Some(errors);
         }
         let quality = &found.quality;
         let isolated = quality.isolated.iter().zip(&self.joined.levels).filter(|((_, of), _)| *of > 0);
-        Ok(TablesEntry {
+        let entry = TablesEntry {
             method: WHOLE_METHOD.into(),
             own_measurements: question.own_measurements,
             columns: writer.columns(),
             cells: space.all_cells(),
             parents: quality.parents,
+            steps: quality.steps,
             largest_gap: quality.largest_gap,
             largest_gap_at: quality.largest_gap_at.clone(),
             totals_first: isolated
@@ -278,7 +284,8 @@ impl Estimation {
             levels,
             replicates,
             files: others,
-        })
+        };
+        Ok((entry, simulated))
     }
 
     fn components(&self) -> Vec<Component> {

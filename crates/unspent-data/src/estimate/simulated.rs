@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use unspent::sampler::{Key, Noise as Stream, Sampler};
+use unspent::sampler::{Key, Sampler};
 use unspent::schema::Schema;
 use unspent::{Rational, Result};
 use unspent_estimate::partitions;
@@ -94,23 +94,38 @@ impl Simulated {
     pub(super) fn each_unit(&self, level: usize, part: usize, take: &mut TakeUnit<'_>) -> Result<()> {
         let SimulatedLevel { units, measured, places, lengths, samplers } = &self.levels[level];
         let key = Key::not_private(address(self.seed, level as u64, part as u64));
-        let mut streams: Vec<Vec<Stream>> =
-            samplers.iter().map(|of| of.iter().map(|sampler| key.noise(sampler)).collect()).collect();
-        let mut rows: Vec<Vec<i64>> = lengths.iter().map(|length| vec![0; *length]).collect();
-        for at in &measured[part * PART..((part + 1) * PART).min(measured.len())] {
-            let unit = &units[*at as usize];
-            let noise = unit.noise.expect("is measured") as usize;
-            let streams = &mut streams[noise];
-            for ((row, places), stream) in rows.iter_mut().zip(places).zip(streams) {
-                stream.fill(row)?;
+        let units: Vec<&KnownUnit> =
+            measured[part * PART..].iter().take(PART).map(|at| &units[*at as usize]).collect();
+        let noise = |unit: &KnownUnit| unit.noise.expect("is measured") as usize;
+        // All noise of a part at once, which is faster than unit by unit.
+        let mut counts = vec![0; samplers.len()];
+        units.iter().for_each(|unit| counts[noise(unit)] += 1);
+        let mut draws: Vec<Vec<Vec<i64>>> = vec![];
+        for (samplers, count) in samplers.iter().zip(counts) {
+            let mut of_noise = vec![];
+            for (sampler, length) in samplers.iter().zip(lengths) {
+                let mut values = vec![0; count * length];
+                key.noise(sampler).fill(&mut values)?;
+                of_noise.push(values);
+            }
+            draws.push(of_noise);
+        }
+        let mut taken = vec![0; samplers.len()];
+        for unit in units {
+            let noise = noise(unit);
+            let at = taken[noise];
+            taken[noise] += 1;
+            let mut rows = vec![];
+            for ((values, length), places) in draws[noise].iter_mut().zip(lengths).zip(places) {
+                let row = &mut values[at * length..][..*length];
                 for (cell, count) in &unit.table {
                     match places[*cell as usize] {
                         NOWHERE => {}
                         place => row[place as usize] += count,
                     }
                 }
+                rows.push(&*row);
             }
-            let rows: Vec<&[i64]> = rows.iter().map(Vec::as_slice).collect();
             take(&unit.code, noise, &rows)?;
         }
         Ok(())

@@ -14,6 +14,7 @@ use unspent_estimate::tables::{
 };
 
 use super::WholeTables;
+use super::bounds::TreeLimits;
 use super::estimation::{By, Estimation, Work};
 use super::join::UnitKind;
 use crate::progress::Progress;
@@ -31,7 +32,7 @@ pub(super) struct UnitTable {
 
 /// The tables of all units.
 pub(super) struct Whole {
-    /// By level, in the order of the measurements.
+    /// By level and code.
     pub(super) levels: Vec<Vec<UnitTable>>,
     pub(super) quality: WholeQuality,
 }
@@ -68,17 +69,35 @@ struct Ready {
     members: Vec<Member>,
 }
 
+/// Looks at families, by the code of their parent, before they are solved.
+pub type LookAtFamily<'l> = dyn Fn(&str, &Family<'_>) + Sync + 'l;
+
 pub(super) fn tables(
     estimation: &Estimation,
     question: &WholeTables,
     progress: &mut dyn Progress,
 ) -> Result<Whole> {
+    tables_of(estimation, question, &|_, _| (), progress)
+}
+
+/// The same; all families are looked at.
+pub(super) fn tables_of(
+    estimation: &Estimation,
+    question: &WholeTables,
+    look: &LookAtFamily<'_>,
+    progress: &mut dyn Progress,
+) -> Result<Whole> {
     let by = if question.own_measurements { By::Own } else { By::All };
     let nodes = estimation.tree.nodes().len();
     let levels = estimation.joined.levels.len();
+    let allowed = estimation.joined.allowed();
+    let limits = TreeLimits::new(estimation, &question.bounds, &allowed)?;
     let mut solver = Solver {
         estimation,
         by,
+        allowed,
+        limits,
+        look,
         supports: Mutex::default(),
         kinds: Mutex::default(),
         tables: vec![None; nodes],
@@ -93,6 +112,10 @@ pub(super) fn tables(
 struct Solver<'s> {
     estimation: &'s Estimation,
     by: By,
+    /// Cells that may have anybody in them.
+    allowed: Vec<bool>,
+    limits: Option<TreeLimits>,
+    look: &'s LookAtFamily<'s>,
     supports: Mutex<HashMap<usize, Arc<Support>>>,
     kinds: Mutex<HashMap<usize, Arc<Kind>>>,
     /// Of nodes that are units by themselves.
@@ -145,14 +168,14 @@ impl Solver<'_> {
 
     fn roots(&mut self) -> Result<()> {
         let Estimation { tree, joined, .. } = self.estimation;
-        let allowed = vec![true; joined.model.space().cells()];
-        let roots = Roots::new(&joined.model, allowed, self.by == By::All);
+        let roots = Roots::new(&joined.model, self.allowed.clone(), self.by == By::All);
         let is_root = |node: &usize| tree.nodes()[*node].parent.is_none() && self.is_unit(*node);
         for node in (0..tree.nodes().len()).filter(is_root).collect::<Vec<_>>() {
             let mut coordinates = vec![0.0; joined.model.space().cells()];
             self.estimation.node_coordinates(node, self.by, &mut coordinates)?;
-            let found = roots.solve(&self.kind(node), &coordinates, None);
-            let (table, quality) = found.map_err(|unmet| self.unmet(node, &unmet))?;
+            let limits = self.limits.as_ref().and_then(|limits| limits.of_root(node));
+            let found = roots.solve(&self.kind(node), &coordinates, limits);
+            let (table, quality) = found.map_err(|unmet| self.unmet(&unmet))?;
             self.note(node, &quality);
             self.tables[node] = Some(table);
         }
@@ -169,12 +192,9 @@ impl Solver<'_> {
         }
     }
 
-    fn unmet(&self, node: usize, unmet: &Unmet) -> Error {
-        let (level, code) = self.estimation.place(node);
-        Error::stated(
-            format!("unit `{code}` of level `{level}`: {}", unmet.0),
-            "check the exact values and bounds of its parts",
-        )
+    fn unmet(&self, unmet: &Unmet) -> Error {
+        let limits = self.limits.as_ref().expect("only limits cannot be met");
+        limits.error(self.estimation, unmet)
     }
 
     /// Solves all families whose parent has a table, until there are none.
@@ -191,7 +211,9 @@ impl Solver<'_> {
             waiting = later;
             let has_leaves = |node: &usize| tree.children(*node).iter().any(|child| !self.is_unit(*child));
             let (with_leaves, upper): (Vec<usize>, Vec<usize>) = now.into_iter().partition(has_leaves);
-            let ready = parallel::map(&upper, |parent| self.members(*parent).map(|members| Ready { parent: *parent, members }));
+            let ready = parallel::map(&upper, |parent| {
+                self.members(*parent).map(|members| Ready { parent: *parent, members })
+            });
             self.solve(ready.into_iter().collect::<Result<Vec<_>>>()?)?;
             // Leaves are read once if all tables above them are there.
             match upper.is_empty() {
@@ -199,7 +221,8 @@ impl Solver<'_> {
                 false => waiting.extend(with_leaves),
             }
         }
-        let rootless = tree.nodes().iter().enumerate().any(|(node, of)| of.parent.is_none() && !self.is_unit(node));
+        let rootless =
+            tree.nodes().iter().enumerate().any(|(node, of)| of.parent.is_none() && !self.is_unit(node));
         if rootless { self.stream_roots() } else { Ok(()) }
     }
 
@@ -232,7 +255,8 @@ impl Solver<'_> {
             let cells = self.support(ready.parent).map_or(0, |support| support.len());
             ready.members.len() * cells
         };
-        let (large, small): (Vec<Ready>, Vec<Ready>) = ready.into_iter().partition(|ready| size(ready) >= LARGE);
+        let (large, small): (Vec<Ready>, Vec<Ready>) =
+            ready.into_iter().partition(|ready| size(ready) >= LARGE);
         for ready in large {
             let found = self.family(&ready, true)?;
             self.take(ready, found);
@@ -268,9 +292,10 @@ impl Solver<'_> {
             kinds: kinds.iter().map(|kind| &**kind).collect(),
             children: members.iter().map(child).collect(),
             isolate,
-            limits: None,
+            limits: self.limits.as_ref().and_then(|limits| limits.of_family(*parent)),
         };
-        family.solve(on_all_cores).map_err(|unmet| self.unmet(*parent, &unmet))
+        (self.look)(self.estimation.code(*parent), &family);
+        family.solve(on_all_cores).map_err(|unmet| self.unmet(&unmet))
     }
 
     fn take(&mut self, ready: Ready, found: FamilyTables) {
@@ -312,7 +337,8 @@ impl Solver<'_> {
                     waiting.get_mut(&parent).expect("is waited for").push(member);
                 }
             }
-            let mut done: Vec<usize> = waiting.keys().copied().filter(|parent| missing[parent] == 0).collect();
+            let mut done: Vec<usize> =
+                waiting.keys().copied().filter(|parent| missing[parent] == 0).collect();
             done.sort_unstable();
             solved += done.len();
             let take = |parent: usize| {
@@ -321,7 +347,7 @@ impl Solver<'_> {
             };
             let ready = done.into_iter().map(take).collect();
             self.solve(ready)?;
-            progress.rows(solved as u64, Some(solved as f64 / all.max(1) as f64));
+            progress.done("parents of the smallest units", solved as u64, all as u64);
         }
         assert!(waiting.is_empty(), "every leaf was read again");
         Ok(())
@@ -333,7 +359,9 @@ impl Solver<'_> {
         let mut at = 0;
         self.estimation.each_leaf_node(part, self.by, &mut |leaf, work| {
             at += 1;
-            let Some(parent) = leaf.parent.filter(|parent| wanted.contains_key(parent)) else { return Ok(()) };
+            let Some(parent) = leaf.parent.filter(|parent| wanted.contains_key(parent)) else {
+                return Ok(());
+            };
             let estimate = self.support(parent).map(|support| {
                 let Work { scratch, coordinates, .. } = work;
                 support.child(&joined.model, &self.kind(leaf.node), coordinates, scratch)
@@ -349,8 +377,7 @@ impl Solver<'_> {
     /// Leaves that lie in no unit: each is a root.
     fn stream_roots(&mut self) -> Result<()> {
         let Estimation { joined, gathered, .. } = self.estimation;
-        let allowed = vec![true; joined.model.space().cells()];
-        let roots = Roots::new(&joined.model, allowed, self.by == By::All);
+        let roots = Roots::new(&joined.model, self.allowed.clone(), self.by == By::All);
         let parts: Vec<usize> = (0..joined.first.levels[gathered.leaf_level].parts).collect();
         let found = parallel::map(&parts, |part| -> Result<_> {
             let (mut found, mut at) = (vec![], 0);
@@ -358,7 +385,7 @@ impl Solver<'_> {
                 at += 1;
                 if leaf.parent.is_none() {
                     let solved = roots.solve(&self.kind(leaf.node), &work.coordinates, None);
-                    let (table, quality) = solved.map_err(|unmet| self.unmet(leaf.node, &unmet))?;
+                    let (table, quality) = solved.map_err(|unmet| self.unmet(&unmet))?;
                     let unit = UnitTable { code: leaf.code.into(), kind: leaf.kind.clone(), table };
                     found.push((leaf.node, quality, ((*part, at), unit)));
                 }
@@ -386,6 +413,8 @@ impl Solver<'_> {
                 levels[unit.level].push(UnitTable { code: unit.code.clone(), kind, table });
             }
         }
+        // Units without measurements came last.
+        levels.iter_mut().for_each(|units| units.sort_by(|a, b| a.code.cmp(&b.code)));
         Whole { levels, quality: self.quality }
     }
 }

@@ -6,6 +6,7 @@
 //! [`bureau`]. [`read_any`] and [`Source`] take either.
 
 pub mod bureau;
+mod bypassed;
 mod columns;
 mod intervals;
 mod memory;
@@ -17,6 +18,7 @@ mod write;
 use unspent::Rational;
 
 pub use self::bureau::{BureauDataset, BureauMeasurements};
+pub(crate) use self::bypassed::csv as bypassed_csv;
 pub use self::intervals::{LevelIntervals, QueryIntervals, RowIntervals};
 pub(crate) use self::memory::{Kept, Memory};
 pub use self::read::{Reader, Row, Rows};
@@ -34,6 +36,17 @@ pub struct Measurements {
     pub levels: Vec<LevelMeasurements>,
     /// What was published exactly.
     pub exact: Vec<ExactMeasurements>,
+    /// The units that are bypassed, by level; none if nobody listed them.
+    pub bypassed: Vec<BypassedUnits>,
+}
+
+/// Units of a level that are bypassed: not measured, because a unit above covers the same area.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BypassedUnits {
+    /// The level.
+    pub level: String,
+    /// Their codes, in the order of the list of units.
+    pub codes: Vec<String>,
 }
 
 /// What was published exactly of a level.

@@ -6,10 +6,13 @@
 //! ```
 
 use super::kind::Kind;
+use super::limits::{Bound, Limits};
+use super::network::Unmet;
 use super::project::{Projection, Quality};
 use super::rounding::{Rows, nearest_whole};
 use super::signs::{GroupLimits, Signs};
 use super::support::{ChildEstimate, Support};
+use crate::matrix::Matrix;
 
 /// Cells: their numbers in the space, ascending, and their counts, which are above 0.
 pub type Table = Vec<(u32, i64)>;
@@ -40,23 +43,28 @@ pub struct Family<'f> {
     /// Whether totals are decided first.
     pub isolate: Isolate,
     /// What is known of the children besides.
-    pub limits: Option<&'f dyn FamilyLimits>,
+    pub limits: Option<UnitLimits<'f>>,
 }
 
-/// Limits to the tables of the children of one parent, and of all units in them.
-pub trait FamilyLimits: Sync {
-    /// Groups of cells of the space whose sums are limited, by their numbers; the groups share no cell.
-    fn group_of(&self, cell: u32) -> u32;
-    /// How many groups there are.
-    fn groups(&self) -> usize;
-    /// The limits of a group of a child.
-    fn limits(&self, group: usize, child: usize) -> (i64, Option<i64>);
-    /// Whether totals are limited, so that they are decided first.
-    fn has_totals(&self) -> bool;
-    /// Whole totals of the children near to those wanted, for which there are tables.
-    fn totals(&self, groups: &[i64], wanted: &[f64]) -> Result<Vec<i64>, Unmet>;
-    /// Whole sums of the groups near to those wanted, all children of a group one after the other.
-    fn sums(&self, groups: &[i64], wanted: &[f64], totals: Option<&[i64]>) -> Result<Vec<i64>, Unmet>;
+/// Limits to the tables of a unit and of all units in it.
+#[derive(Clone, Copy)]
+pub struct UnitLimits<'l> {
+    /// Those of all units.
+    pub limits: &'l Limits,
+    /// Which unit it is there. Its children are in the order of the family.
+    pub unit: usize,
+    /// The group that each cell of the space is in.
+    pub group_of: &'l [u32],
+}
+
+impl UnitLimits<'_> {
+    pub(crate) fn group(&self, cell: u32) -> usize {
+        self.group_of[cell as usize] as usize
+    }
+
+    pub(crate) fn groups(&self) -> usize {
+        self.limits.groups_count()
+    }
 }
 
 /// Tables of children.
@@ -68,6 +76,30 @@ pub struct FamilyTables {
     pub quality: Quality,
     /// Whether totals were decided first.
     pub isolated: bool,
+}
+
+/// The problem of a family in the cells of its support, without a basis.
+///
+/// Tables `x` minimise `Σ ½ (x − near)ᵀ K (x − near) − slope · (x − near)`, plus the cost; they are not negative,
+/// and add up to the counts and to the totals. All values of a cell lie together.
+#[derive(Clone, Debug)]
+pub struct DenseFamily {
+    /// How many children there are.
+    pub children: usize,
+    /// The matrix K of each kind of child.
+    pub precision: Vec<Matrix>,
+    /// The kind of each child.
+    pub kind_of: Vec<u32>,
+    /// What is estimated.
+    pub near: Vec<f64>,
+    /// What the cells outside of the support add to the slope.
+    pub slope: Vec<f64>,
+    /// And to the cost.
+    pub cost: f64,
+    /// The parent's counts.
+    pub counts: Vec<i64>,
+    /// The children's totals, if they were decided first.
+    pub totals: Option<Vec<i64>>,
 }
 
 impl Family<'_> {
@@ -97,8 +129,26 @@ impl Family<'_> {
         Ok(FamilyTables { tables, quality: projected.quality, isolated })
     }
 
+    /// The projection by itself: the children's tables as real numbers, for comparison with other solvers.
+    pub fn projected(&self, on_all_cores: bool) -> Result<(DenseFamily, Vec<f64>, Quality), Unmet> {
+        let totals = if self.isolates() { Some(self.totals()?) } else { None };
+        let projection = self.projection(totals.as_deref());
+        let found = projection.solve(on_all_cores);
+        let dense = DenseFamily {
+            children: self.children.len(),
+            precision: self.kinds.iter().map(|kind| self.support.dense(kind)).collect(),
+            kind_of: projection.kind_of.clone(),
+            near: projection.near.clone(),
+            slope: projection.slope.clone(),
+            cost: projection.cost,
+            counts: self.support.counts.clone(),
+            totals,
+        };
+        Ok((dense, found.tables, found.quality))
+    }
+
     fn isolates(&self) -> bool {
-        if self.limits.is_some_and(FamilyLimits::has_totals) {
+        if self.limits.is_some_and(|of| of.limits.bounds_totals(of.unit)) {
             return true;
         }
         match self.isolate {
@@ -123,17 +173,22 @@ impl Family<'_> {
             self.children.iter().map(|(kind, child)| (child.total, self.variance(*kind))).collect();
         let wanted = nearest_totals(&estimates, all as f64);
         match self.limits {
-            Some(limits) => limits.totals(&self.group_counts(limits), &wanted),
+            Some(of) => of.limits.totals(of.unit, &self.group_counts(of), &wanted),
             None => Ok(nearest_whole(wanted.len(), &wanted, &[all], None).expect("no rows")),
         }
     }
 
-    fn group_counts(&self, limits: &dyn FamilyLimits) -> Vec<i64> {
-        let mut counts = vec![0; limits.groups()];
+    fn group_counts(&self, of: UnitLimits<'_>) -> Vec<i64> {
+        let mut counts = vec![0; of.groups()];
         for (cell, count) in self.support.cells.iter().zip(&self.support.counts) {
-            counts[limits.group_of(*cell) as usize] += count;
+            counts[of.group(*cell)] += count;
         }
         counts
+    }
+
+    /// The limits, if sums of groups have any.
+    fn group_limits(&self) -> Option<UnitLimits<'_>> {
+        self.limits.filter(|of| of.limits.bounds_groups(of.unit))
     }
 
     fn projection(&self, totals: Option<&[i64]>) -> Projection<'_> {
@@ -171,20 +226,14 @@ impl Family<'_> {
 
     fn signs(&self) -> Signs {
         let allowed = self.support.counts.iter().map(|count| *count > 0).collect();
-        let n = self.children.len();
-        let limits = self.limits.map(|limits| {
-            let mut groups = vec![vec![]; limits.groups()];
+        let limits = self.group_limits().map(|of| {
+            let mut groups = vec![vec![]; of.groups()];
             for (at, cell) in self.support.cells.iter().enumerate() {
-                groups[limits.group_of(*cell) as usize].push(at as u32);
+                groups[of.group(*cell)].push(at as u32);
             }
-            let all = |group| (0..n).map(move |child| limits.limits(group, child));
-            let pairs: Vec<(i64, Option<i64>)> = (0..groups.len()).flat_map(all).collect();
-            GroupLimits {
-                children: n,
-                groups,
-                lower: pairs.iter().map(|(lower, _)| *lower as f64).collect(),
-                upper: pairs.iter().map(|(_, upper)| upper.map_or(f64::INFINITY, |u| u as f64)).collect(),
-            }
+            let bounds: Vec<Bound> =
+                (0..groups.len()).flat_map(|group| of.limits.of_children(of.unit, group)).collect();
+            GroupLimits::new(self.children.len(), groups, &bounds)
         });
         Signs { allowed, limits }
     }
@@ -192,20 +241,21 @@ impl Family<'_> {
     fn round(&self, near: &[f64], totals: Option<&[i64]>) -> Result<Vec<i64>, Unmet> {
         let n = self.children.len();
         let columns = &self.support.counts;
-        let whole = match (self.limits, totals) {
+        let whole = match (self.group_limits(), totals) {
             (None, None) => nearest_whole(n, near, columns, None),
             (None, Some(sums)) => {
                 let group_of = vec![0; columns.len()];
                 nearest_whole(n, near, columns, Some(Rows { group_of: &group_of, sums }))
             }
-            (Some(limits), totals) => {
-                let group_of: Vec<u32> = self.support.cells.iter().map(|cell| limits.group_of(*cell)).collect();
-                let mut wanted = vec![0.0; limits.groups() * n];
+            (Some(of), totals) => {
+                let group_of: Vec<u32> =
+                    self.support.cells.iter().map(|cell| of.group_of[*cell as usize]).collect();
+                let mut wanted = vec![0.0; of.groups() * n];
                 for (group, row) in group_of.iter().zip(near.chunks_exact(n)) {
                     let sums = wanted[*group as usize * n..][..n].iter_mut();
                     sums.zip(row).for_each(|(sum, x)| *sum += x);
                 }
-                let sums = limits.sums(&self.group_counts(limits), &wanted, totals)?;
+                let sums = of.limits.groups(of.unit, &self.group_counts(of), &wanted, totals)?;
                 nearest_whole(n, near, columns, Some(Rows { group_of: &group_of, sums: &sums }))
             }
         };
@@ -224,22 +274,18 @@ impl Family<'_> {
                 total += count;
             }
             assert!(totals.is_none_or(|totals| totals[child] == total), "a total is what was decided");
-            if let Some(limits) = self.limits {
-                let mut groups = vec![0; limits.groups()];
-                table.iter().for_each(|(cell, count)| groups[limits.group_of(*cell) as usize] += count);
+            if let Some(of) = self.group_limits() {
+                let mut groups = vec![0; of.groups()];
+                table.iter().for_each(|(cell, count)| groups[of.group(*cell)] += count);
                 for (group, count) in groups.into_iter().enumerate() {
-                    let (lower, upper) = limits.limits(group, child);
-                    assert!(count >= lower && upper.is_none_or(|upper| count <= upper), "limits are kept");
+                    let Bound { lower, upper } = of.limits.of_children(of.unit, group)[child];
+                    assert!(lower <= count && count <= upper, "limits are kept");
                 }
             }
         }
         assert_eq!(sums, self.support.counts, "children add up to their parent");
     }
 }
-
-/// Something that is known of units and cannot be met.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unmet(pub String);
 
 /// Totals ≥ 0 with a given sum, nearest to estimates with these variances: `max(0, t + v·m)` for one `m`.
 fn nearest_totals(estimates: &[(f64, f64)], sum: f64) -> Vec<f64> {

@@ -1,11 +1,13 @@
 //! The table of a unit that has no parent: a chain of sums, each one decided before the next finer one
 //! (Lemma T4 of `theory/tables.md`).
 
-use super::family::{Table, Unmet};
+use super::family::{Table, UnitLimits};
 use super::kind::Kind;
+use super::limits::Bound;
+use super::network::Unmet;
 use super::project::{Projection, Quality};
 use super::rounding::nearest_whole;
-use super::signs::Signs;
+use super::signs::{GroupLimits, Signs};
 use crate::basis::Part;
 use crate::matrix::Matrix;
 use crate::model::{Model, Scratch};
@@ -25,18 +27,6 @@ struct Coarse {
     part: Part,
     /// The sum that each cell is part of.
     sum_of: Vec<u32>,
-}
-
-/// Limits to the table of a root, and of all units in it.
-pub trait RootLimits {
-    /// The group of a cell of the space.
-    fn group_of(&self, cell: u32) -> u32;
-    /// How many groups there are.
-    fn groups(&self) -> usize;
-    /// Whole sums of the groups near to those wanted.
-    fn sums(&self, wanted: &[f64], total: i64) -> Result<Vec<i64>, Unmet>;
-    /// A whole total near to the one wanted.
-    fn total(&self, wanted: f64) -> Result<i64, Unmet>;
 }
 
 impl<'m> Roots<'m> {
@@ -62,27 +52,26 @@ impl<'m> Roots<'m> {
         &self,
         kind: &Kind,
         coordinates: &[f64],
-        limits: Option<&dyn RootLimits>,
+        limits: Option<UnitLimits<'_>>,
     ) -> Result<(Table, Quality), Unmet> {
         let cells = self.allowed.len();
         let mut near = vec![0.0; cells];
         let mut scratch = Scratch::default();
         self.model.basis().to_cells(coordinates, &mut scratch.work, &mut near);
         let wanted: f64 = near.iter().sum();
-        let total = match limits {
-            Some(limits) => limits.total(wanted)?,
-            None => wanted.round().max(0.0) as i64,
-        };
+        let total = self.total(wanted, &near, limits)?;
         if total == 0 {
             return Ok((vec![], Quality::default()));
         }
+        let groups = limits.and_then(|of| Some((of, of.limits.of_groups(of.unit)?)));
         let one = vec![0; cells];
-        let of_total = Given { sum_of: &one, sums: &[total], told: vec![false; self.model.space().axes.len()] };
+        let of_total =
+            Given { sum_of: &one, sums: &[total], told: vec![false; self.model.space().axes.len()] };
         let mut worst = Quality::default();
         let coarse_sums;
         let given = match &self.coarse {
-            // Limited sums are decided with the cells, unless they are sums of the coarse ones.
-            Some(coarse) if limits.is_none() => {
+            // Sums that are limited are decided instead.
+            Some(coarse) if groups.is_none() => {
                 let (sums, quality) = self.coarse_sums(coarse, kind, &near, total);
                 worst = quality;
                 coarse_sums = sums;
@@ -108,24 +97,33 @@ impl<'m> Roots<'m> {
             anchor,
             add_up: false,
             pinned: Some(given.told.clone()),
-            signs: Signs { allowed: self.allowed.clone(), limits: None },
+            signs: Signs { allowed: self.allowed.clone(), limits: groups.as_ref().map(sign_limits) },
         };
         let projected = projection.solve(true);
         if projected.quality.relative_gap() > worst.relative_gap() {
             worst = projected.quality;
         }
         let limited;
-        let (sum_of, sums) = match limits {
-            None => (given.sum_of.to_vec(), given.sums),
-            Some(limits) => {
-                let group_of: Vec<u32> = (0..cells as u32).map(|cell| limits.group_of(cell)).collect();
-                let mut wanted = vec![0.0; limits.groups()];
-                group_of.iter().zip(&projected.tables).for_each(|(g, x)| wanted[*g as usize] += x);
-                limited = limits.sums(&wanted, total)?;
-                (group_of, &limited[..])
+        let (sum_of, sums) = match groups {
+            None => (given.sum_of, given.sums),
+            Some((of, _)) => {
+                let wanted = group_sums(of, &projected.tables);
+                limited = of.limits.root(of.unit, &wanted, Some(total))?;
+                (of.group_of, &limited[..])
             }
         };
-        Ok((self.round(&projected.tables, &sum_of, sums), worst))
+        Ok((self.round(&projected.tables, sum_of, sums), worst))
+    }
+
+    /// A whole total near to the one wanted.
+    fn total(&self, wanted: f64, near: &[f64], limits: Option<UnitLimits<'_>>) -> Result<i64, Unmet> {
+        let total = wanted.round().max(0.0) as i64;
+        let Some(of) = limits else { return Ok(total) };
+        let wanted = group_sums(of, near);
+        // If there are no tables with this total, then one near to the groups' sums.
+        let found = of.limits.root(of.unit, &wanted, Some(total));
+        let found = found.or_else(|_| of.limits.root(of.unit, &wanted, None))?;
+        Ok(found.iter().sum())
     }
 
     /// Whole sums over the longest axis.
@@ -173,6 +171,18 @@ impl<'m> Roots<'m> {
         let cells = counts.into_iter().enumerate().filter(|(_, count)| *count > 0);
         cells.map(|(cell, count)| (cell as u32, count)).collect()
     }
+}
+
+fn group_sums(of: UnitLimits<'_>, near: &[f64]) -> Vec<f64> {
+    let mut sums = vec![0.0; of.groups()];
+    of.group_of.iter().zip(near).for_each(|(group, x)| sums[*group as usize] += x);
+    sums
+}
+
+fn sign_limits((of, bounds): &(UnitLimits<'_>, Vec<Bound>)) -> GroupLimits {
+    let mut groups = vec![vec![]; of.groups()];
+    (0..).zip(of.group_of).for_each(|(cell, group)| groups[*group as usize].push(cell));
+    GroupLimits::new(1, groups, bounds)
 }
 
 struct Given<'g> {

@@ -9,6 +9,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;
 
+use super::Distance;
 use super::share::{cut, share};
 
 /// What each child's counts add up to, group by group.
@@ -91,24 +92,27 @@ pub fn nearest_whole(
         }
         // Only children and cells that have a count.
         let members: Vec<usize> = (0..children).filter(|child| sums[*child] > 0).collect();
-        let place = |cell: usize| {
-            let members = &members;
-            move |child: &usize| (members.len(), cell * children + child).1
+        let of_members = |cell: &usize| {
+            let first = cell * children;
+            members.iter().map(move |child| first + child)
         };
+        let places: Vec<usize> = cells.iter().flat_map(of_members).collect();
         let mut problem = Transport::new(
             members.iter().map(|child| sums[*child]).collect(),
             cells.iter().map(|cell| columns[*cell]).collect(),
-            cells.iter().flat_map(|cell| members.iter().map(place(*cell))).map(|at| near[at]).collect(),
+            places.iter().map(|at| near[*at]).collect(),
         );
         problem.solve(&mut steps);
-        let places = cells.iter().flat_map(|cell| members.iter().map(place(*cell)));
-        places.zip(&problem.y).for_each(|(at, count)| y[at] = *count);
+        places.iter().zip(&problem.y).for_each(|(at, count)| y[*at] = *count);
     }
     Ok(y)
 }
 
-/// Most rounds in which rows and columns set their prices in turn.
-const ROUNDS: usize = 8;
+/// Rows and columns set prices in turn while so many units are in the wrong rows, and each round puts so many
+/// into the right ones. A round takes as long as some ten paths.
+const WORTH_A_ROUND: i64 = 32;
+/// After the first rounds prices go beyond what a round finds: the rounds' errors shrink by a steady factor.
+const OVERSHOOT: f64 = 1.8;
 
 /// One group: whole numbers with given sums of rows (children) and columns (cells). All sums are positive.
 struct Transport {
@@ -150,7 +154,7 @@ impl Transport {
         let (n, m) = (self.rows.len(), self.columns.len());
         let mut by_row = vec![];
         let mut of_row = vec![0; m];
-        let mut least = i64::MAX;
+        let mut before = i64::MAX;
         for round in 0.. {
             self.excess.iter_mut().zip(&self.rows).for_each(|(excess, sum)| *excess = -sum);
             for (column, total) in self.columns.iter().enumerate() {
@@ -162,41 +166,24 @@ impl Transport {
                 self.excess.iter_mut().zip(y).for_each(|(excess, y)| *excess += *y);
             }
             let wrong = self.excess.iter().map(|x| x.abs()).sum::<i64>();
-            if std::env::var("TRACE").is_ok() { eprintln!("round {round} wrong {wrong}"); }
-            if wrong == 0 || round == ROUNDS {
+            if wrong <= WORTH_A_ROUND || before - wrong < WORTH_A_ROUND {
                 break;
             }
-            least = least.min(wrong);
+            before = wrong;
             if by_row.is_empty() {
                 by_row = vec![0.0; n * m];
                 for (row, to) in by_row.chunks_exact_mut(m).enumerate() {
                     to.iter_mut().enumerate().for_each(|(column, to)| *to = self.near[column * n + row]);
                 }
             }
-            for (row, near) in by_row.chunks_exact(m).enumerate() {
+            // Rows that have their sum keep their price.
+            for (row, near) in by_row.chunks_exact(m).enumerate().filter(|(row, _)| self.excess[*row] != 0) {
                 let priced = |column: usize| near[column] + self.column_price[column] / 2.0;
                 share(self.rows[row], priced, |_| (0, i64::MAX), &mut of_row, steps);
-                self.row_price[row] = cut(priced, &of_row).price();
+                let change = cut(priced, &of_row).price() - self.row_price[row];
+                self.row_price[row] += change * if round < 2 { 1.0 } else { OVERSHOOT };
             }
         }
-    }
-}
-
-/// A distance that can be ordered.
-#[derive(Clone, Copy, PartialEq)]
-struct Distance(f64);
-
-impl Eq for Distance {}
-
-impl Ord for Distance {
-    fn cmp(&self, other: &Distance) -> std::cmp::Ordering {
-        self.0.total_cmp(&other.0)
-    }
-}
-
-impl PartialOrd for Distance {
-    fn partial_cmp(&self, other: &Distance) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
     }
 }
 
@@ -249,7 +236,6 @@ impl Paths {
         let lacking = problem.excess.iter().filter(|excess| **excess < 0).count();
         let Some(goal) = (lacking > 0).then(|| lacking.div_ceil(2)) else { return false };
         let reached = self.search(&problem.excess, goal);
-        if std::env::var("TRACE").is_ok() { eprintln!("phase lacking {lacking} settled {}", self.settled.iter().filter(|x| **x).count()); }
         for end in reached {
             let mut path = vec![];
             let mut row = end;
@@ -339,7 +325,8 @@ impl Paths {
                 }
             }
         }
-        for (node, potential) in self.potential.iter_mut().enumerate().filter(|(node, _)| self.settled[*node]) {
+        for (node, potential) in self.potential.iter_mut().enumerate().filter(|(node, _)| self.settled[*node])
+        {
             *potential += self.distance[node] - last;
         }
         reached

@@ -75,19 +75,22 @@ pub(super) fn share(
             false => 1.0 - 2.0 * (y as f64 - near(at)),
         };
         steps.clear();
-        let mut best = f64::INFINITY;
+        let (mut best, mut worst) = (f64::INFINITY, f64::NEG_INFINITY);
         for (at, y) in to.iter().enumerate() {
             let (lower, upper) = bounds(at);
             if if up { *y < upper } else { *y > lower } {
                 let cost = cost(at, *y);
                 best = best.min(cost);
+                worst = worst.max(cost);
                 steps.push((cost, at as u32));
             }
         }
         if steps.is_empty() {
             return false;
         }
-        steps.retain(|(cost, _)| *cost <= best + 2.0);
+        if worst > best + 2.0 {
+            steps.retain(|(cost, _)| *cost <= best + 2.0);
+        }
         let count = steps.len().min(missing.unsigned_abs() as usize);
         if count < steps.len() {
             steps.select_nth_unstable_by(count - 1, by_cost);

@@ -2,6 +2,9 @@
 
 use std::ops::Range;
 
+use super::flow::UNBOUNDED;
+use super::limits::Bound;
+
 /// Which cells may be other than 0, and limits to sums of cells.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Signs {
@@ -22,6 +25,17 @@ pub(crate) struct GroupLimits {
 }
 
 impl GroupLimits {
+    /// `bounds` are those of all children for each group.
+    pub(crate) fn new(children: usize, groups: Vec<Vec<u32>>, bounds: &[Bound]) -> GroupLimits {
+        let most = |bound: &Bound| if bound.upper == UNBOUNDED { f64::INFINITY } else { bound.upper as f64 };
+        GroupLimits {
+            children,
+            groups,
+            lower: bounds.iter().map(|bound| bound.lower as f64).collect(),
+            upper: bounds.iter().map(most).collect(),
+        }
+    }
+
     fn of(&self, group: usize, child: usize) -> (f64, f64) {
         (self.lower[group * self.children + child], self.upper[group * self.children + child])
     }
@@ -88,7 +102,8 @@ pub(crate) fn worth_of(signs: &Signs, children: &Range<usize>, multiplier: &[f64
         for c in 0..n {
             let (lower, upper) = limits.of(group, children.start + c);
             let own = cells.iter().filter(|cell| signs.allowed[**cell as usize]);
-            let least = own.map(|cell| -weight * multiplier[*cell as usize * n + c]).fold(f64::INFINITY, f64::min);
+            let least =
+                own.map(|cell| -weight * multiplier[*cell as usize * n + c]).fold(f64::INFINITY, f64::min);
             if least.is_finite() {
                 // Unlimited sums have multipliers that are not negative; a rounding error is nothing.
                 let most = if upper == f64::INFINITY { 0.0 } else { upper };

@@ -86,6 +86,29 @@ impl Support {
         self.part.of_blocks(&kind.precision)
     }
 
+    /// The precision of a kind, cell by cell.
+    pub(crate) fn dense(&self, kind: &Kind) -> Matrix {
+        let (basis, precision) = (&self.part.basis, self.precision(kind));
+        let n = self.len();
+        let (mut found, mut work) = (Matrix::zeros(n, n), vec![]);
+        for cell in 0..n {
+            let mut unit = vec![0.0; n];
+            unit[cell] = 1.0;
+            let mut coordinates = vec![0.0; n];
+            basis.coordinates(&mut unit, &mut work, &mut coordinates);
+            for (block, precision) in basis.blocks.iter().zip(&precision) {
+                let mut product = vec![0.0; block.dimension];
+                for copy in block.each_copy() {
+                    precision.apply(&coordinates[copy.clone()], &mut product);
+                    coordinates[copy].copy_from_slice(&product);
+                }
+            }
+            basis.gradient_to_cells(&coordinates, &mut work, &mut unit);
+            unit.iter().enumerate().for_each(|(other, x)| found[(cell, other)] = *x);
+        }
+        found
+    }
+
     /// What is estimated of a child, by the coordinates of its estimate.
     pub fn child(
         &self,
