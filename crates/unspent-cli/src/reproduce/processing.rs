@@ -131,9 +131,10 @@ impl PublishedTables {
         };
         let root = |part: f64| 100.0 * (1.0 - (1.0 - part).sqrt());
         format!(
-            "What is that worth in published tables? On {}, whole tables of level {level} lose {} of the mean \
-             absolute error of totals and {} of that of {detailed} with the paper’s {:.2} %, and {} and {} with \
-             the {:.2} % of both terms (simulated, {} trials). Raw noisy answers lose {:.1} % and {:.1} %.",
+            "What is that worth in published tables? On {}, whole tables of level {level} lose {} of the \
+             mean absolute error of totals and {} of that of {detailed} with the paper’s {:.2} %, and {} and \
+             {} with the {:.2} % of both terms (simulated, {} trials). Raw noisy answers lose {:.1} % and \
+             {:.1} %.",
             self.name,
             part(1, "total"),
             part(1, detailed),
@@ -196,10 +197,10 @@ pub fn table(data: &Data) -> study::Table {
     }
     let note = format!(
         "On {}. Every level has the paper’s noise on the total, on each attribute, and on all together; all \
-         variances are as published, {:.2} % less (first term of δ alone) and {:.2} % less (both terms). Means over \
-         {} trials, which add the noise, estimate, and make whole tables as for a release; the noises of a trial are \
-         made of the same random words. less, %: what part of the mean absolute error goes, with its standard error \
-         of the simulation. Where a level has few units the trials tell little.",
+         variances are as published, {:.2} % less (first term of δ alone) and {:.2} % less (both terms). \
+         Means over {} trials, which add the noise, estimate, and make whole tables as for a release; the \
+         noises of a trial are made of the same random words. less, %: what part of the mean absolute error \
+         goes, with its standard error of the simulation. Where a level has few units the trials tell little.",
         tables.name,
         100.0 * tables.overall[0],
         100.0 * tables.overall[1],

@@ -83,9 +83,9 @@ impl ProcessingReport {
         self.shares(&mut text, &names, level);
         text.line(self.method);
         text.line(
-            "Raw noisy answers, the same cut at zero, the best linear unbiased estimate from all measurements, and \
-             whole tables that are not negative and add up. A query that is not measured at a level has no raw \
-             answer.",
+            "Raw noisy answers, the same cut at zero, the best linear unbiased estimate from all \
+             measurements, and whole tables that are not negative and add up. A query that is not measured \
+             at a level has no raw answer.",
         );
         self.notes.iter().for_each(|note| text.line(note));
         text.line(self.warning);
@@ -134,9 +134,9 @@ impl ProcessingReport {
             return;
         }
         text.line(format!(
-            "Shares by {}, with intervals of 95 %: units whose largest group's share is within 5 percentage points \
-             of the truth; units in a trial in which a group loses its majority of more than half, or has one that \
-             it should not have:",
+            "Shares by {}, with intervals of 95 %: units whose largest group's share is within 5 percentage \
+             points of the truth; units in a trial in which a group loses its majority of more than half, or \
+             has one that it should not have:",
             self.shares_of.join(" and ")
         ));
         text.line("");
