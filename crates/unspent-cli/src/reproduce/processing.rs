@@ -1,5 +1,5 @@
-//! What less noise is worth after post-processing: whole tables with the noise of the paper, with what its one
-//! term of δ leaves of it, and with what both terms do.
+//! What less noise is worth after post-processing: whole tables with the noise of the paper, with what its
+//! one term of δ leaves of it, and with what both terms do.
 
 use unspent::allocation::{Budget, Neighbours};
 use unspent::schema::Schema;
@@ -59,7 +59,7 @@ pub fn question(schema: &Schema, noises: &[LevelNoise], overall: [f64; 2]) -> Re
     made().map_err(|error| error.to_string())
 }
 
-/// At every level with noise the total, each attribute, and all of them together, with the noise of the level.
+/// At every level with noise the total, each attribute, and all of them together, with the level's noise.
 fn allocation(schema: &Schema, noises: &[LevelNoise]) -> unspent::Result<Allocation> {
     let mut builder = Allocation::builder("The paper's noise", Neighbours::AddRemove)?;
     let names: Vec<&str> = schema.attributes().iter().map(|attribute| attribute.name.as_str()).collect();
@@ -200,7 +200,7 @@ pub fn table(data: &Data) -> study::Table {
          variances are as published, {:.2} % less (first term of δ alone) and {:.2} % less (both terms). \
          Means over {} trials, which add the noise, estimate, and make whole tables as for a release; the \
          noises of a trial are made of the same random words. less, %: what part of the mean absolute error \
-         goes, with its standard error of the simulation. Where a level has few units the trials tell little.",
+         goes, with its standard error of the simulation. Where a level has few units trials tell little.",
         tables.name,
         100.0 * tables.overall[0],
         100.0 * tables.overall[1],

@@ -37,7 +37,7 @@ pub const PROCESSING_TRIALS: u64 = 10;
 pub struct ProcessingQuestion {
     /// How the table is read.
     pub schema: Schema,
-    /// The releases that are compared; the first one is what the others are compared with. No unit is bypassed.
+    /// The releases that are compared; the first is what the others are compared with. No unit is bypassed.
     pub allocations: Vec<Allocation>,
     /// Where bands of the units' sizes begin, ascending from 0.
     pub bands: Vec<u64>,

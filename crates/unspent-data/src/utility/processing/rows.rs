@@ -11,7 +11,7 @@ use crate::utility::evaluation::band_name;
 
 /// What everything here is.
 pub(super) const SIMULATED: &str = "Simulated: noise was added to the exact tables again and again, and all \
-     was done as for a release. Standard errors (±) are those of the simulation. Nothing here is a guarantee.";
+     was done as for a release. Standard errors (±) are those of the simulation. None is a guarantee.";
 
 /// Errors of published tables, before and after.
 #[derive(Clone, Debug, Serialize)]
