@@ -269,7 +269,8 @@ fn published_tables_have_errors_at_every_stage() {
     assert!(of("whole") < of("cut") && of("cut") < of("raw"), "{} {} {}", of("whole"), of("cut"), of("raw"));
     let csv = succeeds_seeded(&run(&["--trials", "1", "--by", "voting age", "--csv"]));
     assert!(csv.contains(",whole tables,majority_lost,"), "{csv}");
-    let none = stderr(&run(&["--trials", "0"]));
+    let none = run(&["--trials", "0"]);
+    let none = stderr(&none);
     assert!(none.contains("--trials: `0` is not a whole number between 1 and 10000"), "{none}");
     assert!(stderr(&run(&["--query", "race"])).contains("cannot be used with"));
 }

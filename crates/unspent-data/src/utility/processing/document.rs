@@ -33,9 +33,14 @@ fn percent(part: Option<Proportion>) -> String {
     })
 }
 
+/// So many units in a trial.
+fn number(units: f64) -> String {
+    if units < 100.0 { nearest(units, 3) } else { format!("{units:.0}") }
+}
+
 /// So many units of so many.
 fn units(part: Option<Proportion>) -> String {
-    part.map_or("–".into(), |p| format!("{} of {}", nearest(p.units, 3), nearest(p.of, 6)))
+    part.map_or("–".into(), |p| format!("{} of {}", number(p.units), number(p.of)))
 }
 
 impl ProcessingReport {
@@ -134,9 +139,9 @@ impl ProcessingReport {
             return;
         }
         text.line(format!(
-            "Shares by {}, with intervals of 95 %: units whose largest group's share is within 5 percentage \
-             points of the truth; units in a trial in which a group loses its majority of more than half, or \
-             has one that it should not have:",
+            "Shares by {}, with intervals of 95 % (Wilson): units whose largest group's share is within 5 \
+             percentage points of the truth; units in a trial in which a group loses its majority of more \
+             than half, or has one that it should not have:",
             self.shares_of.join(" and ")
         ));
         text.line("");
@@ -148,7 +153,7 @@ impl ProcessingReport {
             table.head(head);
             for row in rows {
                 let name = name(row);
-                let gained = |p: Option<Proportion>| p.map_or("–".into(), |p| nearest(p.units, 3));
+                let gained = |p: Option<Proportion>| p.map_or("–".into(), |p| number(p.units));
                 table.row(vec![
                     if name == last { String::new() } else { name.clone() },
                     row.stage.name().into(),
