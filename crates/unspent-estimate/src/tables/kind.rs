@@ -21,8 +21,8 @@ pub struct Kind {
     /// One matrix for each block of the model.
     pub(crate) precision: Vec<Matrix>,
     /// For blocks of which something is not seen, the projection to it.
-    unseen: Vec<Option<Matrix>>,
-    total_variance: f64,
+    pub(super) unseen: Vec<Option<Matrix>>,
+    pub(super) total_variance: f64,
 }
 
 impl Kind {
