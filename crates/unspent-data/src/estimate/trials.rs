@@ -20,7 +20,7 @@ use super::{Estimate, WholeTables};
 use crate::progress::Quiet;
 
 /// What may be published of a release.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stage {
     /// The noisy answers as they are.

@@ -14,13 +14,16 @@ fn shown(mean: Option<TrialMean>) -> String {
         Some(error) => format!("{} ± {}", nearest(mean, 4), nearest(error, 1)),
         None => nearest(mean, 4),
     }
+    .replacen('-', "−", 1)
 }
 
 /// What goes, in percent, as a change.
 fn change(part: Option<TrialMean>) -> String {
     let Some(TrialMean { mean, standard_error }) = part else { return "–".into() };
     let error = standard_error.map_or(String::new(), |error| format!(" ± {:.1}", 100.0 * error));
-    format!("{:.1}{error} %", -100.0 * mean).replace('-', "−")
+    // Less than is shown is no change, of either sign.
+    let percent = if mean.abs() < 0.0005 { 0.0 } else { -100.0 * mean };
+    format!("{percent:.1}{error} %").replacen('-', "−", 1)
 }
 
 /// A share in percent with its interval.
@@ -30,9 +33,14 @@ fn percent(part: Option<Proportion>) -> String {
     })
 }
 
+/// So many units in a trial.
+fn number(units: f64) -> String {
+    if units < 100.0 { nearest(units, 3) } else { format!("{units:.0}") }
+}
+
 /// So many units of so many.
 fn units(part: Option<Proportion>) -> String {
-    part.map_or("–".into(), |p| format!("{} of {}", nearest(p.units, 3), nearest(p.of, 6)))
+    part.map_or("–".into(), |p| format!("{} of {}", number(p.units), number(p.of)))
 }
 
 impl ProcessingReport {
@@ -80,9 +88,9 @@ impl ProcessingReport {
         self.shares(&mut text, &names, level);
         text.line(self.method);
         text.line(
-            "Raw noisy answers, the same cut at zero, the best linear unbiased estimate from all measurements, and \
-             whole tables that are not negative and add up. A query that is not measured at a level has no raw \
-             answer.",
+            "Raw noisy answers, the same cut at zero, the best linear unbiased estimate from all \
+             measurements, and whole tables that are not negative and add up. A query that is not measured \
+             at a level has no raw answer.",
         );
         self.notes.iter().for_each(|note| text.line(note));
         text.line(self.warning);
@@ -90,7 +98,7 @@ impl ProcessingReport {
     }
 
     fn query_place(&self, query: &str) -> usize {
-        self.errors.iter().position(|row| row.query == query).unwrap_or(0)
+        self.queries.iter().position(|known| known == query).unwrap_or(0)
     }
 
     /// Totals of a level, by size of the unit.
@@ -131,9 +139,9 @@ impl ProcessingReport {
             return;
         }
         text.line(format!(
-            "Shares by {}, with intervals of 95 %: units whose largest group's share is within 5 percentage points \
-             of the truth; units in a trial in which a group loses its majority of more than half, or has one that \
-             it should not have:",
+            "Shares by {}, with intervals of 95 % (Wilson): units whose largest group's share is within 5 \
+             percentage points of the truth; units in a trial in which a group loses its majority of more \
+             than half, or has one that it should not have:",
             self.shares_of.join(" and ")
         ));
         text.line("");
@@ -145,7 +153,7 @@ impl ProcessingReport {
             table.head(head);
             for row in rows {
                 let name = name(row);
-                let gained = |p: Option<Proportion>| p.map_or("–".into(), |p| nearest(p.units, 3));
+                let gained = |p: Option<Proportion>| p.map_or("–".into(), |p| number(p.units));
                 table.row(vec![
                     if name == last { String::new() } else { name.clone() },
                     row.stage.name().into(),

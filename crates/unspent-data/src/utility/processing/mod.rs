@@ -37,7 +37,7 @@ pub const PROCESSING_TRIALS: u64 = 10;
 pub struct ProcessingQuestion {
     /// How the table is read.
     pub schema: Schema,
-    /// The releases that are compared; the first one is what the others are compared with. No unit is bypassed.
+    /// The releases that are compared; the first is what the others are compared with. No unit is bypassed.
     pub allocations: Vec<Allocation>,
     /// Where bands of the units' sizes begin, ascending from 0.
     pub bands: Vec<u64>,
@@ -167,6 +167,20 @@ impl Processing {
 }
 
 impl KnownTables {
+    /// How many cells the smallest units have, all together.
+    #[must_use]
+    pub fn cells(&self) -> u64 {
+        let units = self.levels.last().map_or(0, Vec::len);
+        (units * self.processing.plan.levels()[0].queries[0].length()) as u64
+    }
+
+    /// The same with another number of trials, at least one.
+    #[must_use]
+    pub fn with_trials(mut self, trials: u64) -> KnownTables {
+        self.processing.question.trials = trials.clamp(1, MAX_PROCESSING_TRIALS);
+        self
+    }
+
     /// Makes every release again and again.
     pub fn simulate(self, progress: &mut dyn Progress) -> Result<Processed> {
         let KnownTables { processing, rows, levels: known } = self;
@@ -214,6 +228,12 @@ impl Processed {
     /// The names of the levels, from the largest areas to the smallest, and how many units they have.
     pub fn levels(&self) -> impl Iterator<Item = (&str, usize)> {
         self.truth.levels.iter().map(|level| (level.name.as_str(), level.units.len()))
+    }
+
+    /// How many times everything was done.
+    #[must_use]
+    pub fn trials(&self) -> u64 {
+        self.trials
     }
 
     /// The names of the queries.

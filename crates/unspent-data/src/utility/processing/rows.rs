@@ -10,8 +10,8 @@ use crate::utility::NOT_PRIVATE;
 use crate::utility::evaluation::band_name;
 
 /// What everything here is.
-pub(super) const SIMULATED: &str = "Simulated: noise was added to the exact tables again and again, and all was done as \
-     for a release. Standard errors (±) are those of the simulation. Nothing here is a guarantee.";
+pub(super) const SIMULATED: &str = "Simulated: noise was added to the exact tables again and again, and all \
+     was done as for a release. Standard errors (±) are those of the simulation. None is a guarantee.";
 
 /// Errors of published tables, before and after.
 #[derive(Clone, Debug, Serialize)]
@@ -33,6 +33,9 @@ pub struct ProcessingReport {
     /// The query whose errors are shown by size of unit.
     #[serde(skip)]
     pub(super) total: String,
+    /// All queries, in the order in which they are shown.
+    #[serde(skip)]
+    pub(super) queries: Vec<String>,
     /// By level, query, size of unit and stage.
     pub errors: Vec<ErrorRow>,
     /// By level, size of unit and stage.
@@ -147,6 +150,7 @@ impl Processed {
             change,
             notes,
             shares_of: self.shares_of.clone(),
+            queries: truth.queries.iter().map(|query| query.name.clone()).collect(),
             total: truth.queries[truth.total()].name.clone(),
             errors,
             shares,
