@@ -42,3 +42,8 @@ impl UnitRows {
         answers.iter().for_each(|answer| self.numbers.push(answer.as_ref()));
     }
 }
+
+/// What makes tables.
+pub fn builders(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
+    py.import("unspent._estimates")
+}

@@ -16,7 +16,7 @@ use unspent_data::estimate::{AnswerRow, AreaName, EstimateManifest, NamedArea};
 use unspent_data::{Estimate, Quiet};
 
 use crate::accuracy::Accuracy;
-use crate::answers::{Numbers, UnitRows};
+use crate::answers::{Numbers, UnitRows, builders};
 use crate::certificate::dictionary;
 use crate::error::{OrRaise, exception};
 use crate::measure::{raised, to_the_end};
@@ -483,9 +483,4 @@ impl Estimates {
 /// `map:area`.
 fn full(name: &AreaName) -> String {
     format!("{}:{}", name.map, name.area)
-}
-
-/// What makes tables.
-pub fn builders(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
-    py.import("unspent._estimates")
 }

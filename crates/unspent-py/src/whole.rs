@@ -11,9 +11,9 @@ use unspent::{Error, Result};
 use unspent_data::estimate::{Estimates, REPLICATES, TableErrors, Tables, UnitCells, WHOLE_METHOD};
 use unspent_data::published::{self, PublishedTable};
 
+use crate::answers::builders;
 use crate::certificate::lists;
 use crate::error::{OrRaise, exception};
-use crate::estimate::builders;
 use crate::number::wrong_type;
 
 /// The seed of replicates, unless another is given.
