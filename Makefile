@@ -2,7 +2,7 @@
 # change things.
 
 .PHONY: test test-web test-rust test-python kills check bench fuzz soak peers browser try-browser gallery \
-	oracle oracle-certificates oracle-estimate oracle-reference bench-estimate coverage \
+	oracle oracle-certificates oracle-estimate oracle-rounding oracle-reference bench-estimate coverage \
 	bench-tables table-errors
 
 # Everything but the benches that compile others' programs to measure against.
@@ -154,6 +154,12 @@ oracle-estimate: $(ORACLE_VENV)/installed
 	$(ORACLE).estimate --seed $(SEED) --count $(COUNT) --out target/oracle-estimate.jsonl
 	UNSPENT_ORACLE_ESTIMATE=$(CURDIR)/target/oracle-estimate.jsonl \
 		cargo test --locked --release -p unspent-estimate --test oracle
+
+# Fresh random problems: whole tables with given sums against a linear program. SEED and COUNT may be given.
+oracle-rounding: $(ORACLE_VENV)/installed
+	$(ORACLE).rounding --seed $(SEED) --count $(COUNT) --out target/oracle-rounding.jsonl
+	UNSPENT_ORACLE_ROUNDING=$(CURDIR)/target/oracle-rounding.jsonl \
+		cargo test --locked --release -p unspent-estimate --test rounding
 
 # Regenerates the reference files of the tests.
 oracle-reference: $(ORACLE_VENV)/installed

@@ -163,7 +163,7 @@ impl Arguments {
         if let Some(file) = plot {
             file.write(&plot::bytes(&figure::by_level(&report.accuracy), &file.extension())?)?;
         }
-        let mut text = report.accuracy.document();
+        let mut text = report.document();
         text.line("");
         if let Some(warning) = &report.manifest.warning {
             text.line(format!("WARNING: {warning}."));

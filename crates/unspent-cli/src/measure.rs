@@ -99,7 +99,8 @@ units, also of those with nobody in them. Rows that are units come sorted by the
 are separated by commas, semicolons or tabs; a file may be packed with gzip.
 
 A unit that is bypassed is not measured, and its budget goes to the unit above: with --units, the
-only children of their parents are where the allocation has a [bypass].
+only children of their parents are where the allocation has a [bypass]. bypassed.csv lists such
+units (level, geocode); it depends on the list of units alone, and on no record.
 
 Examples:
   unspent measure blocks.csv --allocation examples/blocks.toml --out noisy

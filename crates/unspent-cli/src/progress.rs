@@ -8,12 +8,14 @@ pub struct Progress {
     shown: bool,
     started: Instant,
     last: Option<Instant>,
+    /// What is being done, and since when.
+    doing: Option<(&'static str, Instant)>,
 }
 
 impl Progress {
     /// Nothing is shown yet.
     pub fn new() -> Progress {
-        Progress { shown: io::stderr().is_terminal(), started: Instant::now(), last: None }
+        Progress { shown: io::stderr().is_terminal(), started: Instant::now(), last: None, doing: None }
     }
 
     /// What is being done.
@@ -39,6 +41,21 @@ impl unspent_data::Progress for Progress {
         self.line(&bar(rows, elapsed, part));
     }
 
+    fn done(&mut self, what: &'static str, done: u64, all: u64) {
+        let started = match self.doing {
+            Some((known, started)) if known == what => started,
+            _ => Instant::now(),
+        };
+        self.doing = Some((what, started));
+        if !self.shown || self.last.is_some_and(|last| last.elapsed() < Duration::from_millis(100)) {
+            return;
+        }
+        self.last = Some(Instant::now());
+        let part = done as f64 / all.max(1) as f64;
+        let text = format!("{done} of {all} {what}");
+        self.line(&with_bar(part, started.elapsed().as_secs_f64(), &text));
+    }
+
     fn warning(&mut self, text: &str) {
         self.line("");
         let _ = writeln!(io::stderr(), "warning: {text}");
@@ -54,19 +71,17 @@ impl Drop for Progress {
 fn bar(rows: u64, elapsed: f64, part: Option<f64>) -> String {
     let rate = format!("{} rows, {} a second", short(rows as f64), short(rows as f64 / elapsed));
     match part {
-        Some(part) => {
-            let part = part.clamp(0.0, 1.0);
-            let full = (part * 24.0).round() as usize;
-            let left = if part > 0.0 { elapsed * (1.0 - part) / part } else { 0.0 };
-            format!(
-                "[{}{}] {:3.0} %  {rate}, {left:.0} s left",
-                "█".repeat(full),
-                "·".repeat(24 - full),
-                100.0 * part
-            )
-        }
+        Some(part) => with_bar(part, elapsed, &rate),
         None => rate,
     }
+}
+
+fn with_bar(part: f64, elapsed: f64, text: &str) -> String {
+    let part = part.clamp(0.0, 1.0);
+    let full = (part * 24.0).round() as usize;
+    let left = if part > 0.0 { elapsed * (1.0 - part) / part } else { 0.0 };
+    let (done, rest) = ("█".repeat(full), "·".repeat(24 - full));
+    format!("[{done}{rest}] {:3.0} %  {text}, {left:.0} s left", 100.0 * part)
 }
 
 /// `12`, `3.4 k`, `1.2 M`.

@@ -8,9 +8,13 @@ use unspent::schema::Rows;
 use unspent::{DiscreteGaussian, Error, ErrorKind, Rational, Result};
 
 use crate::plan::{Plan, PlannedLevel, PlannedQuery, QueryNoise};
+use crate::units::BypassedUnits;
 
 /// The name of the file.
 pub const FILE: &str = "manifest.json";
+
+/// The name of the file that lists units that are bypassed.
+const BYPASSED_FILE: &str = "bypassed.csv";
 
 /// What the certificate rests on, and no program can check.
 pub(crate) fn assumes(plan: &Plan, listed: bool) -> String {
@@ -60,6 +64,11 @@ pub struct Manifest<C = serde_json::Value> {
     /// What was published exactly: the guarantees are for neighbours that agree on it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exact: Vec<ExactEntry>,
+    /// Units that are not measured, because a unit above covers the same area. Which these are is public: it
+    /// depends on the list of units alone, and on no record. None where there are none, and in directories
+    /// that were written before they were listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bypassed: Option<BypassedEntry>,
     /// What the certificate rests on.
     pub assumes: String,
     /// What the release guarantees.
@@ -73,7 +82,7 @@ pub struct LevelEntry {
     pub level: String,
     /// Where its files are.
     pub folder: String,
-    /// How many units it has.
+    /// How many units of it are measured.
     pub units: u64,
     /// What was asked of each unit, in the order of the rows.
     pub queries: Vec<QueryEntry>,
@@ -83,6 +92,36 @@ pub struct LevelEntry {
     /// that of `queries`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub larger_budgets: Vec<BudgetEntry>,
+}
+
+/// Units that are bypassed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BypassedEntry {
+    /// The file that lists them, with the columns `level` and `geocode`.
+    pub file: String,
+    /// The levels that have such units, from the largest areas to the smallest.
+    pub levels: Vec<BypassedLevel>,
+}
+
+/// A level of which units are bypassed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BypassedLevel {
+    /// Its name.
+    pub level: String,
+    /// How many of its units are bypassed.
+    pub units: u64,
+}
+
+impl BypassedEntry {
+    /// What is said of these; none if there are none.
+    pub(crate) fn new(levels: &[BypassedUnits]) -> Option<BypassedEntry> {
+        let level = |BypassedUnits { level, codes }: &BypassedUnits| BypassedLevel {
+            level: level.clone(),
+            units: codes.len() as u64,
+        };
+        let levels: Vec<BypassedLevel> = levels.iter().map(level).collect();
+        (!levels.is_empty()).then(|| BypassedEntry { file: BYPASSED_FILE.into(), levels })
+    }
 }
 
 /// Units that have the budget of levels below too.
@@ -238,15 +277,30 @@ impl Manifest {
                 if file.units.checked_mul(level.queries.len() as u64) != Some(file.rows) {
                     return wrong(format!("file `{}`: its rows and units do not fit", file.file));
                 }
-                // Only what is below the directory is read.
-                let mut parts = Path::new(&file.file).components();
-                if !parts.all(|part| matches!(part, Component::Normal(_))) {
+                if !is_inside(&file.file) {
                     return wrong(format!("file `{}`: is not in the directory", file.file));
                 }
             }
         }
+        let Some(BypassedEntry { file, levels }) = &self.bypassed else { return Ok(()) };
+        if !is_inside(file) {
+            return Err(format!("bypassed: file `{file}`: is not in the directory"));
+        }
+        for (at, BypassedLevel { level, .. }) in levels.iter().enumerate() {
+            if !self.levels.iter().any(|known| known.level == *level) {
+                return Err(format!("bypassed: there is no level `{level}`"));
+            }
+            if levels[..at].iter().any(|before| before.level == *level) {
+                return Err(format!("bypassed: level `{level}` is there twice"));
+            }
+        }
         Ok(())
     }
+}
+
+/// Whether a path leads to something below the directory: nothing else is read.
+fn is_inside(path: &str) -> bool {
+    Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
 }
 
 impl<C> Manifest<C> {
@@ -265,6 +319,7 @@ impl<C> Manifest<C> {
             finished: self.finished,
             levels: self.levels,
             exact: self.exact,
+            bypassed: self.bypassed,
             assumes: self.assumes,
             certificate: change(self.certificate),
         }

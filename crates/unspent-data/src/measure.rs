@@ -18,8 +18,8 @@ use unspent::{Allocation, Ask, Certificate, Delta, Error, ErrorKind, Neighbours,
 
 use crate::date;
 use crate::directory::{self, Leftover, Unfinished};
-use crate::manifest::{self, ExactEntry, LevelEntry, Manifest, assumes};
-use crate::measurements::{Files, Kept, Measurements, Memory};
+use crate::manifest::{self, BypassedEntry, ExactEntry, LevelEntry, Manifest, assumes};
+use crate::measurements::{BypassedUnits, Files, Kept, Measurements, Memory, bypassed_csv};
 use crate::noise::{NoiseSource, Streams};
 use crate::plan::Plan;
 use crate::progress::Progress;
@@ -133,6 +133,11 @@ impl Measured {
                 ));
             }
         }
+        if let Some(BypassedEntry { file, levels }) = &manifest.bypassed {
+            let levels: Vec<String> =
+                levels.iter().map(|level| format!("{} of {}", level.units, level.level)).collect();
+            text.line(format!("Units that are bypassed: {}. {file} lists them.", levels.join(", ")));
+        }
         for level in &manifest.exact {
             let names: Vec<&str> = level.queries.iter().map(|query| query.query_name.as_str()).collect();
             text.line(format!("Published exactly for {}: {}.", level.level, names.join(", ")));
@@ -157,6 +162,8 @@ struct Checked {
     plan: Plan,
     /// The list of units, if there is one.
     units: Option<Units>,
+    /// Those of its units that are not measured, by level.
+    bypassed: Vec<BypassedUnits>,
     /// Whether the units are those of the table.
     of_table: bool,
     order: RowOrder,
@@ -209,22 +216,25 @@ impl Measure {
         let (files, ran) = checked.run(table, files, progress)?;
         let (levels, exact) = files.entries();
         let manifest = checked.manifest(ran, levels, exact);
-        let write = |name: &str, text: &str| {
-            folder.write(name, text).map_err(|error| directory::failed(&path, error))
+        let write = |name: &str, bytes: &[u8]| {
+            folder.write(name, bytes).map_err(|error| directory::failed(&path, error))
         };
-        write("allocation.toml", &checked.file)?;
+        write("allocation.toml", checked.file.as_bytes())?;
+        if let Some(entry) = &manifest.bypassed {
+            write(&entry.file, &bypassed_csv(&checked.bypassed))?;
+        }
         let assumes = Some(manifest.assumes.clone());
         let stamp = Stamp { date: date::today(), warning: warning.clone(), assumes };
         let signed = checked.certificate.signed(&stamp);
-        write("certificate.md", &signed.markdown())?;
+        write("certificate.md", signed.markdown().as_bytes())?;
         write(
             "certificate.html",
-            &signed.html(&format!("Privacy certificate: {}", checked.certificate.name)),
+            signed.html(&format!("Privacy certificate: {}", checked.certificate.name)).as_bytes(),
         )?;
         let json = serde_json::to_string_pretty(&manifest).expect("strings, numbers and lists");
-        write(manifest::FILE, &(json + "\n"))?;
+        write(manifest::FILE, (json + "\n").as_bytes())?;
         if let Some(warning) = &warning {
-            write("NOT-PRIVATE.txt", &format!("{warning}.\n"))?;
+            write("NOT-PRIVATE.txt", format!("{warning}.\n").as_bytes())?;
         }
         unfinished.finish()?;
         Ok(Measured { manifest, path })
@@ -237,7 +247,8 @@ impl Measure {
         let Kept { entries, exact_entries, levels, exact } = memory.into_levels(&checked.plan);
         let manifest = checked.manifest(ran, entries, exact_entries);
         let value = |certificate| serde_json::to_value(certificate).expect("strings, numbers and lists");
-        Ok(Measurements { manifest: manifest.with_certificate(value), levels, exact })
+        let bypassed = checked.bypassed;
+        Ok(Measurements { manifest: manifest.with_certificate(value), levels, exact, bypassed })
     }
 
     /// Checks all but the rows, and reads the list of units.
@@ -280,6 +291,7 @@ impl Measure {
             }
         };
         let plan = Plan::of(&allocation)?;
+        let bypassed = units.as_ref().map_or(Ok(vec![]), |units| units.bypassed_units(&plan))?;
         if of_table && matches!(plan.layout().rows(), Rows::Records(_)) {
             return Err(Error::stated(
                 format!("{name}: a table of records cannot be the list of its own units"),
@@ -300,8 +312,19 @@ impl Measure {
         }
         let table = Table::open(self.table, plan.columns())?;
         let (noise, threads, order) = (self.noise, self.threads, self.order);
-        let checked =
-            Checked { allocation, file, plan, units, of_table, order, certificate, name, noise, threads };
+        let checked = Checked {
+            allocation,
+            file,
+            plan,
+            units,
+            bypassed,
+            of_table,
+            order,
+            certificate,
+            name,
+            noise,
+            threads,
+        };
         checked.feed()?;
         Ok((checked, table))
     }
@@ -342,6 +365,7 @@ impl Checked {
             finished: ran.finished,
             levels,
             exact,
+            bypassed: BypassedEntry::new(&self.bypassed),
             assumes: assumes(&self.plan, self.units.is_some()),
             certificate: self.certificate.clone(),
         }

@@ -1,6 +1,7 @@
 //! Where noise comes from, and a stream of it for every query of a plan.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher, Hasher, RandomState};
 
 use unspent::Result;
 use unspent::sampler::{Draws, Key, Noise, Sampler};
@@ -26,6 +27,18 @@ impl NoiseSource {
         match self {
             NoiseSource::Private => None,
             NoiseSource::NotPrivate(seed) => Some(Key::not_private_warning(seed)),
+        }
+    }
+
+    /// A seed for a simulation on confidential data: that one, or one that nobody has chosen or will see.
+    pub fn seed(self, progress: &mut dyn Progress) -> u64 {
+        no_core_dumps();
+        match self {
+            NoiseSource::Private => RandomState::new().build_hasher().finish(),
+            NoiseSource::NotPrivate(seed) => {
+                progress.warning(&Key::not_private_warning(seed));
+                seed
+            }
         }
     }
 

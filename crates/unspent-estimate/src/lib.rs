@@ -22,6 +22,8 @@ mod tree;
 pub mod theory {
     #[doc = include_str!("../theory/estimates.md")]
     pub mod estimates {}
+    #[doc = include_str!("../theory/tables.md")]
+    pub mod tables {}
 }
 
 pub use accuracy::{Accuracy, AccuracyQuestion};

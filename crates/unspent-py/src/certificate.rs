@@ -28,6 +28,11 @@ pub fn json(report: &impl Serialize) -> String {
 
 /// Columns as a pandas DataFrame.
 pub fn frame<'py>(py: Python<'py>, columns: &Columns) -> PyResult<Bound<'py, PyAny>> {
+    py.import("unspent._frames")?.call_method1("frame", (lists(py, columns)?,))
+}
+
+/// Columns as lists by name.
+pub fn lists<'py>(py: Python<'py>, columns: &Columns) -> PyResult<Bound<'py, PyDict>> {
     let data = PyDict::new(py);
     for column in &columns.0 {
         let exact = |x: &Option<unspent::Rational>| x.as_ref().map(|x| fraction(py, x)).transpose();
@@ -45,7 +50,7 @@ pub fn frame<'py>(py: Python<'py>, columns: &Columns) -> PyResult<Bound<'py, PyA
         };
         data.set_item(column.name, values)?;
     }
-    py.import("unspent._frames")?.call_method1("frame", (data,))
+    Ok(data)
 }
 
 fn list<'py, T, C: PyClass + Into<PyClassInitializer<C>>>(

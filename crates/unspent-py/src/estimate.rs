@@ -12,16 +12,18 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use unspent::{Error, Result};
-use unspent_data::estimate::{AnswerRow, AreaName, EstimateManifest, Estimated, NamedArea};
+use unspent_data::estimate::{AnswerRow, AreaName, EstimateManifest, NamedArea};
 use unspent_data::{Estimate, Quiet};
 
 use crate::accuracy::Accuracy;
+use crate::answers::{Numbers, UnitRows, builders};
 use crate::certificate::dictionary;
 use crate::error::{OrRaise, exception};
 use crate::measure::{raised, to_the_end};
 use crate::measurements::Measurements;
 use crate::number::{rational, wrong_type};
 use crate::texts::{strings, texts};
+use crate::whole::{self, WholeTables};
 use crate::work::interruptible;
 
 /// The map of areas that are given as a dict.
@@ -45,6 +47,16 @@ const DISTRICT: &str = "district";
 /// with the code of a unit and then the areas that it is in; or a dict of names and codes. `differences`
 /// are pairs of such areas, for the directory. Without `structural_zeros` it is not used that some
 /// combinations of values cannot occur.
+///
+/// With `tables` the result also has `tables`: a table of whole people, or of whatever is counted, for every
+/// unit of every level. No count is negative and everything adds up exactly. This has a price: small counts
+/// are biased upward and large ones downward, and no interval of an estimate applies to the tables.
+/// `bounds` are limits that they must meet, one CSV file or several with the columns
+/// level,geocode,query,answer,at_least,at_most. With `replicates` noise is added to the tables so many times
+/// and all is done again, to find how far they may be from the truth: a simulation, no guarantee, with noise
+/// from `seed`, which need not be secret. `own_measurements` makes each table from its unit's own
+/// measurements and its parent's table alone, as the 2020 system did. `published` and `records` write the
+/// tables in the form of the redistricting file, and a record for each one that they count, to `out`.
 ///
 /// >>> import tempfile, unspent
 /// >>> towns = unspent.Allocation.parse('''
@@ -76,15 +88,21 @@ const DISTRICT: &str = "district";
 /// >>> both = estimates.district(["1a", "1b"])
 /// >>> print(both["variance"].round(3), estimates.covariance("1a", "1b")["covariance"].round(3))
 /// [2.667] [-1.333]
+/// >>> whole = unspent.estimate(written.path, tables=True).tables
+/// >>> bool(whole.dense("Town").sum() == whole.dense("County").sum())
+/// True
 /// >>> place.cleanup()
 #[pyfunction]
 #[pyo3(
     signature = (
         noisy, *more, out=None, confidence=None, sums=None, ratios=None, districts=None, differences=None,
-        levels=None, queries=None, structural_zeros=true, leaf_cells=false
+        levels=None, queries=None, structural_zeros=true, leaf_cells=false, tables=false,
+        own_measurements=false, bounds=None, replicates=0, seed=None, published=false, records=false
     ),
     text_signature = "(noisy, *more, out=None, confidence='0.95', sums=(), ratios=(), districts=None, \
-                      differences=(), levels=None, queries=None, structural_zeros=True, leaf_cells=False)"
+                      differences=(), levels=None, queries=None, structural_zeros=True, leaf_cells=False, \
+                      tables=False, own_measurements=False, bounds=None, replicates=0, seed=1, \
+                      published=False, records=False)"
 )]
 #[allow(clippy::too_many_arguments)] // Keywords, each with its name.
 pub fn estimate<'py>(
@@ -101,7 +119,15 @@ pub fn estimate<'py>(
     queries: Option<&Bound<'py, PyAny>>,
     structural_zeros: bool,
     leaf_cells: bool,
+    tables: bool,
+    own_measurements: bool,
+    bounds: Option<&Bound<'py, PyAny>>,
+    replicates: u32,
+    seed: Option<u64>,
+    published: bool,
+    records: bool,
 ) -> PyResult<Estimates> {
+    let wanted = whole::Wanted { own_measurements, bounds, replicates, seed, published, records };
     let (maps, areas) = districts.map_or(Ok((vec![], vec![])), maps)?;
     let first = folder(noisy)?;
     let mut question = Estimate {
@@ -114,32 +140,42 @@ pub fn estimate<'py>(
         maps,
         areas,
         differences: differences.unwrap_or_default(),
-        tables: None,
+        tables: wanted.question(py, tables)?,
         ..Estimate::new(&first)
     };
     question.noisy.extend(more.iter().map(folder).collect::<PyResult<Vec<_>>>()?);
     if let Some(confidence) = confidence {
         question.confidence = rational("confidence", confidence)?;
     }
-    let only_written = [("levels", question.levels.len()), ("differences", question.differences.len())];
-    if let (None, Some((field, _))) = (&out, only_written.iter().find(|(_, given)| *given > 0)) {
-        let hint = "they are for the directory; what is returned has table(level) and difference(a, b)";
+    let only_written = [
+        ("levels", !question.levels.is_empty(), "what is returned has table(level)"),
+        ("differences", !question.differences.is_empty(), "what is returned has difference(a, b)"),
+        ("published", published, "what is returned has tables.published(name, level)"),
+        ("records", records, "give a path that does not exist"),
+    ];
+    if let (None, Some((field, _, instead))) = (&out, only_written.iter().find(|(_, given, _)| *given)) {
+        let hint = format!("it is for the directory; {instead}");
         return Err(exception(py, &Error::stated(format!("{field} is given without out"), hint)));
     }
     let asked = question.clone();
+    // Other areas are estimated without making tables again.
+    question.tables = None;
     let made = match out {
         None => interruptible(py, move || {
             let made = asked.estimates(&mut Quiet)?;
             asked.ratios.iter().try_for_each(|ratio| made.check_ratio(ratio))?;
-            Ok((made, None))
+            let tables = asked.tables.is_some().then(|| made.tables_and_errors(&mut Quiet)).transpose()?;
+            Ok((made, tables, None))
         }),
         Some(out) => to_the_end(py, move || {
-            let (made, report) = asked.estimates_in_directory(&out, &mut Quiet)?;
-            Ok((made, Some(report.manifest)))
+            let (made, tables, report) = asked.estimates_in_directory(&out, &mut Quiet)?;
+            Ok((made, tables.map(|tables| (tables, report.table_errors)), Some(report.manifest)))
         }),
     }?;
-    let (made, manifest) = made.map_err(|error| raised(py, error, false))?;
-    Ok(Estimates { question, manifest, made: Arc::new(made) })
+    let (made, tables, manifest) = made.map_err(|error| raised(py, error, false))?;
+    let made = Arc::new(made);
+    let tables = tables.map(|found| Py::new(py, WholeTables::new(made.clone(), found))).transpose()?;
+    Ok(Estimates { question, manifest, made, tables })
 }
 
 /// A folder of noisy measurements.
@@ -184,6 +220,7 @@ pub struct Estimates {
     question: Estimate,
     manifest: Option<EstimateManifest>,
     made: Arc<unspent_data::estimate::Estimates>,
+    tables: Option<Py<WholeTables>>,
 }
 
 /// An area that was asked for.
@@ -226,6 +263,17 @@ impl Estimates {
         self.manifest.as_ref().map(|manifest| dictionary(py, manifest)).transpose()
     }
 
+    /// Whole tables that add up over all levels: WholeTables, if `tables=True` was given.
+    #[getter]
+    fn tables(&self, py: Python<'_>) -> PyResult<Py<WholeTables>> {
+        whole::made(
+            py,
+            self.tables.as_ref().map(|tables| tables.clone_ref(py)),
+            "whole tables",
+            "tables=True",
+        )
+    }
+
     /// What the answers of a query count, in words, in the order of `cell`.
     fn labels(&self, py: Python<'_>, query: &str) -> PyResult<Vec<String>> {
         self.made.check_query(query).or_raise(py)?;
@@ -261,7 +309,7 @@ impl Estimates {
         let UnitRows { codes, queries, lengths, numbers } = rows;
         let blocks = (codes, PyArray1::from_vec(py, queries), PyArray1::from_vec(py, lengths));
         let numbers = numbers.arrays(py)?;
-        tables(py)?.call_method1("units", (level, self.queries(), blocks, numbers, self.warning()))
+        builders(py)?.call_method1("units", (level, self.queries(), blocks, numbers, self.warning()))
     }
 
     /// The answers for an area: a code of a unit, small or large, or several; or an area of a map, as
@@ -326,7 +374,7 @@ impl Estimates {
         a: &Bound<'py, PyAny>,
         b: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        tables(py)?.call_method1("covariances", (self.difference(py, a, b)?,))
+        builders(py)?.call_method1("covariances", (self.difference(py, a, b)?,))
     }
 
     /// The ratios that were asked for, by Fieller's method, in every area of the maps and every unit above
@@ -348,7 +396,7 @@ impl Estimates {
         columns.set_item("lower_guaranteed", numbers(|row| row.guaranteed.map(|ends| ends.0)))?;
         columns.set_item("upper_guaranteed", numbers(|row| row.guaranteed.map(|ends| ends.1)))?;
         columns.set_item("note", found.iter().map(|row| row.note.as_str()).collect::<Vec<_>>())?;
-        tables(py)?.call_method1("ratios", (columns, self.warning()))
+        builders(py)?.call_method1("ratios", (columns, self.warning()))
     }
 
     fn __repr__(&self) -> String {
@@ -428,55 +476,11 @@ impl Estimates {
         rows.iter().for_each(|row| numbers.push(row.answer.as_ref()));
         let covariances = covariances.map(|covariances| PyArray1::from_vec(py, covariances));
         let numbers = numbers.arrays(py)?;
-        tables(py)?.call_method1("answers", (columns, numbers, covariances, self.warning()))
+        builders(py)?.call_method1("answers", (columns, numbers, covariances, self.warning()))
     }
 }
 
 /// `map:area`.
 fn full(name: &AreaName) -> String {
     format!("{}:{}", name.map, name.area)
-}
-
-/// What makes tables.
-fn tables(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
-    py.import("unspent._estimates")
-}
-
-/// The numbers of answers: value, variance and the ends of the intervals; NaN where there is none.
-#[derive(Default)]
-struct Numbers([Vec<f64>; 6]);
-
-impl Numbers {
-    fn push(&mut self, answer: Option<&Estimated>) {
-        let end = |end: Option<i64>| end.map_or(f64::NAN, |end| end as f64);
-        let row = answer.map_or([f64::NAN; 6], |answer| {
-            let Estimated { value, variance, normal, guaranteed } = *answer;
-            let (lower, upper) = (normal.map(|ends| ends.0), normal.map(|ends| ends.1));
-            let (least, most) = (guaranteed.map(|ends| ends.0), guaranteed.map(|ends| ends.1));
-            [value, variance, end(lower), end(upper), end(least), end(most)]
-        });
-        self.0.iter_mut().zip(row).for_each(|(column, number)| column.push(number));
-    }
-
-    fn arrays(self, py: Python<'_>) -> PyResult<Vec<Bound<'_, PyArray1<f64>>>> {
-        Ok(self.0.into_iter().map(|column| PyArray1::from_vec(py, column)).collect())
-    }
-}
-
-/// Answers for units: a code, a query and how many answers there are; and the numbers of all answers.
-#[derive(Default)]
-struct UnitRows {
-    codes: Vec<String>,
-    queries: Vec<i64>,
-    lengths: Vec<i64>,
-    numbers: Numbers,
-}
-
-impl UnitRows {
-    fn push(&mut self, code: &str, query: usize, answers: &[Option<Estimated>]) {
-        self.codes.push(code.into());
-        self.queries.push(query as i64);
-        self.lengths.push(answers.len() as i64);
-        answers.iter().for_each(|answer| self.numbers.push(answer.as_ref()));
-    }
 }

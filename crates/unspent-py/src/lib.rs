@@ -13,6 +13,7 @@
 
 mod accuracy;
 mod allocation;
+mod answers;
 mod arrow;
 mod bounds;
 mod calibration;
@@ -32,6 +33,7 @@ mod noise;
 mod number;
 mod texts;
 mod utility;
+mod whole;
 mod work;
 mod worst;
 
@@ -73,6 +75,8 @@ mod _native {
     use crate::noise::sample;
     #[pymodule_export]
     use crate::utility::{UtilityReport, utility};
+    #[pymodule_export]
+    use crate::whole::WholeTables;
     #[pymodule_export]
     use crate::worst::WorstCase;
 

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -47,6 +48,13 @@ def columns(rows=30):
         "children": np.arange(rows),
         "adults": 3 * np.arange(rows, dtype=np.int32),
     }
+
+
+def seeded(*arguments, seed=11, **options):
+    """Measured with noise that is the same every time."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", unspent.NotPrivateWarning)
+        return unspent.measure(*arguments, not_private_seed=seed, **options)
 
 
 def interrupted(call: str, place: Path) -> list[str]:

@@ -4,15 +4,14 @@ import csv
 import json
 import math
 import os
-import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tables import TOWNS, columns, interrupted, towns
+from tables import TOWNS, columns, interrupted, seeded, towns
 
 import unspent
-from unspent import NotPrivateWarning, UnspentError
+from unspent import UnspentError
 
 NUMBERS = ["value", "variance", "lower", "upper", "lower_guaranteed", "upper_guaranteed"]
 #: How many characters of a code name a unit.
@@ -26,12 +25,6 @@ CELLS = {
 }
 #: Normal, and sub-Gaussian: P(|error| ≥ m) ≤ 2 exp(−m²/2σ²).
 MARGINS = [1.959963984540054, math.sqrt(2 * math.log(2 / 0.05))]
-
-
-def seeded(*arguments, seed=11, **options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NotPrivateWarning)
-        return unspent.measure(*arguments, not_private_seed=seed, **options)
 
 
 class Dense:

@@ -7,10 +7,11 @@ use unspent::sampler::Key;
 use unspent::{Rational, Release};
 use unspent_data::population::{self, Population};
 use unspent_data::regression::{Area, Distorted, Distortion, Geography, Regression, Sample, SurveyFile};
-use unspent_data::table::Row;
+use unspent_data::table::{Row, TakeRow};
 use unspent_data::utility::{BANDS, Evaluation, LevelErrors, LevelNoise, Question, SimulatedMean, Utility};
 use unspent_data::{Table, all_cores};
 
+use super::processing::{self, Known, PublishedTables};
 use super::published::LEVELS;
 use super::study::{self, Study, Verdict};
 use crate::Failure;
@@ -36,6 +37,8 @@ pub struct Data {
     pub counts: Source,
     /// Their errors, with the paper's noise of each level and with the reduced one.
     pub utility: Utility,
+    /// What less noise is worth after post-processing; why not, if that is not computed.
+    pub processed: Result<PublishedTables, String>,
     /// What the areas are of.
     pub areas: Source,
     /// The slope of earnings on education, for each geography.
@@ -75,10 +78,12 @@ const TRIALS: u64 = 10_000;
 const SEED: u64 = 2_025;
 
 impl Data {
-    /// Computes everything; `before` and `after` are the paper's noise and what would do.
+    /// Computes everything; `before` and `after` are the paper's noise and what would do, and `overall` what
+    /// part of all variances could go, by the first term of δ and by both.
     pub fn new(
         files: &Files<'_>,
         [before, after]: [&Release; 2],
+        overall: [f64; 2],
         progress: &mut Progress,
     ) -> Result<Data, Failure> {
         let noise_of = |level: &str| -> Result<Option<[Rational; 2]>, Failure> {
@@ -86,7 +91,9 @@ impl Data {
             Ok(Some([Study::sigma2(before, level)?, Study::sigma2(after, level)?]))
         };
         progress.step("errors of counts");
-        let (counts, utility) = errors(files, &noise_of, progress)?;
+        let (counts, utility, known) = errors(files, &noise_of, overall, progress)?;
+        progress.step("published tables");
+        let processed = known.and_then(|known| PublishedTables::new(known, overall, progress));
         progress.step("slopes");
         let (areas, samples) = samples(files)?;
         let key = Key::not_private(SEED);
@@ -96,7 +103,7 @@ impl Data {
             let [before, after] = noise_of(level)?.expect("a level of the paper");
             slopes.push((name, Regression::simulate(&sample, [&before, &after], TRIALS, &key, threads)?));
         }
-        Ok(Data { counts, utility, areas, slopes })
+        Ok(Data { counts, utility, processed, areas, slopes })
     }
 
     /// The errors of a level of the table, by the paper's name.
@@ -121,8 +128,9 @@ type NoiseOf<'n> = dyn Fn(&str) -> Result<Option<[Rational; 2]>, Failure> + 'n;
 fn errors(
     files: &Files<'_>,
     noise_of: &NoiseOf<'_>,
+    overall: [f64; 2],
     progress: &mut Progress,
-) -> Result<(Source, Utility), Failure> {
+) -> Result<(Source, Utility, Result<Known, String>), Failure> {
     let schema = match files.table {
         None => population::schema(),
         Some(table) => {
@@ -147,6 +155,7 @@ fn errors(
     let names: Vec<String> = schema.attributes().iter().map(|a| a.name.clone()).collect();
     let race: Vec<String> = names.iter().filter(|name| *name == "race").cloned().collect();
     let by = if race.is_empty() { names } else { race };
+    let processing = processing::question(&schema, &noises, overall);
     let question = Question { schema, by, noises, bands: BANDS.to_vec(), trials: 0, releases: None };
     let evaluation = Evaluation::new(question, None)?;
     let Some(path) = files.table else {
@@ -158,12 +167,31 @@ fn errors(
             Ok(())
         })?;
         let name = "made-up data (unspent synthesize, 200,000 blocks)".into();
-        return Ok((Source { name, made_up: true }, found));
+        return Ok((Source { name, made_up: true }, found, processing.and_then(processing::made_up)));
     };
     defect::hide_values();
     let table = Table::open(source::table(path), evaluation.plan().columns())?;
-    let found = evaluation.evaluate(None, |row| table.rows(progress, row))?;
-    Ok((Source { name: source::file_name(path), made_up: false }, found))
+    // Both are made in one reading.
+    let mut found = None;
+    let name = source::file_name(path);
+    let known = match processing {
+        Ok(processing) => {
+            let known = processing.read(None, |also| {
+                let both = |row: &mut TakeRow<'_>| {
+                    table.rows(progress, &mut |line| also(line).and_then(|()| row(line)))
+                };
+                found = Some(evaluation.evaluate(None, both)?);
+                Ok(())
+            })?;
+            Ok(Known { tables: known, name: name.clone() })
+        }
+        Err(why) => {
+            found = Some(evaluation.evaluate(None, |row| table.rows(progress, row))?);
+            Err(why)
+        }
+    };
+    let found = found.expect("the table was read");
+    Ok((Source { name, made_up: false }, found, known))
 }
 
 fn no_table(error: unspent::Error) -> Failure {

@@ -5,13 +5,14 @@
 //!                        └▶ figures, as data   ─▶ CSV, SVG, PNG ─▶ report.html
 //! ```
 //!
-//! What depends on data (errors of counts that are clamped at zero, by level and by race, and slopes) is
-//! computed on made-up data, and labelled so, unless tables are given.
+//! What depends on data (errors of counts that are clamped at zero, by level and by race, of whole tables,
+//! and slopes) is computed on made-up data, and labelled so, unless tables are given.
 
 mod data;
 mod figures;
 mod page;
 mod paths;
+mod processing;
 mod published;
 mod study;
 

@@ -9,7 +9,7 @@ use crate::page as web;
 type Section = (&'static str, &'static str, &'static str, &'static [&'static str]);
 
 /// What each section is called, what it says, and which tables and figures it shows.
-const SECTIONS: [Section; 6] = [
+const SECTIONS: [Section; 7] = [
     (
         "levels",
         "Each level by itself",
@@ -42,6 +42,16 @@ const SECTIONS: [Section; 6] = [
          estimation it depends on which units there are. These parts are computed on made-up data unless \
          tables are given; each says what it is on.",
         &["expected-error", "errors-by-level", "cut-error", "estimate-error", "errors-by-race", "slopes"],
+    ),
+    (
+        "published-tables",
+        "What it is worth after post-processing",
+        "The paper leaves open what less noise does to published tables. An agency does not publish noisy \
+         answers: it makes whole tables of them, which are not negative and add up over all levels. Here \
+         that is done again and again: with the paper’s noise, with what its 8.59 % leave of it, and with \
+         what both terms allow. The errors of raw answers fall as the root of the variance. What remains of \
+         that in whole tables is measured; it is a simulation, with its standard error, and no guarantee.",
+        &["published-tables"],
     ),
     (
         "gaussian",
@@ -162,6 +172,10 @@ fn found(body: &mut String, study: &Study) {
     }
     for (why, numbers) in reasons {
         let _ = writeln!(body, "<li>{} <small>({})</small></li>", marked(why), marked(&numbers.join("; ")));
+    }
+    if let Ok(tables) = &study.data.processed {
+        let link = "<small>(<a href=\"#published-tables\">by level and query</a>)</small>";
+        let _ = writeln!(body, "<li>{} {link}</li>", marked(&tables.sentence()));
     }
     if let Some(paths) = &study.paths {
         let _ = writeln!(

@@ -6,7 +6,8 @@ use clap::Args;
 use unspent::mechanism::Stated;
 use unspent::schema::Rows;
 use unspent::{Delta, Error, ErrorKind, Neighbours};
-use unspent_data::utility::{After, GivenNoise, LevelErrors, MAX_TRIALS};
+use unspent_data::utility::processing::MAX_PROCESSING_TRIALS;
+use unspent_data::utility::{After, GivenNoise, LevelErrors, MAX_TRIALS, ProcessingReport};
 use unspent_data::{UnitList, UtilityQuestion, UtilityReport};
 
 pub use self::figures::{by_cell, by_level};
@@ -31,6 +32,11 @@ use crate::values::Values;
 /// levels; from the noisy counts themselves, if noise is given directly. Where the table does not
 /// have the attributes of the allocation's queries there is no estimate, and it is said why.
 ///
+/// With --after-processing: what noise does to tables as they are published. Everything is simulated: noisy
+/// answers to all queries of the allocation, the same cut at zero, best estimates, and whole tables
+/// that are not negative and add up; errors and bias by level, query and size of unit, and how often
+/// shares of groups are about right.
+///
 /// What is printed is computed from the exact counts: for a confidential table it is NOT PRIVATE.
 #[derive(Args)]
 #[command(
@@ -42,6 +48,7 @@ Examples:
   unspent synthesize --out people.csv
   unspent utility people.csv --before paper-2022-08-25 --scope level --delta 1e-11
   unspent utility blocks.csv --before examples/blocks.toml --query race --by race --trials 100
+  unspent utility blocks.csv --before examples/blocks.toml --after-processing --trials 20
   unspent utility blocks.csv --schema blocks.toml --sigma2 Block=456.62:343.27 --plot errors.svg"
 )]
 pub struct Arguments {
@@ -125,11 +132,19 @@ pub struct Arguments {
     #[arg(long, value_name = "COLUMN")]
     count: Option<String>,
 
+    /// What noise does to published tables: estimates, and whole tables that add up
+    ///
+    /// Simulated. --by tells the groups apart whose shares are looked at, the first attribute with
+    /// more than two values unless given.
+    #[arg(long, conflicts_with_all = ["query", "sigma2", "sigma", "scale", "plot", "plot_cells"])]
+    after_processing: bool,
+
     /// Draws the noise so many times besides
     ///
-    /// Means with intervals of 95 % stand beside what is expected.
-    #[arg(long, value_name = "K", default_value = "0", allow_hyphen_values = true)]
-    trials: String,
+    /// Means with intervals of 95 % stand beside what is expected. With --after-processing, how many
+    /// times all is done: 10 unless given.
+    #[arg(long, value_name = "K", allow_hyphen_values = true)]
+    trials: Option<String>,
 
     /// Draws errors by level: .svg or .png
     #[arg(long, value_name = "FILE")]
@@ -165,6 +180,12 @@ impl Arguments {
         let (plot, plot_cells) = (picture("--plot", &self.plot)?, picture("--plot-cells", &self.plot_cells)?);
         let question = self.question()?;
         let mut progress = Progress::new();
+        if self.after_processing {
+            let report = self.values.hiding(|| question.after_processing(&mut progress));
+            drop(progress);
+            let report = report.map_err(|error| self.failure(error))?;
+            return output::print(&self.processed(&report)?);
+        }
         let report = self.values.hiding(|| question.answer(&mut progress));
         drop(progress);
         let report = report.map_err(|error| self.failure(error))?;
@@ -179,10 +200,19 @@ impl Arguments {
     }
 
     fn question(&self) -> Result<UtilityQuestion, Failure> {
-        let trials = self.trials.parse().ok().filter(|k| *k <= MAX_TRIALS).ok_or_else(|| {
-            let allowed = format!("a whole number up to {MAX_TRIALS}");
-            Error::input("--trials", &self.trials, allowed, "100 are enough for most")
-        })?;
+        let trials = match self.trials.as_deref() {
+            None => 0,
+            Some(text) if self.after_processing => {
+                text.parse().ok().filter(|k| (1..=MAX_PROCESSING_TRIALS).contains(k)).ok_or_else(|| {
+                    let allowed = format!("a whole number between 1 and {MAX_PROCESSING_TRIALS}");
+                    Error::input("--trials", text, allowed, "10 are enough for most")
+                })?
+            }
+            Some(text) => text.parse().ok().filter(|k| *k <= MAX_TRIALS).ok_or_else(|| {
+                let allowed = format!("a whole number up to {MAX_TRIALS}");
+                Error::input("--trials", text, allowed, "100 are enough for most")
+            })?,
+        };
         let neighbours = self.neighbours.as_deref().map(Neighbours::parse).transpose()?;
         let allocation = |name: &str| source::allocation_among(name, neighbours);
         let flags = stated::of(&self.sigma2, &self.sigma, &self.scale);
@@ -231,6 +261,16 @@ impl Arguments {
         };
         let failure = self.values.failure(error).flagged(FLAGS);
         Failure { hint: hint.map_or(failure.hint, Into::into), ..failure }
+    }
+
+    fn processed(&self, report: &ProcessingReport) -> Result<String, Failure> {
+        let document = || report.document(self.level.as_deref()).map_err(|error| self.failure(error));
+        Ok(match self.format {
+            Format { json: true, .. } => output::json(report),
+            Format { csv: true, .. } => report.columns().csv(),
+            Format { markdown: true, .. } => document()?.markdown(),
+            _ => document()?.terminal(),
+        })
     }
 
     fn written(&self, report: &UtilityReport, level: &LevelErrors) -> String {

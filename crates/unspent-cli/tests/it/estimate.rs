@@ -115,3 +115,42 @@ fn bad_questions_are_refused_with_a_hint() {
         assert!(said.contains(says) && said.contains("hint:"), "{arguments}: {said}");
     }
 }
+
+#[test]
+fn tables_are_whole_and_say_that_they_are_biased() {
+    let place = measured("estimate-tables");
+    fs::write(
+        place.path("bounds.csv"),
+        "level,geocode,query,answer,at_least,at_most\nBlock group,990010001001,race,aian,0,0\n",
+    )
+    .unwrap();
+    let output =
+        ask(&place, "estimate noisy --out out --tables --replicates 2 --bounds bounds.csv --records");
+    assert!(output.status.success(), "{}", stderr(&output));
+    let printed = stdout(&output);
+    for words in [
+        "Whole tables of 36 units, not negative, adding up exactly over 5 levels.",
+        "They are biased",
+        "Errors of the whole tables, simulated (2 replicates):",
+        "a simulation, no guarantee",
+    ] {
+        assert!(printed.contains(words), "{words}: {printed}");
+    }
+    let manifest: serde_json::Value = serde_json::from_str(&place.read("out/manifest.json")).unwrap();
+    let tables = &manifest["tables"];
+    assert_eq!(tables["columns"], serde_json::json!(["geocode", "values"]));
+    assert_eq!(tables["levels"][4]["units"], 24);
+    assert!(tables["largest_gap"].as_f64().unwrap() <= 1e-6);
+    let what = tables["replicates"]["what"].as_str().unwrap();
+    assert!(what.starts_with("a simulation, no guarantee"), "{what}");
+    for file in ["replicates.csv", "replicates-by-size.csv", "records.csv"] {
+        assert!(place.path("out").join(file).exists(), "{file}");
+    }
+    // Parts of tables are asked for together with tables.
+    let said = refused(&place, "estimate noisy --out other --replicates 2");
+    assert!(said.contains("--tables"), "{said}");
+    let said = refused(&place, "estimate noisy --out other --tables --published");
+    assert!(said.contains("P1") || said.contains("published"), "{said}");
+    let said = refused(&place, "estimate noisy --out other --tables --bounds none.csv");
+    assert!(said.contains("none.csv"), "{said}");
+}

@@ -109,6 +109,31 @@ fn every_published_number_has_a_verdict_and_every_difference_a_reason() {
     assert!(row("state: reduction of MSE")[5].contains("Monte-Carlo"));
 }
 
+/// Less noise is less error at every stage; how much less is known of raw answers.
+#[test]
+fn less_noise_is_worth_something_in_published_tables() {
+    let table = rows(&written("tables/published-tables.csv"));
+    let column = |name: &str| table[0].iter().position(|head| head == name).unwrap();
+    let (level, query, stage) = (column("level"), column("query"), column("published"));
+    let figure = |published: &str, of: &str, name: &str| -> f64 {
+        let is = |row: &&Vec<String>| row[level] == "Block" && row[query] == of && row[stage] == published;
+        table.iter().find(is).unwrap()[column(name)].parse().unwrap()
+    };
+    for of in ["total", "race"] {
+        // One less the root of what is left: 4.39 % and 6.29 %.
+        for (name, part) in [("first_term", 8.5921f64), ("both_terms", 12.1793)] {
+            let [less, error] = ["less_percent", "standard_error"].map(|x| format!("{name}_{x}"));
+            let expected = 100.0 * (1.0 - (1.0 - part / 100.0).sqrt());
+            assert!((figure("raw", of, &less) - expected).abs() < 0.1, "{of} {name}");
+            let whole = figure("whole tables", of, &less);
+            assert!(whole > 1.0 && whole < expected + 0.5, "{of} {name}: {whole}");
+            assert!(figure("whole tables", of, &error) < 1.0, "{of} {name}");
+        }
+        assert!(figure("whole tables", of, "mae") < figure("raw", of, "mae"));
+    }
+    assert!(written("report.html").contains("What is that worth in published tables?"));
+}
+
 #[test]
 fn every_point_of_the_second_paper_has_bounds_and_a_verdict() {
     let table = rows(&written("tables/paths-points.csv"));

@@ -243,3 +243,34 @@ fn an_interval_is_around_the_noisy_count_and_never_negative() {
         )
     );
 }
+
+#[test]
+fn published_tables_have_errors_at_every_stage() {
+    let place = Place::new("after-processing");
+    let question = ["utility", BLOCKS, "--before", EXAMPLE, "--after-processing", "--not-private-seed", "3"];
+    let run = |more: &[&str]| place.run(&[&question[..], more].concat());
+    let text = succeeds_seeded(&run(&["--trials", "2"]));
+    for words in ["whole tables", "cut at zero", "2 trials", "Simulated:", "NOT PRIVATE", "Shares by race"] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let found = simulated(&run(&["--json"]));
+    assert_eq!((&found["trials"], &found["shares_of"][0]), (&Value::from(10), &Value::from("race")));
+    let of = |stage: &str| -> f64 {
+        let is = |row: &&Value| {
+            row["level"] == "Block"
+                && row["query"] == "voting age * race"
+                && row["stage"] == stage
+                && row["size"].is_null()
+        };
+        let row = found["errors"].as_array().unwrap().iter().find(is).unwrap();
+        row["before"]["mean_absolute"]["mean"].as_f64().unwrap()
+    };
+    // Where most cells are empty a table that is not negative says more than its noisy answers.
+    assert!(of("whole") < of("cut") && of("cut") < of("raw"), "{} {} {}", of("whole"), of("cut"), of("raw"));
+    let csv = succeeds_seeded(&run(&["--trials", "1", "--by", "voting age", "--csv"]));
+    assert!(csv.contains(",whole tables,majority_lost,"), "{csv}");
+    let none = run(&["--trials", "0"]);
+    let none = stderr(&none);
+    assert!(none.contains("--trials: `0` is not a whole number between 1 and 10000"), "{none}");
+    assert!(stderr(&run(&["--query", "race"])).contains("cannot be used with"));
+}

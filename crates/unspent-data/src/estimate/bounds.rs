@@ -58,9 +58,8 @@ impl TreeLimits {
         let places = |query: usize| -> Vec<Option<usize>> {
             (0..cells).map(|cell| space.place_of(query, cell)).collect()
         };
-        let is_total = |query: usize| {
-            space.queries()[query].length() == 1 && places(query).iter().all(Option::is_some)
-        };
+        let is_total =
+            |query: usize| space.queries()[query].length() == 1 && places(query).iter().all(Option::is_some);
         let mut queries: Vec<usize> = claims.iter().map(|claim| claim.query).collect();
         queries.sort_unstable();
         queries.dedup();
@@ -87,7 +86,8 @@ impl TreeLimits {
         let free = |unit: usize| UnitBounds { unit, total: Bound::FREE, groups: vec![Bound::FREE; groups] };
         for claim in &claims {
             let Some(unit) = tree.find(claim.level, &claim.code) else {
-                let cause = format!("there is no unit `{}` of level `{}`", claim.code, joined.levels[claim.level]);
+                let cause =
+                    format!("there is no unit `{}` of level `{}`", claim.code, joined.levels[claim.level]);
                 return Err(Error::stated(cause, "bounds are of units that were measured").at(&claim.place));
             };
             let own = bounds.entry(unit).or_insert_with(|| free(unit));
@@ -104,7 +104,9 @@ impl TreeLimits {
                 if !whole {
                     return Err(crossing(joined, claim, finest));
                 }
-                (0..groups).filter(|g| counted[*g]).for_each(|g| own.groups[g] = own.groups[g].and(Bound::ZERO));
+                (0..groups)
+                    .filter(|g| counted[*g])
+                    .for_each(|g| own.groups[g] = own.groups[g].and(Bound::ZERO));
             } else if claim.bound != Bound::FREE {
                 return Err(crossing(joined, claim, finest));
             }
@@ -145,9 +147,8 @@ impl TreeLimits {
             let (level, code) = &self.names[unit];
             format!("unit `{code}` of level `{}`", estimation.joined.levels[*level])
         };
-        let of = |group: Option<usize>| {
-            group.map_or(String::new(), |group| format!(" in {}", self.labels[group]))
-        };
+        let of =
+            |group: Option<usize>| group.map_or(String::new(), |group| format!(" in {}", self.labels[group]));
         let stated = |stated: &Stated| {
             let side = if stated.at_least { "at least" } else { "at most" };
             let from = match stated.from {
@@ -162,7 +163,8 @@ impl TreeLimits {
         let more = if rest > 0 { format!("; and {rest} more") } else { String::new() };
         Error::stated(
             format!(
-                "{}: no tables meet all that is known{}: at least {} are needed, at most {} are possible; {}{more}",
+                "{}: no tables meet all that is known{}: at least {} are needed, at most {} are possible; \
+                 {}{more}",
                 name(unmet.unit),
                 of(unmet.group),
                 unmet.lower,
@@ -185,15 +187,20 @@ struct Units {
 impl Units {
     fn of(estimation: &Estimation, claims: &[Claim]) -> Result<Units> {
         let Estimation { gathered, tree, joined, .. } = estimation;
-        let mut found =
-            Units { parents: vec![], names: vec![], units: vec![None; tree.nodes().len()], by_code: HashMap::new() };
+        let mut found = Units {
+            parents: vec![],
+            names: vec![],
+            units: vec![None; tree.nodes().len()],
+            by_code: HashMap::new(),
+        };
         for (node, unit) in gathered.units.iter().enumerate() {
             let Some(unit) = unit else { continue };
             let parent = tree.nodes()[node].parent.and_then(|parent| found.units[parent]);
             found.units[node] = Some(found.push(parent, unit.level, &unit.code));
         }
         let level = gathered.leaf_level;
-        let of_leaf = |claim: &Claim| claim.level == level && !found.by_code.contains_key(&(level, claim.code.clone()));
+        let of_leaf =
+            |claim: &Claim| claim.level == level && !found.by_code.contains_key(&(level, claim.code.clone()));
         let is_mixed = |node: usize| {
             let units = tree.children(node).iter().filter(|child| found.units[**child].is_some()).count();
             units > 0 && units < tree.children(node).len()
@@ -314,7 +321,8 @@ fn crossing(joined: &Joined, claim: &Claim, finest: Option<usize>) -> Error {
     let other = finest.map_or(String::new(), name);
     Error::stated(
         format!(
-            "bounds on `{}` and on `{other}` are given, and neither is a total: tables cannot be made to meet both",
+            "bounds on `{}` and on `{other}` are given, and neither is a total: tables cannot be made to \
+             meet both",
             name(claim.query)
         ),
         "give all bounds for one query; zeros may be given for sums of its answers too",

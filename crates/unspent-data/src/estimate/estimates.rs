@@ -1,11 +1,14 @@
 //! Estimates in memory, to be asked one after the other.
 
+use unspent::schema::Schema;
 use unspent::{Error, Result};
 use unspent_estimate::Accuracy;
 
+use super::WholeTables;
 use super::answers::Estimated;
 use super::areas::AreaName;
 use super::estimation::Estimation;
+use super::replicates::{self, TableErrors};
 use super::tables;
 use super::whole::{self, LookAtFamily, Whole};
 use crate::names::one_of;
@@ -56,7 +59,7 @@ pub struct RatioRow {
 /// Whole tables of all units.
 #[derive(Clone, Debug)]
 pub struct Tables {
-    /// The name of each level, and its units in the order of the measurements: the code of a unit, the numbers
+    /// The name of each level, and its units by their codes: the code of a unit, the numbers
     /// of its cells that are not empty among all combinations of values, ascending, and their counts.
     pub levels: Vec<(String, Vec<UnitCells>)>,
     /// The largest gap of a projection, as a share of its cost.
@@ -66,6 +69,15 @@ pub struct Tables {
 /// The code of a unit, and its cells that are not empty.
 pub type UnitCells = (String, Vec<(u32, i64)>);
 
+impl Tables {
+    /// The units of a level.
+    pub fn level(&self, name: &str) -> Result<&[UnitCells]> {
+        let levels = self.levels.iter().map(|(level, _)| level.as_str());
+        let at = one_of("level", name, levels, "levels are those of the measurements")?;
+        Ok(&self.levels[at].1)
+    }
+}
+
 /// Takes the code of a unit, a query and its answers.
 pub type TakeUnit<'t> = dyn FnMut(&str, &str, &[Option<Estimated>]) + 't;
 
@@ -74,6 +86,12 @@ impl Estimates {
     #[must_use]
     pub fn levels(&self) -> &[String] {
         &self.0.joined.levels
+    }
+
+    /// Which values attributes have.
+    #[must_use]
+    pub fn schema(&self) -> &Schema {
+        &self.0.joined.schema
     }
 
     /// The queries and sums that are answered, and how many values each of their attributes has.
@@ -151,18 +169,34 @@ impl Estimates {
 
     /// The same; `look` is called for each family of units, on several threads, before it is solved.
     pub fn tables_of(&self, look: &LookAtFamily<'_>, progress: &mut dyn Progress) -> Result<Tables> {
-        let Some(question) = &self.0.tables else {
-            let hint = "ask for tables when estimates are made";
-            return Err(Error::stated("these estimates were made without whole tables", hint));
-        };
-        let found = whole::tables_of(&self.0, question, look, progress)?;
+        whole::tables_of(&self.0, self.wanted()?, look, progress).map(|found| self.numbered(found))
+    }
+
+    /// Whole tables, and how far they may be from the truth if replicates were asked for.
+    pub fn tables_and_errors(&self, progress: &mut dyn Progress) -> Result<(Tables, Option<TableErrors>)> {
+        let question = self.wanted()?;
+        replicates::check(&self.0, question)?;
+        let found = whole::tables(&self.0, question, progress)?;
+        let errors = replicates::of_tables(&self.0, &found, question, progress)?;
+        Ok((self.numbered(found), errors))
+    }
+
+    /// What was asked of whole tables.
+    fn wanted(&self) -> Result<&WholeTables> {
+        let hint = "ask for tables when estimates are made";
+        let without = || Error::stated("these estimates were made without whole tables", hint);
+        self.0.tables.as_ref().ok_or_else(without)
+    }
+
+    /// Tables by the numbers of their cells.
+    pub(super) fn numbered(&self, found: Whole) -> Tables {
         let space = self.0.joined.model.space();
         let of_level = |(name, units): (&String, Vec<whole::UnitTable>)| {
             let unit = |unit: whole::UnitTable| (unit.code, Whole::numbered(space, &unit.table));
             (name.clone(), units.into_iter().map(unit).collect())
         };
         let levels = self.levels().iter().zip(found.levels).map(of_level).collect();
-        Ok(Tables { levels, largest_gap: found.quality.largest_gap })
+        Tables { levels, largest_gap: found.quality.largest_gap }
     }
 
     fn all(&self) -> Vec<bool> {

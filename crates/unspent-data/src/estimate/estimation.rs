@@ -8,7 +8,6 @@ use unspent::{Error, ErrorKind, Result};
 use unspent_estimate::accuracy::{Accuracy, Tally, TreeKind};
 use unspent_estimate::{Confidence, Contradicted, Measured, NamedSum, Scratch, Tree, Values};
 
-use super::{Estimate, WholeTables};
 use super::answers::{Margin, Questions};
 use super::areas::Areas;
 use super::estimates::TakeUnit;
@@ -17,6 +16,7 @@ use super::input::{Input, InputQuery};
 use super::join::{Joined, UnitKind};
 use super::manifest::NoisySource;
 use super::tables;
+use super::{Estimate, WholeTables};
 use crate::names::one_of;
 use crate::progress::{Progress, Quiet};
 
@@ -108,7 +108,10 @@ impl Estimation {
         for (node, unit) in self.gathered.units.iter().enumerate() {
             let level = unit.as_ref().map_or(self.gathered.leaf_level, |unit| unit.level);
             let count = self.tree.nodes()[node].count as u64;
-            tally.add(&self.tree, node, level, count, false);
+            let is_bypassed = unit
+                .as_ref()
+                .is_some_and(|unit| self.joined.first.levels[level].bypassed.contains(&unit.code));
+            tally.add(&self.tree, node, level, count, is_bypassed);
         }
         let confidence = self.questions.confidence();
         Accuracy {

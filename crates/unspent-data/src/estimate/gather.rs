@@ -69,7 +69,7 @@ struct Part {
 impl Gathered {
     pub(super) fn read(joined: &Joined, areas: &Areas, progress: &mut dyn Progress) -> Result<Gathered> {
         let levels = &joined.first.levels;
-        let leaf_level = (0..levels.len()).rev().find(|level| levels[*level].parts > 0);
+        let leaf_level = levels.iter().rposition(|level| level.parts > 0 || !level.bypassed.is_empty());
         let Some(leaf_level) = leaf_level else {
             let cause = format!("{}: has no noisy measurements", joined.first.name);
             return Err(Error::stated(cause, "name a folder of noisy measurements"));
@@ -140,9 +140,8 @@ impl Gathered {
                 self.push(joined, level, code, &kind, measured)?;
             }
         }
-        self.push_unmeasured(joined, level, |gathered, code| gathered.geography.node(level, code).is_some())?;
         let read = self.units.iter().flatten().filter(|unit| unit.level == level).count() as u64;
-        if read < input.units {
+        if read != input.units {
             return Err(Error::stated(
                 format!(
                     "{}: level `{}` has {read} units; the manifest says {}",
@@ -151,18 +150,22 @@ impl Gathered {
                 "a directory of measurements is read as it was written",
             ));
         }
+        self.push_unmeasured(joined, level, |gathered, code| gathered.geography.node(level, code).is_some())?;
         joined.check_others(level, |code| self.geography.node(level, code).is_some())
     }
 
-    /// Units of which something is known exactly, and nothing is measured: bypassed ones.
+    /// Units that are not measured: those that are listed as bypassed, and, where nobody lists them, those of
+    /// which something is known exactly.
     fn push_unmeasured(
         &mut self,
         joined: &Joined,
         level: usize,
         is_measured: impl Fn(&Gathered, &str) -> bool,
     ) -> Result<()> {
-        let exact = joined.first.levels[level].exact.iter().flat_map(|exact| exact.codes.keys());
-        let mut codes: Vec<&String> = exact.filter(|code| !is_measured(self, code)).collect();
+        let input = &joined.first.levels[level];
+        let exact = input.exact.iter().flat_map(|exact| exact.codes.keys());
+        let known = exact.chain(&input.bypassed);
+        let mut codes: Vec<&String> = known.filter(|code| !is_measured(self, code)).collect();
         codes.sort_unstable();
         codes.dedup();
         let mut scratch = Scratch::default();
@@ -237,8 +240,8 @@ impl Gathered {
         }
         self.largest_count = largest_count;
         self.push_groups(joined, groups);
-        joined.check_others(level, |code| there.contains(code))?;
-        self.push_unmeasured(joined, level, |_, code| there.contains(code))
+        self.push_unmeasured(joined, level, |_, code| there.contains(code))?;
+        joined.check_others(level, |code| there.contains(code) || self.geography.node(level, code).is_some())
     }
 
     fn push_groups(&mut self, joined: &Joined, groups: HashMap<GroupKey, Group>) {
@@ -279,23 +282,32 @@ impl Gathered {
         self.groups.get(&(key_of(parent), kind.number, pattern)).copied()
     }
 
-    /// A unit above the smallest level has units below it, unless these are bypassed.
+    /// A unit above the smallest level has units below it, unless these are bypassed and nobody lists them; a
+    /// unit that is listed as bypassed is the only one of the unit above.
     fn check_children(&self, joined: &Joined) -> Result<()> {
-        let mut has_children = vec![false; self.nodes.len()];
-        self.nodes.iter().filter_map(|node| node.parent).for_each(|parent| has_children[parent] = true);
+        let levels = &joined.first.levels;
+        let are_listed = levels.iter().any(|level| !level.bypassed.is_empty());
+        let mut children = vec![0.0; self.nodes.len()];
+        for node in &self.nodes {
+            node.parent.into_iter().for_each(|parent| children[parent] += node.count);
+        }
         for (node, unit) in self.units.iter().enumerate() {
-            let Some(unit) = unit.as_ref().filter(|unit| unit.level < self.leaf_level && !has_children[node])
-            else {
-                continue;
-            };
-            let Some(noise) = self.kinds[node].key.noises[0] else { continue };
-            if !joined.first.levels[unit.level].noises[noise as usize].bypasses {
+            let Some(unit) = unit else { continue };
+            let level = &levels[unit.level];
+            let place = || format!("{}: unit `{}` of level `{}`", joined.first.name, unit.code, level.name);
+            let bypasses = |noise: u32| level.noises[noise as usize].bypasses;
+            let may_lack = !are_listed && self.kinds[node].key.noises[0].is_none_or(bypasses);
+            if unit.level < self.leaf_level && children[node] == 0.0 && !may_lack {
                 return Err(Error::stated(
-                    format!(
-                        "{}: unit `{}` of level `{}` has no units of the levels below",
-                        joined.first.name, unit.code, joined.levels[unit.level]
-                    ),
+                    format!("{} has no units of the levels below", place()),
                     "an estimate needs every unit: a missing one is not an empty one",
+                ));
+            }
+            let is_only = self.nodes[node].parent.is_some_and(|parent| children[parent] == 1.0);
+            if level.bypassed.contains(&unit.code) && !is_only {
+                return Err(Error::stated(
+                    format!("{} is bypassed, and is not the only one of the unit above", place()),
+                    "the list of bypassed units is written with the measurements, and is not to be changed",
                 ));
             }
         }

@@ -1,17 +1,19 @@
 //! Noisy measurements of either kind as an estimate reads them: levels of units, rows of queries.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
+use std::sync::Arc;
 
 use unspent::file::FileDigest;
 use unspent::schema::{Code, Schema};
 use unspent::{Allocation, Error, Result, stop};
 
-use super::simulated::Simulated;
+use super::simulated::{KnownUnit, NOWHERE, Simulated, places_of};
 use crate::interval::sigma2_of_variance;
 use crate::manifest::{self, LevelEntry};
 use crate::measurements::bureau::Sign;
-use crate::measurements::{BureauMeasurements, LevelMeasurements, Reader, Source};
+use crate::measurements::{BureauMeasurements, BypassedUnits, LevelMeasurements, Reader, Source};
+use crate::plan;
 
 /// Units that are handed on together where all measurements are in memory.
 const PART: usize = 4096;
@@ -57,6 +59,8 @@ pub(super) struct InputLevel {
     pub(super) units: u64,
     /// What is known of units without noise.
     pub(super) exact: Vec<ExactQuery>,
+    /// The units that are not measured, because a unit above covers the same area.
+    pub(super) bypassed: HashSet<String>,
     /// Only for measurements in memory: the noise of each unit.
     noise_of: Vec<u32>,
 }
@@ -133,8 +137,13 @@ impl Input {
                 parts: entry.files.len(),
                 units: entry.units,
                 exact: vec![],
+                bypassed: HashSet::new(),
                 noise_of: vec![],
             });
+        }
+        for BypassedUnits { level, codes } in reader.read_bypassed()? {
+            let known = levels.iter_mut().find(|known| known.name == level);
+            known.expect("a level of the manifest").bypassed = codes.into_iter().collect();
         }
         for exact in reader.read_exact()? {
             let codes = index(&exact.codes);
@@ -167,6 +176,64 @@ impl Input {
         Ok(Input { name, title, digest, schema, levels, warning, asked, rows })
     }
 
+    /// What an allocation measures at the levels of known tables, and publishes exactly of them; the rows
+    /// are yet to be simulated. No unit is bypassed.
+    pub(super) fn of_allocation(
+        schema: &Schema,
+        allocation: &Allocation,
+        levels: &[String],
+        known: &[Arc<Vec<KnownUnit>>],
+        more: &[(&str, &[String])],
+    ) -> Result<Input> {
+        let query = |q: &unspent::allocation::Query| InputQuery { name: q.name.clone(), by: q.by.clone() };
+        let mut asked: Vec<InputQuery> = allocation.queries().iter().map(query).collect();
+        for (name, by) in more {
+            if asked.iter().all(|query| query.by != *by) {
+                asked.push(InputQuery { name: (*name).into(), by: by.to_vec() });
+            }
+        }
+        let mut found = vec![];
+        for (name, units) in levels.iter().zip(known) {
+            let level = allocation.levels().iter().find(|level| level.name == *name);
+            let level = level.expect("levels of known tables are levels of every allocation");
+            let sigma2 = level.measurements.iter().map(|m| m.noise.sigma2().to_f64()).collect();
+            let codes: Vec<String> = units.iter().map(|unit| unit.code.clone()).collect();
+            let mut exact = vec![];
+            for of in plan::exact(allocation, name) {
+                let places = places_of(schema, of.by)?;
+                let length = schema.resolve(of.by)?.iter().map(|part| part.cells).product();
+                let mut values = vec![0; length * units.len()];
+                for (unit, values) in units.iter().zip(values.chunks_exact_mut(length)) {
+                    let counted = unit.table.iter().map(|(cell, count)| (places[*cell as usize], count));
+                    counted.filter(|(at, _)| *at != NOWHERE).for_each(|(at, n)| values[at as usize] += n);
+                }
+                let query = InputQuery { name: of.name.into(), by: of.by.to_vec() };
+                exact.push(ExactQuery { query, codes: index(&codes), length, values, sign: Sign::Equal });
+            }
+            found.push(InputLevel {
+                code: code(schema, name),
+                name: name.clone(),
+                queries: level.measurements.iter().map(|m| query(&allocation.queries()[m.query])).collect(),
+                noises: vec![Noise { sigma2, bypasses: false }],
+                parts: 0,
+                units: 0,
+                exact,
+                bypassed: HashSet::new(),
+                noise_of: vec![],
+            });
+        }
+        Ok(Input {
+            name: allocation.name().into(),
+            title: allocation.name().into(),
+            digest: None,
+            schema: schema.clone(),
+            levels: found,
+            warning: None,
+            asked,
+            rows: Rows::Memory(vec![]),
+        })
+    }
+
     fn bureau(path: &Path, found: BureauMeasurements) -> Result<Input> {
         let schema = Schema::shipped(&found.schema)?;
         let by = |name: &str| schema.queries().iter().find(|q| q.name == name).map(|q| q.by.clone());
@@ -196,11 +263,15 @@ impl Input {
                 parts: level.codes.len().div_ceil(PART),
                 units: level.codes.len() as u64,
                 exact: vec![],
+                bypassed: HashSet::new(),
                 noise_of,
             });
         }
         let exact = found.exact.iter().flat_map(|exact| {
-            exact.queries.iter().map(|q| (&exact.level, &exact.codes, &q.name, &q.shape, &q.values, Sign::Equal))
+            exact
+                .queries
+                .iter()
+                .map(|q| (&exact.level, &exact.codes, &q.name, &q.shape, &q.values, Sign::Equal))
         });
         let bounds = found.bounds.iter().flat_map(|bounds| {
             let values = bounds.queries.iter();
@@ -209,13 +280,7 @@ impl Input {
         for (level, codes, name, shape, values, sign) in exact.chain(bounds) {
             let length = shape.iter().map(|n| *n as usize).product();
             let Some(query) = constrained(&schema, name, length) else { continue };
-            let exact_query = ExactQuery {
-                query,
-                codes: index(codes),
-                length,
-                values: values.clone(),
-                sign,
-            };
+            let exact_query = ExactQuery { query, codes: index(codes), length, values: values.clone(), sign };
             push_exact(&mut levels, &schema, level, exact_query);
         }
         let title = path.file_name().map_or(name.clone(), |name| name.to_string_lossy().into_owned());
@@ -231,8 +296,12 @@ impl Input {
             Rows::Files(reader) => {
                 let entry = &reader.manifest().levels[level];
                 reader.file_units(entry, &entry.files[part], &mut |unit, noise| {
+                    let code = unit[0].geocode;
+                    if self.levels[level].bypassed.contains(code) {
+                        return Err(both(code, &entry.level).at(&self.name));
+                    }
                     let rows: Vec<&[i64]> = unit.iter().map(|row| row.values).collect();
-                    take(unit[0].geocode, usize::from(noise), &rows)
+                    take(code, usize::from(noise), &rows)
                 })
             }
             Rows::Memory(levels) => {
@@ -282,6 +351,14 @@ fn constrained(schema: &Schema, name: &str, length: usize) -> Option<InputQuery>
     Some(InputQuery { name: name.into(), by })
 }
 
+/// A unit that is measured, and listed as one that is not.
+fn both(code: &str, level: &str) -> Error {
+    Error::stated(
+        format!("unit `{code}` of level `{level}` is measured and bypassed"),
+        "the list of bypassed units is written with the measurements, and is not to be changed",
+    )
+}
+
 fn push_exact(levels: &mut Vec<InputLevel>, schema: &Schema, level: &str, query: ExactQuery) {
     if let Some(found) = levels.iter_mut().find(|found| found.name == level) {
         found.exact.push(query);
@@ -301,6 +378,7 @@ fn push_exact(levels: &mut Vec<InputLevel>, schema: &Schema, level: &str, query:
         parts: 0,
         units: 0,
         exact: vec![query],
+        bypassed: HashSet::new(),
         noise_of: vec![],
     };
     levels.insert(place, new);

@@ -197,23 +197,6 @@ impl Joined {
         found
     }
 
-    /// Which cells may have anybody in them: the space has also those of structural zeros that it cannot use.
-    pub(super) fn allowed(&self) -> Vec<bool> {
-        let sizes: Vec<usize> = self.schema.attributes().iter().map(|a| a.values.len() + usize::from(a.optional)).collect();
-        let occurs = |number: &u32| {
-            let mut rest = *number as usize;
-            let mut values = vec![0; sizes.len()];
-            for (value, size) in values.iter_mut().zip(&sizes).rev() {
-                *value = (rest % size) as u32;
-                rest /= size;
-            }
-            !self.schema.impossible().iter().any(|impossible| {
-                impossible.combination.iter().all(|(attribute, among)| among.contains(&values[*attribute]))
-            })
-        };
-        self.model.space().cell_numbers().iter().map(occurs).collect()
-    }
-
     fn inputs(&self) -> impl Iterator<Item = (&Input, Option<&Other>)> {
         std::iter::once((&self.first, None))
             .chain(self.others.iter().map(|other| (&other.input, Some(other))))

@@ -48,6 +48,8 @@ pub struct TablesEntry {
     pub cells: usize,
     /// Parents whose children's tables were projected.
     pub parents: u64,
+    /// Steps of all projections together.
+    pub steps: u64,
     /// How much more a projection costs than the best one, at most: the largest share of its cost.
     pub largest_gap: f64,
     /// The parent that has it.

@@ -13,6 +13,8 @@ mod areas;
 mod bounds;
 mod checks;
 mod covariance;
+mod document;
+mod errors;
 mod estimates;
 mod estimation;
 mod gather;
@@ -25,6 +27,7 @@ mod replicates;
 mod run;
 mod simulated;
 mod tables;
+mod trials;
 mod whole;
 mod whole_file;
 mod write;
@@ -36,9 +39,15 @@ use unspent_estimate::Accuracy;
 
 pub use self::answers::Estimated;
 pub use self::areas::AreaName;
+pub(crate) use self::errors::{Answers, TrialErrors, Truth};
+pub use self::errors::{ErrorFigures, TrialMean};
 pub use self::estimates::{AnswerRow, DifferenceRow, Estimates, RatioRow, Tables, UnitCells};
 pub use self::manifest::{EstimateManifest, EstimatedLevel, TablesEntry};
 pub use self::replicates::{LevelTableErrors, MAX_REPLICATES, QueryTableErrors, SizeErrors, TableErrors};
+pub use self::run::{REPLICATES, WHOLE_METHOD};
+pub(crate) use self::simulated::KnownUnit;
+pub(crate) use self::trials::Releases;
+pub use self::trials::Stage;
 pub use self::whole::LookAtFamily;
 use crate::progress::Progress;
 
@@ -99,6 +108,8 @@ pub struct EstimateReport {
     pub manifest: EstimateManifest,
     /// How far estimates are from the truth, by level and query.
     pub accuracy: Accuracy,
+    /// Errors of whole tables, if they were simulated.
+    pub table_errors: Option<TableErrors>,
 }
 
 /// Units that make an area.
@@ -146,17 +157,19 @@ impl Estimate {
 
     /// Estimates into the directory `out`, which must not exist, and appears whole or not at all.
     pub fn to_directory(&self, out: &Path, progress: &mut dyn Progress) -> Result<EstimateReport> {
-        self.estimates_in_directory(out, progress).map(|(_, report)| report)
+        run::to_directory(self, out, progress).map(|(_, _, report)| report)
     }
 
-    /// The same, and what was estimated can be read then.
+    /// The same, and what was estimated can be read then, and whole tables if they were made.
     pub fn estimates_in_directory(
         &self,
         out: &Path,
         progress: &mut dyn Progress,
-    ) -> Result<(Estimates, EstimateReport)> {
-        let (estimation, report) = run::to_directory(self, out, progress)?;
-        Ok((Estimates(estimation), report))
+    ) -> Result<(Estimates, Option<Tables>, EstimateReport)> {
+        let (estimation, whole, report) = run::to_directory(self, out, progress)?;
+        let estimates = Estimates(estimation);
+        let tables = whole.map(|whole| estimates.numbered(whole));
+        Ok((estimates, tables, report))
     }
 }
 

@@ -1,20 +1,22 @@
-//! How far whole tables are from the truth, by simulation: noise is added to known tables once more, and all is
-//! done again.
+//! How far whole tables are from the truth, by simulation: noise is added to known tables once more, and all
+//! is done again.
 //!
-//! For tables that were just made, the tables themselves stand for the truth (Lemma T7 of `theory/tables.md`).
-//! It reads only what was made, and spends no budget.
+//! For tables that were just made, the tables themselves stand for the truth (Lemma T7 of
+//! `theory/tables.md`). It reads only what was made, and spends no budget.
 
 use std::sync::Arc;
 
 use unspent::report::columns::{Column, Columns};
 use unspent::{Error, Result};
 
+use super::WholeTables;
+use super::errors::{TrialErrors, TrueLevel, TrueQuery, Truth};
 use super::estimation::Estimation;
-use super::input::{Input, InputQuery};
-use super::simulated::{KnownUnit, places_of};
+use super::input::Input;
+use super::simulated::KnownUnit;
+use super::trials::{Simulation, Stage};
 use super::whole::{self, Whole};
-use super::{Estimate, WholeTables};
-use crate::progress::{Progress, Quiet};
+use crate::progress::Progress;
 
 /// Where bands of the units' sizes begin.
 const BANDS: [i64; 6] = [0, 1, 10, 100, 1_000, 10_000];
@@ -28,7 +30,6 @@ pub struct TableErrors {
     pub levels: Vec<LevelTableErrors>,
     /// How many times all was done.
     pub replicates: u32,
-    queries: Vec<(String, Vec<u32>, usize)>,
 }
 
 /// Errors of a level's tables.
@@ -71,95 +72,48 @@ pub struct SizeErrors {
 }
 
 impl TableErrors {
-    /// Of the queries of an input.
-    fn new(input: &Input) -> Result<TableErrors> {
-        let mut queries: Vec<(String, Vec<u32>, usize)> = vec![];
-        let measured = input.levels.iter().flat_map(|level| &level.queries);
-        for InputQuery { name, by } in input.asked.iter().chain(measured) {
-            if queries.iter().any(|(known, ..)| known == name) {
-                continue;
-            }
-            let length = input.schema.resolve(by)?.iter().map(|part| part.cells).product();
-            queries.push((name.clone(), places_of(&input.schema, by)?, length));
-        }
-        Ok(TableErrors { levels: vec![], replicates: 0, queries })
-    }
-
-    /// Adds the differences of tables from known ones. Sums are kept in the places of means until the end.
-    fn add(&mut self, names: &[String], known: &[Arc<Vec<KnownUnit>>], found: &[Vec<KnownUnit>]) {
-        if self.levels.is_empty() {
-            let level = |(name, units): (&String, &Arc<Vec<KnownUnit>>)| LevelTableErrors {
-                level: name.clone(),
-                units: units.len() as u64,
-                queries: (self.queries.iter())
-                    .map(|(query, _, answers)| QueryTableErrors {
-                        query: query.clone(),
-                        answers: *answers,
-                        mean_absolute: 0.0,
-                        rms: 0.0,
+    fn new(truth: &Truth, errors: &TrialErrors, replicates: u32) -> TableErrors {
+        let asked = |query: &usize| truth.queries[*query].asked;
+        let level = |(at, level): (usize, &TrueLevel)| LevelTableErrors {
+            level: level.name.clone(),
+            units: level.units.len() as u64,
+            queries: (0..truth.queries.len())
+                .filter(asked)
+                .filter_map(|query| {
+                    let TrueQuery { name, length, .. } = &truth.queries[query];
+                    let figures = errors.figures(at, query, None)?;
+                    Some(QueryTableErrors {
+                        query: name.clone(),
+                        answers: *length,
+                        mean_absolute: figures.mean_absolute.mean,
+                        rms: figures.rms.mean,
                     })
-                    .collect(),
-                sizes: BANDS.map(|from| SizeErrors { from, units: 0, bias: 0.0, rms: 0.0 }).to_vec(),
-            };
-            self.levels = names.iter().zip(known).map(level).collect();
-        }
-        self.replicates += 1;
-        let longest = self.queries.iter().map(|(_, _, length)| *length).max().unwrap_or(0);
-        let mut errors = vec![0i64; longest];
-        for ((level, known), found) in self.levels.iter_mut().zip(known).zip(found) {
-            assert_eq!(known.len(), found.len(), "the same units");
-            for (known, found) in known.iter().zip(found) {
-                assert_eq!(known.code, found.code, "in the same order");
-                let mut differences: Vec<(u32, i64)> = found.table.clone();
-                differences.extend(known.table.iter().map(|(cell, count)| (*cell, -count)));
-                for (sums, (_, places, _)) in level.queries.iter_mut().zip(&self.queries) {
-                    let mut touched = vec![];
-                    for (cell, count) in &differences {
-                        let place = places[*cell as usize];
-                        if place != u32::MAX {
-                            errors[place as usize] += count;
-                            touched.push(place as usize);
-                        }
-                    }
-                    for place in touched {
-                        let error = std::mem::take(&mut errors[place]) as f64;
-                        sums.mean_absolute += error.abs();
-                        sums.rms += error * error;
-                    }
-                }
-                let size: i64 = known.table.iter().map(|(_, count)| count).sum();
-                let error = differences.iter().map(|(_, count)| count).sum::<i64>() as f64;
-                let band = BANDS.partition_point(|from| *from <= size) - 1;
-                let sums = &mut level.sizes[band];
-                (sums.units, sums.bias, sums.rms) =
-                    (sums.units + 1, sums.bias + error, sums.rms + error * error);
-            }
-        }
+                })
+                .collect(),
+            sizes: (truth.bands.iter().enumerate())
+                .filter_map(|(band, from)| {
+                    let figures = errors.figures(at, truth.total(), Some(band))?;
+                    let units = truth.units_in(at, band) * u64::from(replicates);
+                    Some(SizeErrors { from: *from, units, bias: figures.bias.mean, rms: figures.rms.mean })
+                })
+                .collect(),
+        };
+        TableErrors { levels: truth.levels.iter().enumerate().map(level).collect(), replicates }
     }
 
-    /// Sums to means.
-    fn finish(mut self) -> TableErrors {
-        let replicates = f64::from(self.replicates);
-        for level in &mut self.levels {
-            for query in &mut level.queries {
-                let count = (level.units as f64 * query.answers as f64 * replicates).max(1.0);
-                query.mean_absolute /= count;
-                query.rms = (query.rms / count).sqrt();
-            }
-            for size in &mut level.sizes {
-                let count = size.units.max(1) as f64;
-                (size.bias, size.rms) = (size.bias / count, (size.rms / count).sqrt());
-            }
-            level.sizes.retain(|size| size.units > 0);
-        }
-        self
+    /// The largest size of the units whose sizes begin there; none if there is no largest.
+    pub(super) fn last_of(&self, from: i64) -> Option<i64> {
+        BANDS.iter().find(|next| **next > from).map(|next| next - 1)
     }
 
     /// By level and query.
     #[must_use]
     pub fn by_query(&self) -> Columns {
-        let rows: Vec<(&LevelTableErrors, &QueryTableErrors)> =
-            self.levels.iter().flat_map(|level| level.queries.iter().map(move |query| (level, query))).collect();
+        let rows: Vec<(&LevelTableErrors, &QueryTableErrors)> = self
+            .levels
+            .iter()
+            .flat_map(|level| level.queries.iter().map(move |query| (level, query)))
+            .collect();
         Columns(vec![
             Column::text("level", rows.iter().map(|(level, _)| Some(level.level.as_str()))),
             Column::text("query", rows.iter().map(|(_, query)| Some(query.query.as_str()))),
@@ -175,7 +129,7 @@ impl TableErrors {
     pub fn by_size(&self) -> Columns {
         let rows: Vec<(&LevelTableErrors, &SizeErrors)> =
             self.levels.iter().flat_map(|level| level.sizes.iter().map(move |size| (level, size))).collect();
-        let to = |size: &SizeErrors| BANDS.iter().find(|from| **from > size.from).map(|next| next - 1);
+        let to = |size: &SizeErrors| self.last_of(size.from);
         let replicates = u64::from(self.replicates.max(1));
         Columns(vec![
             Column::text("level", rows.iter().map(|(level, _)| Some(level.level.as_str()))),
@@ -210,34 +164,46 @@ pub(super) fn errors(
     structural_zeros: bool,
     progress: &mut dyn Progress,
 ) -> Result<TableErrors> {
-    let mut errors = TableErrors::new(input)?;
-    let names: Vec<String> = input.levels.iter().map(|level| level.name.clone()).collect();
+    let truth = Truth::new(std::slice::from_ref(input), known, &BANDS)?;
+    let simulation = Simulation::new(input, known, question, structural_zeros);
+    let mut errors = TrialErrors::new(&truth);
     for replicate in 0..question.replicates {
-        let simulated = input.simulated(known, question.seed.wrapping_add(u64::from(replicate)))?;
-        let of_replicate = Estimate { structural_zeros, tables: Some(question.clone()), ..Estimate::of_none() };
-        let estimation = Estimation::simulated(&of_replicate, simulated)?;
-        let whole = whole::tables(&estimation, question, &mut Quiet)?;
-        errors.add(&names, known, &known_units(&estimation, &whole));
-        progress.rows(u64::from(replicate) + 1, Some(f64::from(replicate + 1) / f64::from(question.replicates)));
+        errors.next_trial();
+        let seed = question.seed.wrapping_add(u64::from(replicate));
+        simulation.trial(&truth, seed, &[Stage::Whole], &mut |_, answers| errors.add(&truth, answers))?;
+        progress.done("replicates", u64::from(replicate) + 1, u64::from(question.replicates));
     }
-    Ok(errors.finish())
+    Ok(TableErrors::new(&truth, &errors, question.replicates))
 }
 
-/// Replicates of tables that were just made.
+/// Fails if tables cannot be replicated as often as is asked, before they are made.
+pub(super) fn check(estimation: &Estimation, question: &WholeTables) -> Result<()> {
+    let replicates = question.replicates;
+    if replicates > MAX_REPLICATES {
+        let allowed = format!("at most {MAX_REPLICATES}");
+        let hint = "25 tell the errors of a level with many units well";
+        return Err(Error::input("replicates", replicates.to_string(), allowed, hint));
+    }
+    if replicates > 0 && !estimation.joined.others.is_empty() {
+        return Err(Error::stated(
+            "replicates: tables of several folders of measurements cannot be replicated",
+            "make the tables of one folder, or leave replicates out",
+        ));
+    }
+    Ok(())
+}
+
+/// Replicates of tables that were just made, if they are asked for.
 pub(super) fn of_tables(
     estimation: &Estimation,
     whole: &Whole,
     question: &WholeTables,
     progress: &mut dyn Progress,
-) -> Result<TableErrors> {
-    let joined = &estimation.joined;
-    if !joined.others.is_empty() {
-        return Err(Error::stated(
-            "replicates: tables of several folders of measurements cannot be replicated",
-            "make the tables of one folder, or leave out --replicates",
-        ));
+) -> Result<Option<TableErrors>> {
+    if question.replicates == 0 {
+        return Ok(None);
     }
-    let known: Vec<Arc<Vec<KnownUnit>>> =
-        known_units(estimation, whole).into_iter().map(Arc::new).collect();
-    errors(&joined.first, &known, question, joined.structural_zeros.unwrap_or(true), progress)
+    let joined = &estimation.joined;
+    let known: Vec<Arc<Vec<KnownUnit>>> = known_units(estimation, whole).into_iter().map(Arc::new).collect();
+    errors(&joined.first, &known, question, joined.structural_zeros.unwrap_or(true), progress).map(Some)
 }

@@ -18,7 +18,7 @@ use super::tables;
 use super::whole::{self, UnitTable, Whole};
 use super::whole_file::{TableRows, TableWriter};
 use super::write::{Rows, Writer};
-use super::{Estimate, EstimateReport, WholeTables};
+use super::{Estimate, EstimateReport, TableErrors, WholeTables};
 use crate::directory::{self, Folder, Unfinished};
 use crate::manifest::{self, FileEntry};
 use crate::names::one_of;
@@ -43,28 +43,37 @@ const INTERVALS: &str = "lower and upper: normal, right about as often as the co
      lower_guaranteed and upper_guaranteed: right at least so often, since the noise is sub-Gaussian; \
      whole counts from zero on; null where no such count is near enough, or the answer is not determined";
 
-const WHOLE_METHOD: &str = "whole tables that are not negative and add up over all levels: from the top down, \
-     the nearest to the estimates in the metric of their covariances, then rounded; every sum holds exactly, and \
-     small counts are biased upward, large ones downward: no interval of an estimate applies to them";
+/// What whole tables are, and how they are biased.
+pub const WHOLE_METHOD: &str = "whole tables that are not negative and add up over all levels: from the top \
+     down, the nearest to the estimates in the metric of their covariances, then rounded; every sum holds \
+     exactly, and small counts are biased upward, large ones downward: no interval of an estimate applies to \
+     them";
 
-const REPLICATES: &str = "a simulation, no guarantee: the tables stand for the truth, noise was added to them once \
-     more, with a known seed, and all was done again; the errors are those of the new tables, over units, answers \
-     and replicates";
+/// What the errors of replicates are.
+pub const REPLICATES: &str = "a simulation, no guarantee: the tables stand for the truth, noise was added to \
+     them once more, with a known seed, and all was done again; the errors are those of the new tables, over \
+     units, answers and replicates";
 
 pub(super) fn to_directory(
     question: &Estimate,
     out: &Path,
     progress: &mut dyn Progress,
-) -> Result<(Estimation, EstimateReport)> {
+) -> Result<(Estimation, Option<Whole>, EstimateReport)> {
     let path: PathBuf = out.components().collect();
     if directory::check(&path)? {
         let cause = format!("`{}` exists already", path.display());
         return Err(Error::of_kind(ErrorKind::Output, cause, "choose another name, or remove it"));
     }
     let estimation = Estimation::new(question, progress)?;
+    if let Some(wanted) = &question.tables {
+        replicates::check(&estimation, wanted)?;
+        if wanted.published {
+            published::needed_of_schema(&estimation.joined.schema)?;
+        }
+    }
     let unfinished = Unfinished::create(&path)?;
     let files = Files { target: &path, folder: unfinished.folder() };
-    let manifest = estimation.write(question, &files, progress)?;
+    let (manifest, made) = estimation.write(question, &files, progress)?;
     let json = serde_json::to_string_pretty(&manifest).expect("strings, numbers and lists");
     files.text(manifest::FILE, &(json + "\n"))?;
     if let Some(warning) = estimation.warning() {
@@ -73,8 +82,12 @@ pub(super) fn to_directory(
     let accuracy = estimation.accuracy();
     files.text("accuracy.csv", &accuracy.columns().csv())?;
     unfinished.finish()?;
-    Ok((estimation, EstimateReport { manifest, accuracy }))
+    let (tables, table_errors) = made.map_or((None, None), |(tables, errors)| (Some(tables), errors));
+    Ok((estimation, tables, EstimateReport { manifest, accuracy, table_errors }))
 }
+
+/// Whole tables, and their errors if they were simulated.
+type Made = (Whole, Option<TableErrors>);
 
 /// Where files are made.
 struct Files<'f> {
@@ -113,7 +126,7 @@ impl Estimation {
         question: &Estimate,
         files: &Files<'_>,
         progress: &mut dyn Progress,
-    ) -> Result<EstimateManifest> {
+    ) -> Result<(EstimateManifest, Option<Made>)> {
         let levels = chosen_levels(&question.levels, &self.joined.levels)?;
         let estimates =
             files.folder.create_folder("estimates").map_err(|e| directory::failed(files.target, e))?;
@@ -173,11 +186,14 @@ impl Estimation {
         table("districts.csv", tables::areas(self, &areas, &only))?;
         table("differences.csv", tables::differences(self, &areas, &question.differences, &only)?)?;
         table("ratios.csv", tables::ratios(self, &areas, &question.ratios)?)?;
-        let tables = match &question.tables {
-            Some(wanted) => Some(self.write_tables(wanted, files, progress)?),
-            None => None,
+        let (tables, made) = match &question.tables {
+            Some(wanted) => {
+                let (entry, made) = self.write_tables(wanted, files, progress)?;
+                (Some(entry), Some(made))
+            }
+            None => (None, None),
         };
-        Ok(EstimateManifest {
+        let manifest = EstimateManifest {
             program: "unspent".into(),
             version: env!("CARGO_PKG_VERSION").into(),
             method: METHOD.into(),
@@ -190,7 +206,8 @@ impl Estimation {
             files: others,
             components,
             tables,
-        })
+        };
+        Ok((manifest, made))
     }
 
     fn write_tables(
@@ -198,7 +215,7 @@ impl Estimation {
         question: &WholeTables,
         files: &Files<'_>,
         progress: &mut dyn Progress,
-    ) -> Result<TablesEntry> {
+    ) -> Result<(TablesEntry, Made)> {
         let found = whole::tables(self, question, progress)?;
         let space = self.joined.model.space();
         let mut notes = vec![
@@ -250,8 +267,8 @@ impl Estimation {
             others.extend(writer.finish()?.0);
         }
         let mut replicates = None;
-        if question.replicates > 0 {
-            let errors = replicates::of_tables(self, &found, question, progress)?;
+        let errors = replicates::of_tables(self, &found, question, progress)?;
+        if let Some(errors) = &errors {
             files.text("replicates.csv", &errors.by_query().csv())?;
             files.text("replicates-by-size.csv", &errors.by_size().csv())?;
             others.extend(["replicates.csv".into(), "replicates-by-size.csv".into()]);
@@ -260,12 +277,13 @@ impl Estimation {
         }
         let quality = &found.quality;
         let isolated = quality.isolated.iter().zip(&self.joined.levels).filter(|((_, of), _)| *of > 0);
-        Ok(TablesEntry {
+        let entry = TablesEntry {
             method: WHOLE_METHOD.into(),
             own_measurements: question.own_measurements,
             columns: writer.columns(),
             cells: space.all_cells(),
             parents: quality.parents,
+            steps: quality.steps,
             largest_gap: quality.largest_gap,
             largest_gap_at: quality.largest_gap_at.clone(),
             totals_first: isolated
@@ -278,7 +296,8 @@ impl Estimation {
             levels,
             replicates,
             files: others,
-        })
+        };
+        Ok((entry, (found, errors)))
     }
 
     fn components(&self) -> Vec<Component> {

@@ -1,7 +1,7 @@
 //! Measurements that are simulated from known tables, as often as they are asked for.
 //!
-//! The noise of a part follows from the seed, the level and the number of the part, so that a part that is read
-//! twice has the same noise. The seed is known: such measurements protect nobody.
+//! The noise of a part follows from the seed, the level and the number of the part, so that a part that is
+//! read twice has the same noise. The seed is known: such measurements protect nobody.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::input::{Input, InputLevel, InputQuery, TakeUnit};
 /// Units of a part.
 const PART: usize = 128;
 /// Marks a cell that a query does not count.
-const NOWHERE: u32 = u32::MAX;
+pub(super) const NOWHERE: u32 = u32::MAX;
 
 /// A unit whose table is known.
 #[derive(Clone, Debug)]
@@ -26,6 +26,13 @@ pub(crate) struct KnownUnit {
     pub(crate) noise: Option<u32>,
     /// The numbers of its cells among all combinations of values, and their counts.
     pub(crate) table: Vec<(u32, i64)>,
+}
+
+impl KnownUnit {
+    /// How many records it has.
+    pub(crate) fn size(&self) -> i64 {
+        self.table.iter().map(|(_, count)| count).sum()
+    }
 }
 
 /// Known tables, and the noise that is added to their answers.

@@ -16,7 +16,7 @@ use unspent_estimate::tables::{
 use super::WholeTables;
 use super::bounds::TreeLimits;
 use super::estimation::{By, Estimation, Work};
-use super::join::UnitKind;
+use super::join::{Joined, UnitKind};
 use crate::progress::Progress;
 
 /// Counts of a family that are worth more than one core: smaller ones are solved side by side.
@@ -32,7 +32,7 @@ pub(super) struct UnitTable {
 
 /// The tables of all units.
 pub(super) struct Whole {
-    /// By level, in the order of the measurements.
+    /// By level and code.
     pub(super) levels: Vec<Vec<UnitTable>>,
     pub(super) quality: WholeQuality,
 }
@@ -90,7 +90,7 @@ pub(super) fn tables_of(
     let by = if question.own_measurements { By::Own } else { By::All };
     let nodes = estimation.tree.nodes().len();
     let levels = estimation.joined.levels.len();
-    let allowed = estimation.joined.allowed();
+    let allowed = allowed(&estimation.joined);
     let limits = TreeLimits::new(estimation, &question.bounds, &allowed)?;
     let mut solver = Solver {
         estimation,
@@ -211,7 +211,9 @@ impl Solver<'_> {
             waiting = later;
             let has_leaves = |node: &usize| tree.children(*node).iter().any(|child| !self.is_unit(*child));
             let (with_leaves, upper): (Vec<usize>, Vec<usize>) = now.into_iter().partition(has_leaves);
-            let ready = parallel::map(&upper, |parent| self.members(*parent).map(|members| Ready { parent: *parent, members }));
+            let ready = parallel::map(&upper, |parent| {
+                self.members(*parent).map(|members| Ready { parent: *parent, members })
+            });
             self.solve(ready.into_iter().collect::<Result<Vec<_>>>()?)?;
             // Leaves are read once if all tables above them are there.
             match upper.is_empty() {
@@ -219,7 +221,8 @@ impl Solver<'_> {
                 false => waiting.extend(with_leaves),
             }
         }
-        let rootless = tree.nodes().iter().enumerate().any(|(node, of)| of.parent.is_none() && !self.is_unit(node));
+        let rootless =
+            tree.nodes().iter().enumerate().any(|(node, of)| of.parent.is_none() && !self.is_unit(node));
         if rootless { self.stream_roots() } else { Ok(()) }
     }
 
@@ -252,7 +255,8 @@ impl Solver<'_> {
             let cells = self.support(ready.parent).map_or(0, |support| support.len());
             ready.members.len() * cells
         };
-        let (large, small): (Vec<Ready>, Vec<Ready>) = ready.into_iter().partition(|ready| size(ready) >= LARGE);
+        let (large, small): (Vec<Ready>, Vec<Ready>) =
+            ready.into_iter().partition(|ready| size(ready) >= LARGE);
         for ready in large {
             let found = self.family(&ready, true)?;
             self.take(ready, found);
@@ -333,7 +337,8 @@ impl Solver<'_> {
                     waiting.get_mut(&parent).expect("is waited for").push(member);
                 }
             }
-            let mut done: Vec<usize> = waiting.keys().copied().filter(|parent| missing[parent] == 0).collect();
+            let mut done: Vec<usize> =
+                waiting.keys().copied().filter(|parent| missing[parent] == 0).collect();
             done.sort_unstable();
             solved += done.len();
             let take = |parent: usize| {
@@ -342,7 +347,7 @@ impl Solver<'_> {
             };
             let ready = done.into_iter().map(take).collect();
             self.solve(ready)?;
-            progress.rows(solved as u64, Some(solved as f64 / all.max(1) as f64));
+            progress.done("parents of the smallest units", solved as u64, all as u64);
         }
         assert!(waiting.is_empty(), "every leaf was read again");
         Ok(())
@@ -354,7 +359,9 @@ impl Solver<'_> {
         let mut at = 0;
         self.estimation.each_leaf_node(part, self.by, &mut |leaf, work| {
             at += 1;
-            let Some(parent) = leaf.parent.filter(|parent| wanted.contains_key(parent)) else { return Ok(()) };
+            let Some(parent) = leaf.parent.filter(|parent| wanted.contains_key(parent)) else {
+                return Ok(());
+            };
             let estimate = self.support(parent).map(|support| {
                 let Work { scratch, coordinates, .. } = work;
                 support.child(&joined.model, &self.kind(leaf.node), coordinates, scratch)
@@ -406,6 +413,26 @@ impl Solver<'_> {
                 levels[unit.level].push(UnitTable { code: unit.code.clone(), kind, table });
             }
         }
+        // Units without measurements came last.
+        levels.iter_mut().for_each(|units| units.sort_by(|a, b| a.code.cmp(&b.code)));
         Whole { levels, quality: self.quality }
     }
+}
+
+/// Which cells may have anybody in them: the space has also those of structural zeros that it cannot use.
+fn allowed(joined: &Joined) -> Vec<bool> {
+    let sizes: Vec<usize> =
+        joined.schema.attributes().iter().map(|a| a.values.len() + usize::from(a.optional)).collect();
+    let occurs = |number: &u32| {
+        let mut rest = *number as usize;
+        let mut values = vec![0; sizes.len()];
+        for (value, size) in values.iter_mut().zip(&sizes).rev() {
+            *value = (rest % size) as u32;
+            rest /= size;
+        }
+        !joined.schema.impossible().iter().any(|impossible| {
+            impossible.combination.iter().all(|(attribute, among)| among.contains(&values[*attribute]))
+        })
+    };
+    joined.model.space().cell_numbers().iter().map(occurs).collect()
 }

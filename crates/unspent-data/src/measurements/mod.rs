@@ -6,6 +6,7 @@
 //! [`bureau`]. [`read_any`] and [`Source`] take either.
 
 pub mod bureau;
+mod bypassed;
 mod columns;
 mod intervals;
 mod memory;
@@ -17,6 +18,7 @@ mod write;
 use unspent::Rational;
 
 pub use self::bureau::{BureauDataset, BureauMeasurements};
+pub(crate) use self::bypassed::csv as bypassed_csv;
 pub use self::intervals::{LevelIntervals, QueryIntervals, RowIntervals};
 pub(crate) use self::memory::{Kept, Memory};
 pub use self::read::{Reader, Row, Rows};
@@ -24,6 +26,7 @@ pub use self::source::{AnyMeasurements, NoisyRow, Only, Source, read_any};
 pub use self::table::IntervalTable;
 pub(crate) use self::write::Files;
 use crate::manifest::{ExactEntry, ExactQuery, LevelEntry, Manifest, NoiseEntry, QueryEntry};
+pub use crate::units::BypassedUnits;
 
 /// All measurements of a release, in memory.
 #[derive(Clone, Debug)]
@@ -34,6 +37,8 @@ pub struct Measurements {
     pub levels: Vec<LevelMeasurements>,
     /// What was published exactly.
     pub exact: Vec<ExactMeasurements>,
+    /// The units that are bypassed, by level; none if nobody listed them.
+    pub bypassed: Vec<BypassedUnits>,
 }
 
 /// What was published exactly of a level.

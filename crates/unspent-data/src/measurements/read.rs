@@ -286,7 +286,8 @@ impl Reader {
             levels.push(LevelMeasurements { level: level.level.clone(), codes, queries });
         }
         let exact = self.read_exact()?;
-        Ok(Measurements { manifest: self.manifest.clone(), levels, exact })
+        let bypassed = self.read_bypassed()?;
+        Ok(Measurements { manifest: self.manifest.clone(), levels, exact, bypassed })
     }
 
     /// What was published exactly.
@@ -336,7 +337,7 @@ impl Reader {
 }
 
 /// A file that is not what the manifest says.
-fn differs(name: &str, what: &str) -> Error {
+pub(super) fn differs(name: &str, what: &str) -> Error {
     Error::stated(
         format!("{name}: {what}"),
         "a directory of measurements is read as it was written; measure again only as one more release",

@@ -243,7 +243,7 @@ impl Plan {
 }
 
 /// What an allocation publishes exactly at a level, of what is tabulated.
-fn exact<'a>(allocation: &'a Allocation, level: &str) -> Vec<Query<'a>> {
+pub(crate) fn exact<'a>(allocation: &'a Allocation, level: &str) -> Vec<Query<'a>> {
     let production = allocation.production();
     let totals = production.exact_totals.iter().filter(|name| *name == level);
     let totals = totals.map(|_| Query { name: "total", by: &[], noises: vec![] });

@@ -22,6 +22,7 @@ use unspent::{Error, Result};
 
 pub use self::records::RecordsWriter;
 pub use self::write::PublishedWriter;
+use crate::names::one_of;
 
 /// A published table: what its cells count, for one unit.
 ///
@@ -81,6 +82,14 @@ pub fn needed_of_schema(schema: &Schema) -> Result<Vec<PublishedTable>> {
              attributes and values must be theirs, in their order",
         )
     })
+}
+
+/// One of them, by its name.
+pub fn named(schema: &Schema, name: &str) -> Result<PublishedTable> {
+    let mut tables = needed_of_schema(schema)?;
+    let known = tables.iter().map(PublishedTable::name);
+    let at = one_of("name", name, known, "tables are named as in the published file")?;
+    Ok(tables.swap_remove(at))
 }
 
 impl PublishedTable {

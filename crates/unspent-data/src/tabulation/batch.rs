@@ -132,8 +132,8 @@ impl Batch {
         units
     }
 
-    #[cfg(test)]
-    pub(super) fn codes(&self) -> &[String] {
+    /// The codes of the units, which are public.
+    pub(crate) fn codes(&self) -> &[String] {
         &self.codes
     }
 

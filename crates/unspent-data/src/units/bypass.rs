@@ -8,7 +8,7 @@ use unspent::{Error, Result};
 
 use super::{BETWEEN, Units};
 use crate::codes::Codes;
-use crate::plan::Plan;
+use crate::plan::{Plan, PlannedLevel};
 use crate::progress::Quiet;
 use crate::table::{Input, Table, Wanted};
 
@@ -25,6 +25,15 @@ pub enum BypassRule {
     Column(String),
     /// A table with the columns `level` and `code` names the units.
     List(Input),
+}
+
+/// Units of a level that are bypassed: not measured, because a unit above covers the same area.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BypassedUnits {
+    /// The level.
+    pub level: String,
+    /// Their codes, in the order of the list of units.
+    pub codes: Vec<String>,
 }
 
 /// Most levels: a path is a set of bits.
@@ -102,6 +111,42 @@ impl Units {
         Ok((self, made))
     }
 
+    /// The units that are bypassed, by level of the plan that is made of the paths that occur.
+    ///
+    /// They follow from the list of units and from what says which are bypassed. Both are public: no record
+    /// is looked at, and so they may be published.
+    pub(crate) fn bypassed_units(&self, plan: &Plan) -> Result<Vec<BypassedUnits>> {
+        if plan.paths().iter().flatten().all(Option::is_some) {
+            return Ok(vec![]);
+        }
+        let level = |level: &PlannedLevel| BypassedUnits { level: level.name.clone(), codes: vec![] };
+        let mut found: Vec<BypassedUnits> = plan.levels().iter().map(level).collect();
+        self.each_beginning(plan, &mut |unit, level, code| {
+            if plan.paths()[self.known(unit).path][level].is_none() {
+                found[level].codes.push(code.into());
+            }
+        })?;
+        found.retain(|level| !level.codes.is_empty());
+        Ok(found)
+    }
+
+    /// Hands on every unit of every level of a plan: the smallest unit that it begins with, the level, and
+    /// its code.
+    fn each_beginning(&self, plan: &Plan, take: &mut dyn FnMut(usize, usize, &str)) -> Result<()> {
+        let mut codes = Codes::new(plan);
+        let mut parts = vec![];
+        for unit in 0..self.len() {
+            self.codes(unit, &mut parts);
+            let changed = codes.check(&parts)?;
+            codes.next(&parts, changed)?;
+            let levels = plan.levels().iter().enumerate();
+            levels
+                .filter(|(_, level)| level.depth >= changed)
+                .for_each(|(at, level)| take(unit, at, codes.at(level.depth)));
+        }
+        Ok(())
+    }
+
     fn marked_in_column(&self, starts: &Starts, names: &[&str], kept: u64) -> Result<Vec<u64>> {
         let mut masks = vec![];
         for (unit, text) in self.bypassed.iter().enumerate() {
@@ -142,19 +187,11 @@ impl Units {
             Ok(())
         })?;
         let mut begins = vec![0u64; self.len()];
-        let mut codes = Codes::new(plan);
-        let mut parts = vec![];
-        for (unit, begins) in begins.iter_mut().enumerate() {
-            self.codes(unit, &mut parts);
-            let changed = codes.check(&parts)?;
-            codes.next(&parts, changed)?;
-            for (at, level) in plan.levels().iter().enumerate().skip(usize::from(starts.changed[unit])) {
-                let unit = (level.name.clone(), codes.at(level.depth).to_string());
-                if listed.remove(&unit) {
-                    *begins |= 1 << at;
-                }
+        self.each_beginning(plan, &mut |unit, level, code| {
+            if listed.remove(&(plan.levels()[level].name.clone(), code.into())) {
+                begins[unit] |= 1 << level;
             }
-        }
+        })?;
         if let Some((level, code)) = listed.iter().min() {
             let cause = format!("{name}: there is no unit `{code}` of level `{level}`");
             return Err(Error::stated(cause, "the list of bypassed units names units of the list of units"));

@@ -11,7 +11,7 @@ use std::cmp::Ordering;
 
 use unspent::{Error, Result};
 
-pub use self::bypass::BypassRule;
+pub use self::bypass::{BypassRule, BypassedUnits};
 use crate::codes::Codes;
 use crate::plan::Plan;
 use crate::progress::Progress;

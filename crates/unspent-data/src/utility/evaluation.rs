@@ -120,11 +120,7 @@ impl Occurrences {
 impl Evaluation {
     /// Checks the question; trials draw their noise from a key, on so many threads.
     pub fn new(question: Question, source: Option<(&Key, NonZeroUsize)>) -> Result<Evaluation> {
-        if question.bands.first() != Some(&0) || !question.bands.is_sorted_by(|a, b| a < b) {
-            let shown = question.bands.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
-            let hint = "write where each band begins, like 0,1,10,100,1000";
-            return Err(Error::input("bands", shown, "ascending numbers from 0 on", hint));
-        }
+        check_bands(&question.bands)?;
         if question.noises.is_empty() {
             let hint = "give an allocation, or the noise of a level";
             return Err(Error::of_kind(ErrorKind::NoVariance, "no noise was given", hint));
@@ -244,6 +240,16 @@ impl Evaluation {
                 .collect(),
         })
     }
+}
+
+/// Fails unless bands begin at 0 and ascend.
+pub(super) fn check_bands(bands: &[u64]) -> Result<()> {
+    if bands.first() == Some(&0) && bands.is_sorted_by(|a, b| a < b) {
+        return Ok(());
+    }
+    let shown = bands.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+    let hint = "write where each band begins, like 0,1,10,100,1000";
+    Err(Error::input("bands", shown, "ascending numbers from 0 on", hint))
 }
 
 /// One query at each level: all cells that are looked at.
@@ -391,7 +397,7 @@ fn cell_names(question: &Question) -> Vec<String> {
 }
 
 /// `10–99`, `100 and more`.
-fn band_name(bands: &[u64], band: usize) -> String {
+pub(super) fn band_name(bands: &[u64], band: usize) -> String {
     match bands.get(band + 1) {
         Some(next) if next - 1 == bands[band] => bands[band].to_string(),
         Some(next) => format!("{}–{}", bands[band], next - 1),

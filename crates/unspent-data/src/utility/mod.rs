@@ -10,21 +10,27 @@ mod errors;
 mod estimation;
 mod evaluation;
 mod noises;
+pub mod processing;
 
 use std::num::NonZeroUsize;
 
 use serde::Serialize;
+use unspent::allocation::Level;
 use unspent::mechanism::Stated;
 use unspent::report::recalibration::Change;
 use unspent::schema::{Rows, Schema};
-use unspent::{Allocation, Delta, Error, Promise, Rational, Result, Scaling};
+use unspent::{Allocation, Delta, Error, ErrorKind, Promise, Rational, Result, Scaling};
 
 pub(crate) use self::errors::NORMAL_95;
 pub use self::errors::{Errors, Group, LevelErrors, NOT_PRIVATE, Pair, Simulated, SimulatedMean, Utility};
 pub use self::estimation::{EstimateErrors, EstimatedFrom};
 pub use self::evaluation::{Evaluation, LevelNoise, Question};
 pub(crate) use self::noises::variance;
+pub use self::processing::ProcessingReport;
+use self::processing::{PROCESSING_TRIALS, Processing, ProcessingQuestion};
+use crate::estimate::Stage;
 use crate::noise::NoiseSource;
+use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::run::all_cores;
 use crate::table::{Input, Table};
@@ -150,14 +156,60 @@ impl UtilityQuestion {
         let key = if self.trials > 0 { Some(self.noise.key(progress)?) } else { None };
         let evaluation = Evaluation::new(question, key.as_ref().map(|key| (key, self.threads)))?;
         let table = Table::open(self.table, evaluation.plan().columns())?;
-        let units = match self.units {
-            UnitList::List(list) => {
-                Some(Units::read(list, evaluation.plan(), UnitColumns::default(), progress)?)
-            }
-            _ => None,
-        };
+        let units = read_units(self.units, evaluation.plan(), progress)?;
         let errors = evaluation.evaluate(units.as_ref(), |row| table.rows(progress, row))?;
         Ok(UtilityReport { errors, change, left_out })
+    }
+
+    /// Reads the table, makes the tables that are published of it again and again with the noise before and
+    /// after, and says how far they are from the truth.
+    ///
+    /// `by` tells the groups apart whose shares are looked at; `query` has no part in it.
+    pub fn after_processing(self, progress: &mut dyn Progress) -> Result<ProcessingReport> {
+        let schema = self.table.needed_schema(self.schema.clone(), self.before.as_ref())?;
+        let schema = match &self.rows {
+            Some(rows) => schema.with_rows(rows.clone()),
+            None => schema,
+        };
+        if let Some(given) = self.given.first() {
+            return Err(Error::stated(
+                format!("{}: the noise of a level alone does not make tables", given.stated.name()),
+                "give the allocations before and after, which say all that is measured",
+            ));
+        }
+        let (after, change) = self.after()?;
+        let Some((before, after)) = self.before.zip(after) else {
+            let hint = "give an allocation: it says what is measured, and with what noise";
+            return Err(Error::of_kind(ErrorKind::NoVariance, "no noise was given", hint));
+        };
+        let mut notes = vec![];
+        if before.paths().len() > 1 || after.paths().len() > 1 {
+            notes.push(
+                "The allocation lets units be bypassed; here none is, and each has its level's noise.".into(),
+            );
+        }
+        let allocations = vec![before.without_bypass(), after.without_bypass()];
+        let layout = schema.layout().ok_or_else(|| self.table.no_layout())?;
+        let has = |level: &Level| layout.levels().iter().any(|known| known.name == level.name);
+        let left_out = allocations[0].levels().iter().filter(|level| !has(level));
+        let left_out: Vec<&str> = left_out.map(|level| level.name.as_str()).collect();
+        if !left_out.is_empty() {
+            notes.push(format!("The table does not have the levels {}.", left_out.join(", ")));
+        }
+        let question = ProcessingQuestion {
+            schema,
+            allocations,
+            bands: self.bands,
+            shares_of: self.by,
+            stages: Stage::ALL.to_vec(),
+            trials: if self.trials == 0 { PROCESSING_TRIALS } else { self.trials },
+            seed: self.noise.seed(progress),
+        };
+        let processing = Processing::new(question)?;
+        let table = Table::open(self.table, processing.plan().columns())?;
+        let units = read_units(self.units, processing.plan(), progress)?;
+        let known = processing.read(units.as_ref(), |row| table.rows(progress, row))?;
+        Ok(known.simulate(progress)?.report(1, change, notes))
     }
 
     /// The allocation after, and what the whole release delivers before and after.
@@ -175,5 +227,13 @@ impl UtilityQuestion {
                 Ok((Some((**after).clone()), Change::between(before, after, delta)?))
             }
         }
+    }
+}
+
+/// The list of units, if there is one.
+fn read_units(units: UnitList, plan: &Plan, progress: &mut dyn Progress) -> Result<Option<Units>> {
+    match units {
+        UnitList::List(list) => Units::read(list, plan, UnitColumns::default(), progress).map(Some),
+        _ => Ok(None),
     }
 }

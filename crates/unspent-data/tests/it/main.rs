@@ -4,6 +4,7 @@ mod accuracy;
 mod bureau;
 mod estimate;
 mod measure;
+mod processing;
 mod read_back;
 mod records;
 mod support;

@@ -174,6 +174,10 @@ fn the_certificate_is_over_the_paths_that_occur() {
     assert_eq!(again.lines[0].tight.at_most(17), measured.manifest.certificate.lines[0].tight.at_most(17));
     let text = measured.document().terminal();
     assert!(text.contains("Units of State that have the budget of County, Town too"), "{text}");
+    assert!(
+        text.contains("Units that are bypassed: 2 of County, 2 of Town. bypassed.csv lists them."),
+        "{text}"
+    );
     assert!(text.contains("Published exactly for Town: schools."), "{text}");
     assert!(
         measured
@@ -190,6 +194,11 @@ fn the_certificate_is_over_the_paths_that_occur() {
     let memory = found(homes());
     assert_eq!(read.levels, memory.levels);
     assert_eq!(read.exact, memory.exact);
+    assert_eq!(read.bypassed, memory.bypassed);
+    assert_eq!(
+        read.bypassed.iter().map(|level| level.codes.join(" ")).collect::<Vec<_>>(),
+        ["21 31", "1201 2101"]
+    );
 }
 
 #[test]

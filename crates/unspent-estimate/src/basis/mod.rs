@@ -152,7 +152,8 @@ impl Basis {
         let cells = self.cells();
         let mut found: Vec<(Block, Places)> = vec![];
         let mut made: HashMap<(u128, Vec<usize>), usize> = HashMap::new();
-        let whole = Walk { node: 0, place: 0, length: cells, copy: 0, index: 0, nodes: vec![], steps: vec![] };
+        let whole =
+            Walk { node: 0, place: 0, length: cells, copy: 0, index: 0, nodes: vec![], steps: vec![] };
         let mut walks = vec![whole];
         while let Some(walk) = walks.pop() {
             let node = &self.nodes[walk.node];

@@ -1,8 +1,8 @@
-//! A basis on a part of the cells: on some values of each axis, or on sums over whole axes (Lemmas T2 and T4 of
-//! `theory/tables.md`).
+//! A basis on a part of the cells: on some values of each axis, or on sums over whole axes (Lemmas T2 and T4
+//! of `theory/tables.md`).
 //!
-//! A matrix that falls apart into blocks in the whole basis does so in that of the part too. The entries of its
-//! blocks there are fixed combinations of entries here, which are found once for a part.
+//! A matrix that falls apart into blocks in the whole basis does so in that of the part too. The entries of
+//! its blocks there are fixed combinations of entries here, which are found once for a part.
 
 use super::atoms::{Atom, Node, alone};
 use super::{Basis, Block, Step};
@@ -153,7 +153,8 @@ impl Basis {
         &self.places
     }
 
-    /// Gradients of several tables by cells, to gradients by coordinates, in their places after the transform.
+    /// Gradients of several tables by cells, to gradients by coordinates, in their places after the
+    /// transform.
     ///
     /// All values of a cell lie together.
     pub(crate) fn gradients_in_place(&self, cells: &mut [f64], work: &mut Vec<f64>) {
@@ -242,7 +243,8 @@ impl Restriction<'_> {
                 sums.nodes.push(node);
                 (sums.row, sums.column) = (at.row * whole.len() + a, at.column * whole.len() + b);
                 self.walk(steps, (rows, columns), sums, to);
-                // A table that is the same for all values of the part's atom is no sum alone if there are others.
+                // A table that is the same for all values of the part's atom is no sum alone if there are
+                // others.
                 let rest = share - 1.0 / whole[a].values.len() as f64;
                 let is_all = first == second && whole[a].values.len() == atoms[*first].values.len();
                 if a == b && !is_all {

@@ -80,8 +80,8 @@ pub struct FamilyTables {
 
 /// The problem of a family in the cells of its support, without a basis.
 ///
-/// Tables `x` minimise `Σ ½ (x − near)ᵀ K (x − near) − slope · (x − near)`, plus the cost; they are not negative,
-/// and add up to the counts and to the totals. All values of a cell lie together.
+/// Tables `x` minimise `Σ ½ (x − near)ᵀ K (x − near) − slope · (x − near)`, plus the cost; they are not
+/// negative, and add up to the counts and to the totals. All values of a cell lie together.
 #[derive(Clone, Debug)]
 pub struct DenseFamily {
     /// How many children there are.

@@ -3,6 +3,7 @@
 use num_rational::BigRational;
 use num_traits::One;
 
+use crate::basis::Block;
 use crate::family::State;
 use crate::matrix::Matrix;
 use crate::model::{Contradiction, Leaf, Model, upward_values};
@@ -21,8 +22,8 @@ pub struct Kind {
     /// One matrix for each block of the model.
     pub(crate) precision: Vec<Matrix>,
     /// For blocks of which something is not seen, the projection to it.
-    unseen: Vec<Option<Matrix>>,
-    total_variance: f64,
+    pub(super) unseen: Vec<Option<Matrix>>,
+    pub(super) total_variance: f64,
 }
 
 impl Kind {
@@ -116,16 +117,22 @@ fn information(state: &State) -> Matrix {
 
 /// The geometric mean of the precisions that there are.
 fn typical(model: &Model, precision: &[Matrix]) -> f64 {
-    let (mut sum, mut count) = (0.0, 0.0);
-    for (matrix, block) in precision.iter().zip(model.blocks()) {
-        for (i, square) in model.basis().squares(block).iter().enumerate() {
-            if matrix[(i, i)] > 0.0 {
-                sum += block.copies as f64 * (matrix[(i, i)] / square).ln();
-                count += block.copies as f64;
-            }
-        }
+    let of_block = |(matrix, block): (&'_ Matrix, &'_ Block)| {
+        let squares = model.basis().squares(block).into_iter().enumerate();
+        let precisions = squares.map(|(i, square)| (block.copies as f64, matrix[(i, i)] / square));
+        precisions.filter(|(_, precision)| *precision > 0.0).collect::<Vec<_>>()
+    };
+    geometric_mean(precision.iter().zip(model.blocks()).flat_map(of_block))
+}
+
+/// The geometric mean of numbers with weights; 1 if there are none.
+pub(super) fn geometric_mean(numbers: impl Iterator<Item = (f64, f64)>) -> f64 {
+    let (mut sum, mut weights) = (0.0, 0.0);
+    for (weight, x) in numbers {
+        sum += weight * pxfm::f_log(x);
+        weights += weight;
     }
-    if count == 0.0 { 1.0 } else { (sum / count).exp() }
+    if weights == 0.0 { 1.0 } else { pxfm::f_exp(sum / weights) }
 }
 
 impl Leaf {

@@ -1,9 +1,10 @@
 //! Bounds on the units of a tree: how many a unit may have of each group, and in all.
 //!
 //! Going down the tree must never get stuck, so a step at a unit looks at all bounds below it. The tables
-//! that a unit may have are a *shape*. Where bounds of groups and of totals do not mix below a unit, its shape is
-//! an interval for each group and one for the total, and nothing below needs to be looked at. Otherwise the
-//! shape is made of parts, and a step is a flow through them (Lemmas W3 and W4 of `theory/tables.md`).
+//! that a unit may have are a *shape*. Where bounds of groups and of totals do not mix below a unit, its
+//! shape is an interval for each group and one for the total, and nothing below needs to be looked at.
+//! Otherwise the shape is made of parts, and a step is a flow through them (Lemmas W3 and W4 of
+//! `theory/tables.md`).
 
 use std::collections::BTreeMap;
 
@@ -57,8 +58,8 @@ pub struct UnitBounds {
     pub groups: Vec<Bound>,
 }
 
-/// The tables that a unit may have: within the bounds of each group and of the total. If there are parts, also
-/// a sum of tables that these may have.
+/// The tables that a unit may have: within the bounds of each group and of the total. If there are parts,
+/// also a sum of tables that these may have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
     /// Empty if no group is bounded.

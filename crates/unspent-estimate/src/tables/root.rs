@@ -65,7 +65,8 @@ impl<'m> Roots<'m> {
         }
         let groups = limits.and_then(|of| Some((of, of.limits.of_groups(of.unit)?)));
         let one = vec![0; cells];
-        let of_total = Given { sum_of: &one, sums: &[total], told: vec![false; self.model.space().axes.len()] };
+        let of_total =
+            Given { sum_of: &one, sums: &[total], told: vec![false; self.model.space().axes.len()] };
         let mut worst = Quality::default();
         let coarse_sums;
         let given = match &self.coarse {

@@ -102,7 +102,8 @@ pub(crate) fn worth_of(signs: &Signs, children: &Range<usize>, multiplier: &[f64
         for c in 0..n {
             let (lower, upper) = limits.of(group, children.start + c);
             let own = cells.iter().filter(|cell| signs.allowed[**cell as usize]);
-            let least = own.map(|cell| -weight * multiplier[*cell as usize * n + c]).fold(f64::INFINITY, f64::min);
+            let least =
+                own.map(|cell| -weight * multiplier[*cell as usize * n + c]).fold(f64::INFINITY, f64::min);
             if least.is_finite() {
                 // Unlimited sums have multipliers that are not negative; a rounding error is nothing.
                 let most = if upper == f64::INFINITY { 0.0 } else { upper };

@@ -17,14 +17,14 @@ was promised:
 [16.467751, 16.467752]
 
 Tables of counts get their noise with ``measure``; ``interval`` says where a true count is, and ``utility``
-what noise does to a table. From noisy measurements ``estimate`` makes the best unbiased estimates;
-``accuracy`` says beforehand how good they will be.
+what noise does to a table. From noisy measurements ``estimate`` makes the best unbiased estimates, and whole
+tables that add up; ``accuracy`` says beforehand how good estimates will be.
 
 ``unspent.plot`` draws (with matplotlib), ``unspent.events`` speaks to dp-accounting.
 """
 
 from unspent import events, plot
-from unspent._estimates import EstimateTable
+from unspent._estimates import EstimateTable, WholeTable
 from unspent._native import (
     Accuracy,
     Allocation,
@@ -50,6 +50,7 @@ from unspent._native import (
     ToleranceError,
     UnspentError,
     UtilityReport,
+    WholeTables,
     WorstCase,
     __version__,
     accuracy,
@@ -90,6 +91,8 @@ __all__ = [
     "ToleranceError",
     "UnspentError",
     "UtilityReport",
+    "WholeTable",
+    "WholeTables",
     "WorstCase",
     "__version__",
     "accuracy",

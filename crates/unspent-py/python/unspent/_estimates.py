@@ -1,5 +1,6 @@
 """Tables of estimates: columns by name."""
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,7 +47,34 @@ class EstimateTable(dict[str, Any]):
 
     def __repr__(self) -> str:
         rows = len(next(iter(self.values()), ()))
-        return f"<EstimateTable: {rows} rows of {', '.join(self)}>"
+        return f"<{type(self).__name__}: {rows} rows of {', '.join(self)}>"
+
+
+class WholeTable(EstimateTable):
+    """Whole counts, or how far they may be from the truth: columns by name, as NumPy's arrays.
+
+    `notes` says what they are and how they are biased. It goes with them to pandas, as `attrs`, and to
+    pyarrow, as metadata.
+    """
+
+    __module__ = "unspent"
+
+    def __init__(self, columns: dict[str, Any], notes: dict[str, str]) -> None:
+        super().__init__(columns)
+        self.notes = notes
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame, whose `attrs` are the notes."""
+        made = super().to_pandas()
+        made.attrs.update(self.notes)
+        return made
+
+    def to_arrow(self) -> Any:
+        """A table of pyarrow, whose metadata are the notes."""
+        return super().to_arrow().replace_schema_metadata(self.notes)
+
+    def _counts(self) -> "Iterator[str]":
+        return (name for name in ["size_to"] if name in self)
 
 
 def units(
@@ -87,6 +115,60 @@ def ratios(columns: dict[str, Any], warning: str | None) -> EstimateTable:
     return made
 
 
+def cells(attributes: list[tuple[str, list[str]]], notes: dict[str, str]) -> WholeTable:
+    """What the cells of whole tables are."""
+    shape = [len(values) for _, values in attributes]
+    places = np.indices(shape).reshape(len(shape), math.prod(shape))
+    columns: dict[str, Any] = {"cell": np.arange(math.prod(shape))}
+    for (name, values), place in zip(attributes, places):
+        columns["cell_" if name == "cell" else name] = np.array(values, dtype="str")[place]
+    return WholeTable(columns, notes)
+
+
+def codes(units: list[str]) -> "NDArray[Any]":
+    """Codes of units."""
+    return np.array(units, dtype="str")
+
+
+def counts(level: str, arrays: Any, notes: dict[str, str]) -> WholeTable:
+    """Whole tables of units: the code of each and how many cells it has, then all cells and counts."""
+    units, lengths, cells, counts = arrays
+    columns = {
+        "level": np.full(len(cells), level),
+        "geocode": np.repeat(codes(units), lengths),
+        "cell": cells,
+        "count": counts.view(int64(notes)),
+    }
+    return WholeTable(columns, notes)
+
+
+def dense(shape: list[int], arrays: Any, notes: dict[str, str]) -> "NDArray[Any]":
+    """The same as an array."""
+    units, lengths, cells, counts = arrays
+    made = np.zeros((len(units), math.prod(shape)), dtype=int64(notes))
+    made[np.repeat(np.arange(len(units)), lengths), cells] = counts
+    return made.reshape(len(units), *shape)
+
+
+def published(units: list[str], columns: dict[str, Any], notes: dict[str, str]) -> WholeTable:
+    """A published table, with a row for each unit."""
+    counts = {name: column.view(int64(notes)) for name, column in columns.items()}
+    return WholeTable({"geocode": codes(units), **counts}, notes)
+
+
+def published_columns(rows: list[tuple[str, str, str, str]], notes: dict[str, str]) -> WholeTable:
+    """What the columns of published tables count."""
+    columns = zip(("table", "code", "label", "universe"), zip(*rows))
+    return WholeTable({name: np.array(column, dtype="str") for name, column in columns}, notes)
+
+
+def simulated(columns: dict[str, Any], notes: dict[str, str]) -> WholeTable:
+    """Errors of whole tables; the last band of sizes has no end."""
+    if "size_to" in columns:
+        columns["size_to"] = [math.nan if end is None else float(end) for end in columns["size_to"]]
+    return WholeTable({name: np.array(column) for name, column in columns.items()}, notes)
+
+
 def texts(columns: dict[str, Any]) -> dict[str, Any]:
     """Lists of str as arrays, also if they are empty."""
     return {
@@ -105,3 +187,8 @@ def labelled(numbers: "list[NDArray[Any]]", warning: str | None) -> dict[str, An
 def float64(warning: str | None) -> Any:
     """The dtype, labelled with a warning if there is one."""
     return np.dtype("float64", metadata={"unspent.warning": warning} if warning else {})
+
+
+def int64(notes: dict[str, str]) -> Any:
+    """The dtype of whole counts, labelled with what must be said of them."""
+    return np.dtype("int64", metadata=notes)

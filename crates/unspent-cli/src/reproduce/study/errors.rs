@@ -4,8 +4,8 @@ use unspent::Result;
 use unspent::expected::Law;
 
 use super::{ACCURACY, Claim, Study, Table, Verdict};
-use crate::reproduce::data;
 use crate::reproduce::published::{self, SIMULATED};
+use crate::reproduce::{data, processing};
 
 impl Study {
     /// What the simulations are draws of.
@@ -91,6 +91,7 @@ impl Study {
         });
         self.tables.push(data::cut_table(&self.data));
         self.tables.push(data::estimate_table(&self.data));
+        self.tables.push(processing::table(&self.data));
         self.tables.push(data::slope_table(&self.data));
         Ok(())
     }

@@ -118,12 +118,12 @@ impl Study {
         let overall =
             allocation.calibrate(&Promise::Epsilon(epsilon.clone()), Scaling::Total, Some(&delta))?;
         let by_level = Release::from(by_level.allocation);
+        let both = 1.0 - overall.rows[0].factor.as_ref().expect("one factor").to_f64();
+        let first =
+            1.0 - overall::one_term_scale(&release.main_path(&Scope::Total)?, &epsilon, &delta)?.to_f64();
         let mut study = Study {
-            data: Data::new(files, [&release, &by_level], progress)?,
-            overall_reductions: (
-                1.0 - overall.rows[0].factor.as_ref().expect("one factor").to_f64(),
-                1.0 - overall::one_term_scale(&release.main_path(&Scope::Total)?, &epsilon, &delta)?.to_f64(),
-            ),
+            data: Data::new(files, [&release, &by_level], [first, both], progress)?,
+            overall_reductions: (both, first),
             release,
             by_level,
             overall: overall.allocation.into(),

@@ -156,7 +156,8 @@ sigma2 = { detailed = "1/200" }
 fn tables_are_made_where_measurements_do_not_determine_them() {
     let levels = [
         // Towns have totals alone.
-        "[[levels]]\nname = \"Land\"\nsigma2 = { detailed = 3 }\n[[levels]]\nname = \"Town\"\nsigma2 = { total = 2 }",
+        "[[levels]]\nname = \"Land\"\nsigma2 = { detailed = 3 }\n\
+         [[levels]]\nname = \"Town\"\nsigma2 = { total = 2 }",
         // And nothing else is measured.
         "[[levels]]\nname = \"Town\"\nsigma2 = { grown = 2 }",
         "[[levels]]\nname = \"Town\"\nsigma2 = { detailed = 2 }",
@@ -208,7 +209,7 @@ fn bounds_that_the_truth_meets_are_met() {
         measure(NOISY, 100 + seed, false).to_directory(&place.path("noisy"), &mut Quiet).unwrap();
         let mut random = Random(seed);
         let mut rows = vec![];
-        let mut claims: Vec<(&(String, String), Option<usize>, i64, i64)> = vec![];
+        let mut claims = vec![];
         for (key, table) in &truth {
             for age in [None, Some(0), Some(1), Some(2)] {
                 if random.below(3) > 0 {

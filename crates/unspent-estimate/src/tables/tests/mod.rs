@@ -2,6 +2,7 @@
 
 mod flow;
 mod limits;
+mod project;
 mod rounding;
 
 /// Random numbers that are the same in every run.
