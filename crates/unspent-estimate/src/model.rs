@@ -104,7 +104,8 @@ impl Model {
     #[must_use]
     pub fn components(&self, names: &[&str]) -> Vec<(String, usize, usize)> {
         let axis = |(axis, atoms): (usize, Option<usize>)| {
-            let of: Vec<&str> = self.space.axes[axis].attributes.iter().map(|a| names[*a]).collect();
+            let of: Vec<&str> =
+                self.space.axes[axis].attributes.iter().filter_map(|a| names.get(*a).copied()).collect();
             let of = of.join("×");
             atoms.map_or(of.clone(), |atoms| format!("{of}({atoms})"))
         };

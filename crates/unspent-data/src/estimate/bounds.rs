@@ -14,6 +14,9 @@ use crate::names::one_of;
 /// The columns of a file of bounds.
 const COLUMNS: [&str; 6] = ["level", "geocode", "query", "answer", "at_least", "at_most"];
 
+/// The largest count that a bound may have: more than all people, and sums of many stay whole.
+const MAX_BOUND: i64 = 1 << 38;
+
 /// Limits to the tables of all units.
 pub(super) struct TreeLimits {
     limits: Limits,
@@ -25,6 +28,7 @@ pub(super) struct TreeLimits {
     units: Vec<Option<usize>>,
     /// The level and the code of each unit.
     names: Vec<(usize, String)>,
+    by_code: HashMap<(usize, String), usize>,
 }
 
 /// A bound that was stated.
@@ -124,8 +128,8 @@ impl TreeLimits {
         let mut bounds: Vec<UnitBounds> = bounds.into_values().collect();
         bounds.sort_by_key(|bounds| bounds.unit);
         let limits = Limits::new(groups, &tree.parents, bounds);
-        let Units { names, units, .. } = tree;
-        let found = TreeLimits { limits, group_of, labels, units, names };
+        let Units { names, units, by_code, .. } = tree;
+        let found = TreeLimits { limits, group_of, labels, units, names, by_code };
         found.limits.check().map_err(|unmet| found.error(estimation, &unmet))?;
         Ok(Some(found))
     }
@@ -133,6 +137,12 @@ impl TreeLimits {
     /// The limits of a root and of all units in it.
     pub(super) fn of_root(&self, node: usize) -> Option<UnitLimits<'_>> {
         let unit = self.units[node]?;
+        Some(UnitLimits { limits: &self.limits, unit, group_of: &self.group_of })
+    }
+
+    /// The limits of a leaf that lies in no unit.
+    pub(super) fn of_leaf(&self, level: usize, code: &str) -> Option<UnitLimits<'_>> {
+        let unit = *self.by_code.get(&(level, code.to_string()))?;
         Some(UnitLimits { limits: &self.limits, unit, group_of: &self.group_of })
     }
 
@@ -153,13 +163,15 @@ impl TreeLimits {
             let side = if stated.at_least { "at least" } else { "at most" };
             let from = match stated.from {
                 Origin::Own => "as is known of it",
-                Origin::Parts => "as its parts say",
+                Origin::Parts => "as parts of it say",
                 Origin::Given => "as was decided before",
             };
             format!("{} has {side} {}{}, {from}", name(stated.unit), stated.count, of(stated.group))
         };
-        let list: Vec<String> = unmet.stated.iter().take(6).map(stated).collect();
-        let rest = unmet.stated.len().saturating_sub(6);
+        // That a count is not negative is known of all.
+        let told = |stated: &&Stated| !stated.at_least || stated.count > 0;
+        let list: Vec<String> = unmet.stated.iter().filter(told).take(6).map(stated).collect();
+        let rest = unmet.stated.iter().filter(told).count().saturating_sub(6);
         let more = if rest > 0 { format!("; and {rest} more") } else { String::new() };
         Error::stated(
             format!(
@@ -244,8 +256,9 @@ fn stated(joined: &Joined) -> Vec<Claim> {
             for (answer, count) in values.iter().enumerate() {
                 let bound = match exact.sign {
                     Sign::Equal => Bound::exactly(*count),
+                    Sign::AtMost if *count > MAX_BOUND => Bound::FREE,
                     Sign::AtMost => Bound { lower: 0, upper: (*count).max(0) },
-                    Sign::AtLeast => Bound { lower: (*count).max(0), upper: UNBOUNDED },
+                    Sign::AtLeast => Bound { lower: (*count).clamp(0, MAX_BOUND), upper: UNBOUNDED },
                 };
                 if bound != Bound::FREE {
                     let place = joined.first.name.clone();
@@ -285,8 +298,10 @@ fn claim(record: &csv::StringRecord, joined: &Joined, place: &str) -> Result<Cla
     let space = joined.model.space();
     let levels = joined.levels.iter().map(String::as_str);
     let level = one_of("level", field(0), levels, "levels are named as in the measurements")?;
-    let queries = space.queries().iter().map(|query| query.name.as_str());
-    let query = one_of("query", field(2), queries, "queries are named as in the measurements")?;
+    let asked: Vec<usize> =
+        (0..space.queries().len()).filter(|query| !joined.hidden.contains(query)).collect();
+    let names = asked.iter().map(|query| space.queries()[*query].name.as_str());
+    let query = asked[one_of("query", field(2), names, "queries are named as in the measurements")?];
     let (labels, length) = (joined.labels(field(2)), space.queries()[query].length());
     let by_label = labels.iter().position(|label| label == field(3));
     let by_number = field(3).parse::<usize>().ok().filter(|at| *at < length);
@@ -303,9 +318,10 @@ fn claim(record: &csv::StringRecord, joined: &Joined, place: &str) -> Result<Cla
         if text.is_empty() {
             return Ok(None);
         }
-        let count = text.parse::<i64>().ok().filter(|count| *count >= 0);
-        let hint = "leave it empty if there is no bound";
-        count.map(Some).ok_or_else(|| Error::input(name, text, "a whole number from 0 on", hint))
+        let count = text.parse::<i64>().ok().filter(|count| (0..=MAX_BOUND).contains(count));
+        let (allowed, hint) =
+            (format!("a whole number from 0 to {MAX_BOUND}"), "leave it empty if there is no bound");
+        count.map(Some).ok_or_else(|| Error::input(name, text, allowed, hint))
     };
     let (lower, upper) = (count("at_least", field(4))?, count("at_most", field(5))?);
     let bound = Bound { lower: lower.unwrap_or(0), upper: upper.unwrap_or(UNBOUNDED) };

@@ -23,6 +23,9 @@ impl EstimateReport {
     }
 }
 
+/// A gap, as a share of what the signs cost, that is too large.
+const LARGE_GAP: f64 = 1e-5;
+
 impl TablesEntry {
     fn describe(&self, text: &mut Document) {
         let units: u64 = self.levels.iter().map(|level| level.units).sum();
@@ -30,10 +33,20 @@ impl TablesEntry {
             "Whole tables of {units} units, not negative, adding up exactly over {} levels.",
             self.levels.len()
         ));
+        let near = if self.own_measurements { "its own measurements" } else { "the estimates" };
         text.line(format!(
-            "Each is the nearest to the estimates that adds up to its parent's, up to {:.0e} of its cost.",
+            "Before it is rounded, each is the nearest to {near} that adds up to its parent's, up to {:.0e} of \
+             what it costs that no count is negative.",
             self.largest_gap
         ));
+        if self.largest_gap > LARGE_GAP {
+            let at = &self.largest_gap_at;
+            text.line(format!("WARNING: at {at} the projection ended before it was near enough."));
+        }
+        if !self.bounds.is_empty() {
+            let names: Vec<&str> = self.bounds.iter().map(|file| file.name.as_str()).collect();
+            text.line(format!("They meet the bounds of {}.", names.join(", ")));
+        }
         let first = |of: &&TotalsFirst| of.totals_first > 0;
         let levels: Vec<String> = self.totals_first.iter().filter(first).map(TotalsFirst::in_words).collect();
         text.line(match levels.is_empty() {

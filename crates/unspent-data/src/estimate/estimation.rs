@@ -345,9 +345,10 @@ fn chosen(wanted: &[String], joined: &Joined) -> Result<Vec<usize>> {
     if wanted.is_empty() {
         return Ok((0..queries.len()).filter(|query| !joined.hidden.contains(query)).collect());
     }
+    let asked: Vec<usize> = (0..queries.len()).filter(|query| !joined.hidden.contains(query)).collect();
     let find = |name: &String| {
-        let known = queries.iter().map(|query| query.name.as_str());
-        one_of("query", name, known, "other sums of cells are given as sums")
+        let known = asked.iter().map(|query| queries[*query].name.as_str());
+        one_of("query", name, known, "other sums of cells are given as sums").map(|at| asked[at])
     };
     wanted.iter().map(find).collect()
 }

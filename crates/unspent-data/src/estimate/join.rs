@@ -108,9 +108,22 @@ impl Joined {
         let mut labels: HashMap<String, Vec<String>> = HashMap::new();
         for input in &inputs {
             let lens = Lens::new(input, &schema)?;
+            // Two queries of one folder that ask the same are two measurements, each with its own rows.
+            let mut own: Vec<(String, usize)> = vec![];
             let mut add = |query: &InputQuery, measured: bool| -> Result<usize> {
                 let parts = lens.partitions(input, &query.by)?;
-                let at = add_query(&mut known, query, parts, measured);
+                let at = match own.iter().find(|(name, _)| *name == query.name) {
+                    Some((_, at)) => {
+                        known[*at].known |= measured;
+                        *at
+                    }
+                    None => {
+                        let taken: Vec<usize> = own.iter().map(|(_, at)| *at).collect();
+                        let at = add_query(&mut known, query, parts, measured, &taken);
+                        own.push((query.name.clone(), at));
+                        at
+                    }
+                };
                 let name = &known[at].name;
                 if !labels.contains_key(name) {
                     labels.insert(name.clone(), labels_of(&input.schema, &query.by)?);
@@ -139,13 +152,13 @@ impl Joined {
         for query in asked {
             let parts =
                 partitions(&schema, &query.by).map_err(|e| e.at(format!("query `{}`", query.name)))?;
-            let at = add_query(&mut known, query, parts, false);
+            let at = add_query(&mut known, query, parts, false, &[]);
             labels.entry(known[at].name.clone()).or_insert(labels_of(&schema, &query.by)?);
         }
         let mut hidden = vec![];
         for query in if tables { sums_of_tables(&schema) } else { vec![] } {
             let parts = partitions(&schema, &query.by)?;
-            let (before, at) = (known.len(), add_query(&mut known, &query, parts, true));
+            let (before, at) = (known.len(), add_query(&mut known, &query, parts, true, &[]));
             hidden.extend((at == before).then_some(at));
         }
         carrier.sort_unstable();
@@ -438,8 +451,16 @@ fn labels_of(schema: &Schema, by: &[String]) -> Result<Vec<String>> {
     Ok(labels)
 }
 
-fn add_query(known: &mut Vec<Query>, query: &InputQuery, parts: Vec<Partition>, measured: bool) -> usize {
-    if let Some(at) = known.iter().position(|k| k.parts == parts) {
+/// The place of a query among all: one that asks the same, unless it is taken, or a new one.
+fn add_query(
+    known: &mut Vec<Query>,
+    query: &InputQuery,
+    parts: Vec<Partition>,
+    measured: bool,
+    taken: &[usize],
+) -> usize {
+    let same = |at: &usize| known[*at].parts == parts && !taken.contains(at);
+    if let Some(at) = (0..known.len()).find(same) {
         known[at].known |= measured;
         return at;
     }

@@ -1,6 +1,7 @@
 //! What was estimated, for programs: `manifest.json` of a directory of estimates.
 
 use serde::{Deserialize, Serialize};
+use unspent::file::FileDigest;
 
 use crate::manifest::FileEntry;
 
@@ -42,15 +43,20 @@ pub struct TablesEntry {
     pub method: String,
     /// Whether each is from its own measurements and its parent's table alone.
     pub own_measurements: bool,
+    /// The files of bounds that they meet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bounds: Vec<FileDigest>,
     /// The columns of the files. With `index` and `count`, counts of 0 are left out.
     pub columns: Vec<String>,
-    /// How many cells a table has, also those that cannot occur; the last attribute changes fastest.
+    /// How many cells a table has, also those that cannot occur; the last attribute changes fastest. An
+    /// attribute that may be missing has one more value, the last.
     pub cells: usize,
     /// Parents whose children's tables were projected.
     pub parents: u64,
     /// Steps of all projections together.
     pub steps: u64,
-    /// How much more a projection costs than the best one, at most: the largest share of its cost.
+    /// How much more a projection costs than the best one, at most, as a share of what it costs that no count
+    /// is negative: the largest of all.
     pub largest_gap: f64,
     /// The parent that has it.
     pub largest_gap_at: String,

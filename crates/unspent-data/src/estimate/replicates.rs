@@ -13,7 +13,7 @@ use super::WholeTables;
 use super::errors::{TrialErrors, TrueLevel, TrueQuery, Truth};
 use super::estimation::Estimation;
 use super::input::Input;
-use super::simulated::KnownUnit;
+use super::simulated::{KnownUnit, seed_of};
 use super::trials::{Simulation, Stage};
 use super::whole::{self, Whole};
 use crate::progress::Progress;
@@ -169,7 +169,7 @@ pub(super) fn errors(
     let mut errors = TrialErrors::new(&truth);
     for replicate in 0..question.replicates {
         errors.next_trial();
-        let seed = question.seed.wrapping_add(u64::from(replicate));
+        let seed = seed_of(question.seed, u64::from(replicate));
         simulation.trial(&truth, seed, &[Stage::Whole], &mut |_, answers| errors.add(&truth, answers))?;
         progress.done("replicates", u64::from(replicate) + 1, u64::from(question.replicates));
     }

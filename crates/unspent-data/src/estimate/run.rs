@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use parquet::data_type::ByteArray;
+use unspent::file::FileDigest;
 use unspent::{Error, ErrorKind, Result, parallel};
 
 use super::answers::{Asked, Margin};
@@ -49,6 +50,12 @@ pub const WHOLE_METHOD: &str = "whole tables that are not negative and add up ov
      exactly, and small counts are biased upward, large ones downward: no interval of an estimate applies to \
      them";
 
+/// What whole tables by the scheme of the 2020 system are.
+pub const OWN_METHOD: &str = "whole tables that are not negative and add up over all levels: from the top \
+     down, each the nearest to the measurements of its own unit, not to the estimates beside, with totals \
+     decided first above the smallest level, then rounded; every sum holds exactly, and small counts are \
+     biased upward, large ones downward: no interval of an estimate applies to them";
+
 /// What the errors of replicates are.
 pub const REPLICATES: &str = "a simulation, no guarantee: the tables stand for the truth, noise was added to \
      them once more, with a known seed, and all was done again; the errors are those of the new tables, over \
@@ -67,8 +74,14 @@ pub(super) fn to_directory(
     let estimation = Estimation::new(question, progress)?;
     if let Some(wanted) = &question.tables {
         replicates::check(&estimation, wanted)?;
+        let schema = &estimation.joined.schema;
         if wanted.published {
-            published::needed_of_schema(&estimation.joined.schema)?;
+            published::needed_of_schema(schema)?;
+        }
+        let optional = schema.attributes().iter().find(|attribute| attribute.optional);
+        if let (true, Some(attribute)) = (wanted.records, optional) {
+            let cause = format!("records: attribute `{}` may be missing", attribute.name);
+            return Err(Error::stated(cause, "leave out --records: tables have a last value for it"));
         }
     }
     let unfinished = Unfinished::create(&path)?;
@@ -218,9 +231,10 @@ impl Estimation {
     ) -> Result<(TablesEntry, Made)> {
         let found = whole::tables(self, question, progress)?;
         let space = self.joined.model.space();
+        let method = if question.own_measurements { OWN_METHOD } else { WHOLE_METHOD };
         let mut notes = vec![
             ("unspent.version", env!("CARGO_PKG_VERSION").to_string()),
-            ("unspent.method", WHOLE_METHOD.into()),
+            ("unspent.method", method.into()),
         ];
         notes.extend(self.warning().map(|warning| ("unspent.warning", warning.into())));
         let writer = TableWriter::new(space.all_cells(), &notes);
@@ -278,8 +292,9 @@ impl Estimation {
         let quality = &found.quality;
         let isolated = quality.isolated.iter().zip(&self.joined.levels).filter(|((_, of), _)| *of > 0);
         let entry = TablesEntry {
-            method: WHOLE_METHOD.into(),
+            method: method.into(),
             own_measurements: question.own_measurements,
+            bounds: question.bounds.iter().map(|path| bounds_entry(path)).collect::<Result<_>>()?,
             columns: writer.columns(),
             cells: space.all_cells(),
             parents: quality.parents,
@@ -425,4 +440,14 @@ fn chosen_levels(wanted: &[String], levels: &[String]) -> Result<Vec<usize>> {
     found.sort_unstable();
     found.dedup();
     Ok(found)
+}
+
+/// What a file of bounds is.
+fn bounds_entry(path: &Path) -> Result<FileDigest> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        let cause = format!("{}: cannot be read: {error}", path.display());
+        Error::of_kind(ErrorKind::Unreadable, cause, "it was there a moment ago")
+    })?;
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    Ok(FileDigest::of(&name, &text))
 }

@@ -162,6 +162,11 @@ pub(super) fn places_of(schema: &Schema, by: &[String]) -> Result<Vec<u32>> {
     Ok(places)
 }
 
+/// The seed of a replicate: those of other seeds are others.
+pub(super) fn seed_of(seed: u64, replicate: u64) -> u64 {
+    address(seed, u64::MAX, replicate)
+}
+
 /// One number for each part of each level, for streams that do not meet.
 fn address(seed: u64, level: u64, part: u64) -> u64 {
     let mix = |x: u64| {

@@ -384,7 +384,9 @@ impl Solver<'_> {
             self.estimation.each_leaf_node(*part, self.by, &mut |leaf, work| {
                 at += 1;
                 if leaf.parent.is_none() {
-                    let solved = roots.solve(&self.kind(leaf.node), &work.coordinates, None);
+                    let limits = self.limits.as_ref();
+                    let limits = limits.and_then(|limits| limits.of_leaf(gathered.leaf_level, leaf.code));
+                    let solved = roots.solve(&self.kind(leaf.node), &work.coordinates, limits);
                     let (table, quality) = solved.map_err(|unmet| self.unmet(&unmet))?;
                     let unit = UnitTable { code: leaf.code.into(), kind: leaf.kind.clone(), table };
                     found.push((leaf.node, quality, ((*part, at), unit)));

@@ -78,10 +78,10 @@ fn count(town: usize, age: usize, sex: usize, home: usize) -> i64 {
 }
 
 fn measure(levels: &str, seed: u64, bypass: bool) -> Measure {
-    measure_towns(towns(), levels, seed, bypass)
+    measure_towns(towns(), budget(levels), seed, bypass)
 }
 
-fn measure_towns(towns: Vec<String>, levels: &str, seed: u64, bypass: bool) -> Measure {
+fn measure_towns(towns: Vec<String>, budget: Allocation, seed: u64, bypass: bool) -> Measure {
     let (mut codes, mut values, mut n) = (vec![], [vec![], vec![], vec![]], vec![]);
     for (town, code) in towns.iter().enumerate() {
         for (age, sex, home) in (0..12).map(|i| (i / 4, i / 2 % 2, i % 2)) {
@@ -105,7 +105,7 @@ fn measure_towns(towns: Vec<String>, levels: &str, seed: u64, bypass: bool) -> M
         noise: NoiseSource::NotPrivate(seed),
         units: UnitList::List(Input::Columns(units)),
         bypass: Some(if bypass { BypassRule::OnlyChildren } else { BypassRule::None }),
-        ..Measure::new(Input::Columns(Columns::new(columns).unwrap()), budget(levels))
+        ..Measure::new(Input::Columns(Columns::new(columns).unwrap()), budget)
     }
 }
 

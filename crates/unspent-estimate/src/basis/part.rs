@@ -116,7 +116,10 @@ impl Basis {
     ///
     /// A query with these sums must be among those that the basis was made for.
     pub(crate) fn pinned(&self, block: &Block, told: &[bool]) -> Option<Pinned> {
-        let other = |(axis, step): (usize, &Step)| !told[axis] && !matches!(step, Step::Sums(_));
+        // A single value is its own sum.
+        let other = |(axis, step): (usize, &Step)| {
+            !told[axis] && self.sizes[axis] > 1 && !matches!(step, Step::Sums(_))
+        };
         if block.steps.iter().enumerate().any(other) {
             return None;
         }

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use unspent::Allocation;
 use unspent_data::estimate::{LookAtFamily, Tables};
-use unspent_data::{Estimate, Quiet, WholeTables};
+use unspent_data::{Columns, Estimate, Input, Quiet, WholeTables};
 
-use super::{NOISY, count, measure, measure_towns, measured, towns};
+use super::{BUDGET, NOISY, answers, budget, count, measure, measure_towns, measured, towns};
 use crate::support::Place;
 
 const LENGTHS: [(&str, usize); 3] = [("Land", 0), ("County", 1), ("Town", 3)];
@@ -72,7 +73,7 @@ fn tables_do_not_depend_on_the_number_of_cores() {
     let two = |town: usize| [town / 36, town % 36].map(|i| char::from_digit(i as u32, 36).unwrap());
     let towns = (0..600).map(|town| format!("0{}", String::from_iter(two(town)))).collect();
     let place = Place::new("cores");
-    measure_towns(towns, NOISY, 11, false).to_directory(&place.path("noisy"), &mut Quiet).unwrap();
+    measure_towns(towns, budget(NOISY), 11, false).to_directory(&place.path("noisy"), &mut Quiet).unwrap();
     let estimates = question(&place, WholeTables::default()).estimates(&mut Quiet).unwrap();
     let largest = AtomicUsize::new(0);
     let look: &LookAtFamily<'_> = &|_, family| {
@@ -277,4 +278,96 @@ fn bounds_that_nobody_can_meet_are_named() {
     }
     let error = refused(&["Town,001,age,child,1,3", "Town,001,grown,adult,1,5"]);
     assert!(error.contains("`grown`") && error.contains("`age`"), "{error}");
+}
+
+#[test]
+fn queries_that_ask_the_same_are_measurements_of_their_own() {
+    // Noise of σ² = 1/200 is 0: a sum that counts one of two rows twice, or leaves it out, is far off.
+    let levels = r#"
+[[levels]]
+name = "Land"
+sigma2 = { age = "1/200", ages = "1/100", total = "1/200", everybody = "1/200" }
+[[levels]]
+name = "Town"
+sigma2 = { detailed = "1/200" }
+"#;
+    let text = BUDGET
+        .replace("LEVELS", levels)
+        .replace("[queries]", "[queries]\nages = [\"age\"]\neverybody = [\"all\"]");
+    let text = text.replace(
+        "[[impossible]]",
+        "[recodes.all]\nof = \"age\"\ngroups = { \"all\" = [0, 1, 2] }\n[[impossible]]",
+    );
+    let place = Place::new("whole-same");
+    let budget = Allocation::parse("budget.toml", &text).unwrap();
+    measure_towns(towns(), budget, 3, false).to_directory(&place.path("noisy"), &mut Quiet).unwrap();
+    let truth = truth();
+    let land = &truth[&("Land".to_string(), String::new())];
+    let found = answers(&Estimate::new(&place.path("noisy")));
+    let at = |query: &str| -> Vec<f64> {
+        let answers = &found[&("Land".to_string(), String::new(), query.to_string())];
+        answers.iter().map(|answer| answer.expect("determined").value).collect()
+    };
+    for age in 0..3 {
+        let sum = land[age * 4..age * 4 + 4].iter().sum::<i64>() as f64;
+        assert!((at("age")[age] - sum).abs() < 1e-6 && (at("ages")[age] - sum).abs() < 1e-6);
+    }
+    let total = land.iter().sum::<i64>() as f64;
+    assert!((at("total")[0] - total).abs() < 1e-6 && (at("everybody")[0] - total).abs() < 1e-6);
+    let tables = dense(&tables(&question(&place, WholeTables::default())));
+    tables.iter().for_each(|(key, table)| assert_eq!(*table, truth[key], "{key:?}"));
+}
+
+#[test]
+fn bounds_hold_also_where_a_level_is_the_only_one() {
+    let place = measured("whole-one-level", "[[levels]]\nname = \"Town\"\nsigma2 = { detailed = 9 }", false);
+    let rows = ["Town,001,total,,0,0", "Town,002,age,old,50,", "Town,003,total,,7,7"];
+    let wanted = bounds_file(&place, &rows.map(String::from));
+    let found = dense(&tables(&question(&place, wanted)));
+    let town = |code: &str| &found[&("Town".to_string(), code.to_string())];
+    assert_eq!(town("001").iter().sum::<i64>(), 0);
+    assert!(town("002")[8..].iter().sum::<i64>() >= 50);
+    assert_eq!(town("003").iter().sum::<i64>(), 7);
+}
+
+fn houses_only() -> Input {
+    let (mut codes, mut ages, mut sexes, mut n) = (vec![], vec![], vec![], vec![]);
+    for (town, code) in towns().into_iter().enumerate() {
+        for (age, sex) in (0..6).map(|i| (i / 2, i % 2)) {
+            codes.push(code.clone());
+            ages.push(["child", "adult", "old"][age].to_string());
+            sexes.push(["f", "m"][sex].to_string());
+            n.push(count(town, age, sex, 0));
+        }
+    }
+    let homes = vec!["house".to_string(); n.len()];
+    let columns = vec![
+        ("code".into(), codes.into()),
+        ("age".into(), ages.into()),
+        ("sex".into(), sexes.into()),
+        ("home".into(), homes.into()),
+        ("n".into(), n.into()),
+    ];
+    Input::Columns(Columns::new(columns).unwrap())
+}
+
+#[test]
+fn an_attribute_of_one_value_changes_nothing() {
+    // Of homes there are only houses, as the schema says or because no other can occur.
+    let only = BUDGET
+        .replace("LEVELS", NOISY)
+        .replace("where = { age = [0], home = [1] }", "where = { home = [1] }");
+    let place = Place::new("whole-one-value");
+    let budget = Allocation::parse("budget.toml", &only).unwrap();
+    let mut question_of = measure_towns(towns(), budget, 3, false);
+    // Nobody is at school.
+    question_of.table = houses_only();
+    question_of.to_directory(&place.path("noisy"), &mut Quiet).unwrap();
+    let found = tables(&question(&place, WholeTables::default()));
+    assert!(found.largest_gap <= 1e-6, "{}", found.largest_gap);
+    add_up(&dense(&found));
+    let total: i64 = dense(&found)[&("Land".to_string(), String::new())].iter().sum();
+    let towns = (0..towns().len()).flat_map(|town| (0..12).map(move |i| (town, i)));
+    let houses = towns.filter(|(_, i)| i % 2 == 0).map(|(town, i)| count(town, i / 4, i / 2 % 2, 0));
+    assert_eq!(total, houses.sum::<i64>(), "the total of the land is exact");
 }

@@ -17,8 +17,10 @@ use super::signs::{Signs, worth_of};
 use crate::basis::Part;
 use crate::matrix::Matrix;
 
-/// What the solution may cost more than the best one, as a share of the best.
-pub(crate) const TOLERANCE: f64 = 1e-7;
+/// What the solution may cost more than the best one, as a share of what the signs cost.
+pub(crate) const TOLERANCE: f64 = 1e-6;
+/// And how far a cell that is known as precisely as most may be from the best one, in people.
+const NEAR: f64 = 0.01;
 /// Costs below this one are not told apart from it: a thousandth of what one cell's noise costs.
 const SMALL: f64 = 1e-3;
 /// Most steps. What is found until then is used, and the gap says how good it is.
@@ -61,6 +63,8 @@ pub(crate) struct Projected {
 pub struct Quality {
     /// What it costs: half the squared distance from the estimates, in units of their noise.
     pub cost: f64,
+    /// What the least would cost if counts could be negative: all tables with the sums cost as much.
+    pub unsigned: f64,
     /// How much more that is than the best can cost, at most.
     pub gap: f64,
     /// The steps that it took.
@@ -68,18 +72,31 @@ pub struct Quality {
 }
 
 impl Quality {
-    /// The gap as a share of the cost.
+    /// The gap as a share of what the signs cost.
     #[must_use]
     pub fn relative_gap(&self) -> f64 {
-        self.gap.max(0.0) / self.cost.max(SMALL)
+        self.gap.max(0.0) / (self.cost - self.unsigned).max(SMALL)
     }
 }
 
-/// How far the two solutions are from each other, and from the last ones.
+/// How far the two solutions are from each other, and from the last ones, beside how large they are: sums of
+/// squares.
 #[derive(Clone, Copy, Default)]
 struct Residuals {
     primal: f64,
     dual: f64,
+    tables: f64,
+    multipliers: f64,
+}
+
+impl Residuals {
+    /// By what the weight is to change so that both are equally small.
+    fn factor(&self) -> f64 {
+        let primal = self.primal / self.tables.max(f64::MIN_POSITIVE);
+        let dual = self.dual / self.multipliers.max(f64::MIN_POSITIVE);
+        let factor = (primal / dual.max(f64::MIN_POSITIVE)).sqrt().sqrt();
+        if factor.is_finite() { factor.clamp(0.1, 10.0) } else { 1.0 }
+    }
 }
 
 impl Projection<'_> {
@@ -113,33 +130,46 @@ impl Run<'_> {
         let exact = self.gains(&chunks, 0.0);
         let mut weight = 3.0 * self.typical_precision();
         let mut gains = self.gains(&chunks, weight);
+        let unsigned = self.unsigned(&mut chunks, &exact);
+        let close = 0.5 * self.typical_precision() * NEAR * NEAR;
         let mut best: Option<Projected> = None;
         for step in 1..=MAX_STEPS {
             let residuals = self.step(&mut chunks, &gains, weight);
             if step % LOOK == 0 || residuals.primal == 0.0 {
                 let mut found = self.look(&mut chunks, &exact, weight);
-                found.quality.steps = step;
-                let better = |last: &Projected| found.quality.gap < last.quality.gap;
-                let done = found.quality.relative_gap() <= TOLERANCE;
-                if best.as_ref().is_none_or(better) {
+                (found.quality.steps, found.quality.unsigned) = (step, unsigned);
+                let Quality { gap, .. } = found.quality;
+                let done = found.quality.relative_gap() <= TOLERANCE && gap <= close;
+                if best.as_ref().is_none_or(|last| gap < last.quality.gap) {
                     best = Some(found);
                 }
                 if done {
                     break;
                 }
-                let factor = match residuals.primal / residuals.dual.max(f64::MIN_POSITIVE) {
-                    ratio if ratio > 5.0 => 2.0,
-                    ratio if ratio < 0.2 => 0.5,
-                    _ => continue,
-                };
-                weight *= factor;
-                gains = self.gains(&chunks, weight);
-                for chunk in &mut chunks {
-                    chunk.multiplier.iter_mut().for_each(|u| *u /= factor);
+                let factor = residuals.factor();
+                if !(0.5..2.0).contains(&factor) {
+                    weight *= factor;
+                    gains = self.gains(&chunks, weight);
+                    for chunk in &mut chunks {
+                        chunk.multiplier.iter_mut().for_each(|u| *u /= factor);
+                    }
                 }
             }
         }
         best.expect("looked at least once")
+    }
+
+    /// What the least would cost if counts could be negative.
+    fn unsigned(&self, chunks: &mut [Chunk], exact: &Gains) -> f64 {
+        self.without_signs(chunks, exact, |chunk| chunk.x.fill(0.0));
+        let costs = self.each_mut(chunks, |chunk| {
+            chunk.x.iter_mut().zip(&chunk.anchor).for_each(|(x, p)| *x += p);
+            let x = std::mem::take(&mut chunk.x);
+            let cost = self.cost_of(chunk, &x);
+            chunk.x = x;
+            cost
+        });
+        costs.iter().sum::<f64>() + self.of.cost
     }
 
     /// A solution from where the method is, and its gap.
@@ -170,7 +200,7 @@ impl Run<'_> {
         });
         let cost = costs.iter().sum::<f64>() + self.of.cost;
         let dual = duals.iter().sum::<f64>() + self.of.cost;
-        Projected { tables, quality: Quality { cost, gap: cost - dual, steps: 0 } }
+        Projected { tables, quality: Quality { cost, gap: cost - dual, ..Quality::default() } }
     }
 
     fn collect(&self, chunks: &[Chunk]) -> Vec<f64> {

@@ -180,16 +180,20 @@ impl Run<'_> {
             for i in 0..chunk.x.len() {
                 let w = chunk.work[i];
                 chunk.multiplier[i] -= w;
-                found.primal = found.primal.max((chunk.x[i] - w).abs());
-                found.dual = found.dual.max((w - chunk.w[i]).abs());
+                found.primal += (chunk.x[i] - w) * (chunk.x[i] - w);
+                found.dual += (w - chunk.w[i]) * (w - chunk.w[i]);
+                found.tables += w * w;
+                found.multipliers += chunk.multiplier[i] * chunk.multiplier[i];
                 chunk.w[i] = w;
             }
             debug_assert_eq!(chunk.x.len() % n, 0);
             found
         });
         residuals.iter().fold(Residuals::default(), |a, b| Residuals {
-            primal: a.primal.max(b.primal),
-            dual: a.dual.max(b.dual),
+            primal: a.primal + b.primal,
+            dual: a.dual + b.dual,
+            tables: a.tables + b.tables,
+            multipliers: a.multipliers + b.multipliers,
         })
     }
 
