@@ -19,10 +19,13 @@ use crate::matrix::Matrix;
 
 /// What the solution may cost more than the best one, as a share of what the signs cost.
 pub(crate) const TOLERANCE: f64 = 1e-6;
-/// And how far a cell that is known as precisely as most may be from the best one, in people.
+/// And how far one in so many counts that are known as precisely as most may be from the best one, in people.
 const NEAR: f64 = 0.01;
+const ONE_IN: f64 = 500.0;
 /// Costs below this one are not told apart from it: a thousandth of what one cell's noise costs.
 const SMALL: f64 = 1e-3;
+/// How far sums of tables that are looked at may be from those that are given.
+const SUMS: f64 = 1e-7;
 /// Most steps. What is found until then is used, and the gap says how good it is.
 const MAX_STEPS: usize = 3000;
 /// Steps between two looks at the gap.
@@ -90,6 +93,11 @@ struct Residuals {
 }
 
 impl Residuals {
+    /// Whether the two solutions differ by less than a thousandth.
+    fn is_near(&self) -> bool {
+        self.primal <= 1e-6 * self.tables && self.dual <= 1e-6 * self.tables
+    }
+
     /// By what the weight is to change so that both are equally small.
     fn factor(&self) -> f64 {
         let primal = self.primal / self.tables.max(f64::MIN_POSITIVE);
@@ -131,11 +139,16 @@ impl Run<'_> {
         let mut weight = 3.0 * self.typical_precision();
         let mut gains = self.gains(&chunks, weight);
         let unsigned = self.unsigned(&mut chunks, &exact);
-        let close = 0.5 * self.typical_precision() * NEAR * NEAR;
+        let counts = (self.of.cells() * self.of.children()) as f64;
+        let close = 0.5 * self.typical_precision() * NEAR * NEAR * (counts / ONE_IN).max(1.0);
         let mut best: Option<Projected> = None;
         for step in 1..=MAX_STEPS {
             let residuals = self.step(&mut chunks, &gains, weight);
-            if step % LOOK == 0 || residuals.primal == 0.0 {
+            if step % LOOK != 0 && residuals.primal > 0.0 {
+                continue;
+            }
+            // A look costs as much as several steps: not before the two solutions are near to each other.
+            if residuals.is_near() || step + LOOK > MAX_STEPS {
                 let mut found = self.look(&mut chunks, &exact, weight);
                 (found.quality.steps, found.quality.unsigned) = (step, unsigned);
                 let Quality { gap, .. } = found.quality;
@@ -146,13 +159,13 @@ impl Run<'_> {
                 if done {
                     break;
                 }
-                let factor = residuals.factor();
-                if !(0.5..2.0).contains(&factor) {
-                    weight *= factor;
-                    gains = self.gains(&chunks, weight);
-                    for chunk in &mut chunks {
-                        chunk.multiplier.iter_mut().for_each(|u| *u /= factor);
-                    }
+            }
+            let factor = residuals.factor();
+            if !(0.5..2.0).contains(&factor) {
+                weight *= factor;
+                gains = self.gains(&chunks, weight);
+                for chunk in &mut chunks {
+                    chunk.multiplier.iter_mut().for_each(|u| *u /= factor);
                 }
             }
         }
@@ -219,28 +232,34 @@ impl Run<'_> {
         let Projection { anchor, add_up, pinned, .. } = self.of;
         let n = self.of.children();
         let groups = pinned.as_ref().map(|told| self.of.part.basis.groups_by(told));
+        // One of the two sums is exact after each turn; with both, they meet each other.
         for _ in 0..if *add_up && groups.is_some() { 30 } else { 1 } {
+            let mut worst = 0.0f64;
             if let Some(groups) = &groups {
                 let count = groups.iter().max().map_or(0, |last| *last as usize + 1);
                 let mut sums = vec![(0.0, 0.0); count * n];
                 for (cell, group) in groups.iter().enumerate() {
-                    for c in 0..n {
-                        let sum = &mut sums[*group as usize * n + c];
-                        *sum = (sum.0 + tables[cell * n + c], sum.1 + anchor[cell * n + c]);
+                    let rows = tables[cell * n..][..n].iter().zip(&anchor[cell * n..][..n]);
+                    for (sum, (x, p)) in sums[*group as usize * n..][..n].iter_mut().zip(rows) {
+                        *sum = (sum.0 + x, sum.1 + p);
                     }
                 }
+                worst = sums.iter().map(|(is, must)| (is - must).abs()).fold(worst, f64::max);
                 for (cell, group) in groups.iter().enumerate() {
-                    for c in 0..n {
-                        scale(&mut tables[cell * n + c], anchor[cell * n + c], sums[*group as usize * n + c]);
+                    let rows = tables[cell * n..][..n].iter_mut().zip(&anchor[cell * n..][..n]);
+                    for (sums, (x, p)) in sums[*group as usize * n..][..n].iter().zip(rows) {
+                        scale(x, *p, *sums);
                     }
                 }
             }
             if *add_up {
-                let rows = tables.chunks_exact_mut(n).zip(anchor.chunks_exact(n));
-                for (row, anchor) in rows {
+                for (row, anchor) in tables.chunks_exact_mut(n).zip(anchor.chunks_exact(n)) {
                     let sums = (row.iter().sum::<f64>(), anchor.iter().sum::<f64>());
                     row.iter_mut().zip(anchor).for_each(|(x, p)| scale(x, *p, sums));
                 }
+            }
+            if worst < SUMS {
+                break;
             }
         }
     }
