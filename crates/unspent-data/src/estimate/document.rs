@@ -35,8 +35,8 @@ impl TablesEntry {
         ));
         let near = if self.own_measurements { "its own measurements" } else { "the estimates" };
         text.line(format!(
-            "Before it is rounded, each is the nearest to {near} that adds up to its parent's, up to {:.0e} of \
-             what it costs that no count is negative.",
+            "Before it is rounded, each is the nearest to {near} that adds up to its parent's, up to {:.0e} \
+             of what it costs that no count is negative.",
             self.largest_gap
         ));
         if self.largest_gap > LARGE_GAP {

@@ -10,7 +10,7 @@ use unspent_estimate::{Leaf, Model, Partition, Query, SharedClass, Space, UnitCl
 
 use super::checks::{check_blocks, check_different, check_variances};
 use super::input::{ExactQuery, Input, InputQuery};
-use super::lens::Lens;
+use super::lens::{Lens, labels_of};
 use crate::measurements::bureau::Sign;
 
 /// Folders that are estimated together.
@@ -427,29 +427,6 @@ fn sums_of_tables(schema: &Schema) -> Vec<InputQuery> {
 
 /// Most values of the attributes of which single units may lack some.
 const MAX_CARRIER: usize = 64;
-/// Most answers of a query that have a label each.
-const MAX_LABELS: usize = 10_000;
-
-/// What the answers of a query are called: the values or groups that they count, with `; ` between them.
-fn labels_of(schema: &Schema, by: &[String]) -> Result<Vec<String>> {
-    let parts = schema.resolve(by)?;
-    if parts.iter().map(|part| part.cells).product::<usize>() > MAX_LABELS {
-        return Ok(vec![]);
-    }
-    let mut labels = vec![String::new()];
-    for part in &parts {
-        let own: Vec<&str> = match part.recode {
-            Some(recode) => recode.groups.iter().map(|group| group.label.as_str()).collect(),
-            None => schema.attributes()[part.attribute].values.iter().map(String::as_str).collect(),
-        };
-        let join = |label: &String| {
-            let before = if label.is_empty() { String::new() } else { format!("{label}; ") };
-            own.iter().map(move |own| format!("{before}{own}")).collect::<Vec<_>>()
-        };
-        labels = labels.iter().flat_map(join).collect();
-    }
-    Ok(labels)
-}
 
 /// The place of a query among all: one that asks the same, unless it is taken, or a new one.
 fn add_query(

@@ -69,3 +69,27 @@ impl Lens {
         Ok(input.schema.resolve(by)?.iter().map(|part| self.attributes[part.attribute].0).collect())
     }
 }
+
+/// Most answers of a query that have a label each.
+const MAX_LABELS: usize = 10_000;
+
+/// What the answers of a query are called: the values or groups that they count, with `; ` between them.
+pub(super) fn labels_of(schema: &Schema, by: &[String]) -> Result<Vec<String>> {
+    let parts = schema.resolve(by)?;
+    if parts.iter().map(|part| part.cells).product::<usize>() > MAX_LABELS {
+        return Ok(vec![]);
+    }
+    let mut labels = vec![String::new()];
+    for part in &parts {
+        let own: Vec<&str> = match part.recode {
+            Some(recode) => recode.groups.iter().map(|group| group.label.as_str()).collect(),
+            None => schema.attributes()[part.attribute].values.iter().map(String::as_str).collect(),
+        };
+        let join = |label: &String| {
+            let before = if label.is_empty() { String::new() } else { format!("{label}; ") };
+            own.iter().map(move |own| format!("{before}{own}")).collect::<Vec<_>>()
+        };
+        labels = labels.iter().flat_map(join).collect();
+    }
+    Ok(labels)
+}
