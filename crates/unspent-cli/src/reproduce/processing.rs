@@ -15,11 +15,11 @@ use super::data::Data;
 use super::study;
 
 /// Blocks of the population that is made up, and its seed.
-const BLOCKS: (u64, u64) = (20_000, 1);
+const BLOCKS: (u64, u64) = (8_000, 1);
 /// The noise is that of public or made-up data, and the same every time.
 const SEED: u64 = 2_025;
 /// Most trials, and most cells of smallest units in all trials: some ten seconds.
-const MAX_TRIALS: u64 = 20;
+const MAX_TRIALS: u64 = 12;
 const MAX_CELLS: u64 = 5_000_000;
 
 /// The table whose releases are simulated.
@@ -92,7 +92,7 @@ pub fn made_up(processing: Processing) -> Result<Known, String> {
             Ok(())
         })
     };
-    let name = "made-up data (unspent synthesize, 20,000 blocks)".into();
+    let name = "made-up data (unspent synthesize, 8,000 blocks)".into();
     Ok(Known { tables: read().map_err(|error| error.to_string())?, name })
 }
 
