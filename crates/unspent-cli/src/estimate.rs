@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use unspent::{Error, ErrorKind, Rational};
+use unspent_data::estimate::BoundsFile;
 use unspent_data::{Estimate, WholeTables};
 
 use crate::accuracy::figure;
@@ -128,6 +129,7 @@ pub struct Arguments {
 impl Arguments {
     /// Reads, estimates and writes.
     pub fn run(&self) -> Result<(), Failure> {
+        let bounds = self.bounds.iter().map(|path| BoundsFile::read(path)).collect::<Result<_, _>>()?;
         let question = Estimate {
             noisy: self.noisy.iter().map(PathBuf::from).collect(),
             confidence: Rational::parse("confidence", &self.confidence)?,
@@ -145,7 +147,7 @@ impl Arguments {
                 own_measurements: self.own_measurements,
                 replicates: self.replicates,
                 seed: self.seed,
-                bounds: self.bounds.clone(),
+                bounds,
                 published: self.published,
                 records: self.records,
             }),

@@ -475,4 +475,4 @@ fn is_recoded(axis: &Axis) -> bool {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

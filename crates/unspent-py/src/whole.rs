@@ -8,7 +8,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use unspent::report::columns::Columns;
 use unspent::{Error, Result};
-use unspent_data::estimate::{Estimates, REPLICATES, TableErrors, Tables, UnitCells, WHOLE_METHOD};
+use unspent_data::estimate::{
+    BoundsFile, Estimates, REPLICATES, TableErrors, Tables, UnitCells, WHOLE_METHOD,
+};
 use unspent_data::published::{self, PublishedTable};
 
 use crate::answers::builders;
@@ -50,6 +52,8 @@ impl Wanted<'_, '_> {
             return refuse("seed is given without replicates".into(), hint);
         }
         let bounds = self.bounds.map_or(Ok(vec![]), paths)?;
+        let bounds = bounds.iter().map(|path| BoundsFile::read(path)).collect::<Result<_>>();
+        let bounds = bounds.map_err(|error| exception(py, &error))?;
         Ok(tables.then_some(unspent_data::WholeTables {
             own_measurements: self.own_measurements,
             replicates: self.replicates,

@@ -64,7 +64,7 @@ fn each_family(noisy: &Path, look: &LookAtFamily<'_>) -> Result<()> {
 }
 
 fn values(family: &Family<'_>) -> usize {
-    family.children.len() * family.support.len()
+    family.children.len() * family.support.size()
 }
 
 /// What was found at a parent.

@@ -1,8 +1,9 @@
 //! What is known of units without noise, as limits to whole tables: exact counts, zeros and bounds.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use unspent::file::FileDigest;
 use unspent::{Error, ErrorKind, Result};
 use unspent_estimate::tables::{Bound, Limits, Origin, Stated, UNBOUNDED, UnitBounds, UnitLimits, Unmet};
 
@@ -16,6 +17,56 @@ const COLUMNS: [&str; 6] = ["level", "geocode", "query", "answer", "at_least", "
 
 /// The largest count that a bound may have: more than all people, and sums of many stay whole.
 const MAX_BOUND: i64 = 1 << 38;
+
+/// A file of bounds on counts of single units, which is read once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BoundsFile {
+    /// Its path, for messages.
+    shown: String,
+    text: String,
+    digest: FileDigest,
+}
+
+impl BoundsFile {
+    /// Reads it; what it says is understood when it is known what was measured.
+    pub fn read(path: &Path) -> Result<BoundsFile> {
+        let shown = path.display().to_string();
+        let text = std::fs::read_to_string(path).map_err(|error| unreadable(&shown, &error))?;
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let digest = FileDigest::of(&name, &text);
+        Ok(BoundsFile { shown, text, digest })
+    }
+
+    pub(super) fn digest(&self) -> &FileDigest {
+        &self.digest
+    }
+
+    fn claims(&self, joined: &Joined) -> Result<Vec<Claim>> {
+        let bytes = self.text.as_bytes();
+        let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(bytes);
+        let heads = reader.headers().map_err(|error| unreadable(&self.shown, &error))?.clone();
+        if heads.iter().ne(COLUMNS) {
+            let found: Vec<&str> = heads.iter().collect();
+            return Err(Error::input("columns", found.join(","), COLUMNS.join(","), form()).at(&self.shown));
+        }
+        let mut claims = vec![];
+        for record in reader.records() {
+            let record = record.map_err(|error| unreadable(&self.shown, &error))?;
+            let line = record.position().map_or(0, csv::Position::line);
+            let place = format!("{}: line {line}", self.shown);
+            claims.push(claim(&record, joined, &place).map_err(|error| error.at(&place))?);
+        }
+        Ok(claims)
+    }
+}
+
+fn form() -> String {
+    format!("a file of bounds is CSV with the columns {}", COLUMNS.join(","))
+}
+
+fn unreadable(shown: &str, error: &dyn std::fmt::Display) -> Error {
+    Error::of_kind(ErrorKind::Unreadable, format!("{shown}: cannot be read: {error}"), form())
+}
 
 /// Limits to the tables of all units.
 pub(super) struct TreeLimits {
@@ -46,13 +97,13 @@ impl TreeLimits {
     /// None if nothing is limited. Groups of cells that are not `allowed` are empty.
     pub(super) fn new(
         estimation: &Estimation,
-        files: &[PathBuf],
+        files: &[BoundsFile],
         allowed: &[bool],
     ) -> Result<Option<TreeLimits>> {
         let joined = &estimation.joined;
         let mut claims = stated(joined);
-        for path in files {
-            claims.extend(read(path, joined)?);
+        for file in files {
+            claims.extend(file.claims(joined)?);
         }
         if claims.is_empty() {
             return Ok(None);
@@ -268,29 +319,6 @@ fn stated(joined: &Joined) -> Vec<Claim> {
         }
     }
     claims
-}
-
-/// Reads a file of bounds.
-fn read(path: &Path, joined: &Joined) -> Result<Vec<Claim>> {
-    let shown = path.display().to_string();
-    let hint = format!("a file of bounds is CSV with the columns {}", COLUMNS.join(","));
-    let unreadable = |error: csv::Error| {
-        Error::of_kind(ErrorKind::Unreadable, format!("{shown}: cannot be read: {error}"), hint.clone())
-    };
-    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_path(path).map_err(unreadable)?;
-    let heads = reader.headers().map_err(unreadable)?.clone();
-    if heads.iter().ne(COLUMNS) {
-        let found: Vec<&str> = heads.iter().collect();
-        return Err(Error::input("columns", found.join(","), COLUMNS.join(","), hint).at(shown));
-    }
-    let mut claims = vec![];
-    for (row, record) in reader.records().enumerate() {
-        let record = record.map_err(unreadable)?;
-        let place = format!("{shown}: line {}", row + 2);
-        let claim = claim(&record, joined, &place).map_err(|error| error.at(&place))?;
-        claims.push(claim);
-    }
-    Ok(claims)
 }
 
 fn claim(record: &csv::StringRecord, joined: &Joined, place: &str) -> Result<Claim> {

@@ -1,6 +1,7 @@
 //! What was estimated and made, for people.
 
 use unspent::report::document::{Document, Table};
+use unspent_estimate::tables::TOLERANCE;
 
 use super::manifest::{TablesEntry, TotalsFirst};
 use super::replicates::TableErrors;
@@ -23,9 +24,6 @@ impl EstimateReport {
     }
 }
 
-/// A gap, as a share of what the signs cost, that is too large.
-const LARGE_GAP: f64 = 1e-5;
-
 impl TablesEntry {
     fn describe(&self, text: &mut Document) {
         let units: u64 = self.levels.iter().map(|level| level.units).sum();
@@ -39,7 +37,7 @@ impl TablesEntry {
              of what it costs that no count is negative.",
             self.largest_gap
         ));
-        if self.largest_gap > LARGE_GAP {
+        if self.largest_gap > TOLERANCE {
             let at = &self.largest_gap_at;
             text.line(format!("WARNING: at {at} the projection ended before it was near enough."));
         }

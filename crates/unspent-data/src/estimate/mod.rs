@@ -39,6 +39,7 @@ use unspent_estimate::Accuracy;
 
 pub use self::answers::Estimated;
 pub use self::areas::AreaName;
+pub use self::bounds::BoundsFile;
 pub(crate) use self::errors::{Answers, TrialErrors, Truth};
 pub use self::errors::{ErrorFigures, TrialMean};
 pub use self::estimates::{AnswerRow, DifferenceRow, Estimates, RatioRow, Tables, UnitCells};
@@ -94,7 +95,7 @@ pub struct WholeTables {
     /// The seed of that noise, which is not private and need not be.
     pub seed: u64,
     /// Files of bounds on the counts of single units, like facilities.
-    pub bounds: Vec<PathBuf>,
+    pub bounds: Vec<BoundsFile>,
     /// Whether tables are written in the form in which they are published.
     pub published: bool,
     /// Whether a record is written for each one that the tables count.

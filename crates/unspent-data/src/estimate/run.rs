@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use parquet::data_type::ByteArray;
-use unspent::file::FileDigest;
 use unspent::{Error, ErrorKind, Result, parallel};
 
 use super::answers::{Asked, Margin};
@@ -294,7 +293,7 @@ impl Estimation {
         let entry = TablesEntry {
             method: method.into(),
             own_measurements: question.own_measurements,
-            bounds: question.bounds.iter().map(|path| bounds_entry(path)).collect::<Result<_>>()?,
+            bounds: question.bounds.iter().map(|file| file.digest().clone()).collect(),
             columns: writer.columns(),
             cells: space.all_cells(),
             parents: quality.parents,
@@ -440,14 +439,4 @@ fn chosen_levels(wanted: &[String], levels: &[String]) -> Result<Vec<usize>> {
     found.sort_unstable();
     found.dedup();
     Ok(found)
-}
-
-/// What a file of bounds is.
-fn bounds_entry(path: &Path) -> Result<FileDigest> {
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        let cause = format!("{}: cannot be read: {error}", path.display());
-        Error::of_kind(ErrorKind::Unreadable, cause, "it was there a moment ago")
-    })?;
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    Ok(FileDigest::of(&name, &text))
 }

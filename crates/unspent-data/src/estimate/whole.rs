@@ -17,6 +17,7 @@ use super::WholeTables;
 use super::bounds::TreeLimits;
 use super::estimation::{By, Estimation, Work};
 use super::join::{Joined, UnitKind};
+use crate::plan::StructuralZeros;
 use crate::progress::Progress;
 
 /// Counts of a family that are worth more than one core: smaller ones are solved side by side.
@@ -252,7 +253,7 @@ impl Solver<'_> {
     /// Solves families, large ones one after the other.
     fn solve(&mut self, ready: Vec<Ready>) -> Result<()> {
         let size = |ready: &Ready| {
-            let cells = self.support(ready.parent).map_or(0, |support| support.len());
+            let cells = self.support(ready.parent).map_or(0, |support| support.size());
             ready.members.len() * cells
         };
         let (large, small): (Vec<Ready>, Vec<Ready>) =
@@ -425,6 +426,7 @@ impl Solver<'_> {
 fn allowed(joined: &Joined) -> Vec<bool> {
     let sizes: Vec<usize> =
         joined.schema.attributes().iter().map(|a| a.values.len() + usize::from(a.optional)).collect();
+    let zeros = StructuralZeros::new(&joined.schema);
     let occurs = |number: &u32| {
         let mut rest = *number as usize;
         let mut values = vec![0; sizes.len()];
@@ -432,9 +434,7 @@ fn allowed(joined: &Joined) -> Vec<bool> {
             *value = (rest % size) as u32;
             rest /= size;
         }
-        !joined.schema.impossible().iter().any(|impossible| {
-            impossible.combination.iter().all(|(attribute, among)| among.contains(&values[*attribute]))
-        })
+        zeros.allow(&values)
     };
     joined.model.space().cell_numbers().iter().map(occurs).collect()
 }

@@ -144,10 +144,18 @@ impl StructuralZeros {
         StructuralZeros(schema.impossible().iter().map(rule).collect())
     }
 
+    fn broken(&self, values: &[u32]) -> Option<&Rule> {
+        self.0.iter().find(|rule| rule.parts.iter().all(|(at, among)| among[values[*at] as usize]))
+    }
+
+    /// Whether a record can have these values.
+    pub(crate) fn allow(&self, values: &[u32]) -> bool {
+        self.broken(values).is_none()
+    }
+
     /// Fails if no record can have these values.
     pub(crate) fn check(&self, values: &[u32]) -> Result<()> {
-        let meets = |rule: &&Rule| rule.parts.iter().all(|(at, among)| among[values[*at] as usize]);
-        match self.0.iter().find(meets) {
+        match self.broken(values) {
             None => Ok(()),
             Some(rule) => Err(Error::stated(
                 format!("there is a record with an impossible combination of values, `{}`", rule.name),

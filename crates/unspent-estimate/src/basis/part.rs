@@ -322,23 +322,7 @@ fn holding(atoms: &[Atom], value: u32) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::space::{Partition, Query, Space};
-
-    /// Three axes, the last with recodes that cross.
-    fn space() -> Space {
-        let (id, sum) = (Partition::identity, Partition::summed);
-        let recode = |groups, of: &[u32]| Partition::new(groups, of.iter().map(|g| Some(*g)).collect());
-        let query = |parts| Query { name: "q".into(), parts, known: true };
-        let queries = vec![
-            query(vec![sum(4), sum(3), sum(5)]),
-            query(vec![id(4), sum(3), sum(5)]),
-            query(vec![id(4), id(3), sum(5)]),
-            query(vec![sum(4), id(3), recode(2, &[0, 0, 0, 1, 1])]),
-            query(vec![id(4), sum(3), recode(3, &[0, 0, 1, 1, 2])]),
-            query(vec![id(4), id(3), id(5)]),
-        ];
-        Space::new(&[4, 3, 5], queries, &[], &[]).unwrap()
-    }
+    use crate::space::tests::crossing as space;
 
     fn random(state: &mut u64) -> f64 {
         *state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);

@@ -43,3 +43,19 @@ fn answers_are_sums_of_cells_also_where_attributes_share_an_axis() {
     let right: f64 = spread.iter().zip(&cells).map(|(s, c)| s * c).sum();
     assert!((left - right).abs() < 1e-9 * left.abs());
 }
+
+/// Three axes, the last with recodes that cross.
+pub(crate) fn crossing() -> Space {
+    let (id, sum) = (Partition::identity, Partition::summed);
+    let recode = |groups, of: &[u32]| Partition::new(groups, of.iter().map(|g| Some(*g)).collect());
+    let query = |parts| Query { name: "q".into(), parts, known: true };
+    let queries = vec![
+        query(vec![sum(4), sum(3), sum(5)]),
+        query(vec![id(4), sum(3), sum(5)]),
+        query(vec![id(4), id(3), sum(5)]),
+        query(vec![sum(4), id(3), recode(2, &[0, 0, 0, 1, 1])]),
+        query(vec![id(4), sum(3), recode(3, &[0, 0, 1, 1, 2])]),
+        query(vec![id(4), id(3), id(5)]),
+    ];
+    Space::new(&[4, 3, 5], queries, &[], &[]).unwrap()
+}

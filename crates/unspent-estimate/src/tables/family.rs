@@ -193,7 +193,7 @@ impl Family<'_> {
 
     fn projection(&self, totals: Option<&[i64]>) -> Projection<'_> {
         let Family { support, kinds, children, .. } = self;
-        let (n, cells) = (children.len(), support.len());
+        let (n, cells) = (children.len(), support.size());
         let rows = |of: fn(&ChildEstimate) -> &Vec<f64>| -> Vec<f64> {
             (0..cells).flat_map(|cell| children.iter().map(move |(_, child)| of(child)[cell])).collect()
         };
@@ -264,7 +264,7 @@ impl Family<'_> {
 
     /// All that must hold, in whole numbers.
     fn check(&self, tables: &[Table], totals: Option<&[i64]>) {
-        let mut sums = vec![0i64; self.support.len()];
+        let mut sums = vec![0i64; self.support.size()];
         for (child, table) in tables.iter().enumerate() {
             let mut total = 0;
             for (cell, count) in table {

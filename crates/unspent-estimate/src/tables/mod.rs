@@ -28,7 +28,7 @@ pub use flow::{Arc, Narrow, Network, UNBOUNDED};
 pub use kind::Kind;
 pub use limits::{Bound, Limits, UnitBounds};
 pub use network::{Origin, Stated, Unmet};
-pub use project::Quality;
+pub use project::{Quality, TOLERANCE};
 pub use root::Roots;
 pub use rounding::{Rows, Unequal, nearest_whole};
 pub use support::{ChildEstimate, Support};

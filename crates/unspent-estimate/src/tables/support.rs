@@ -67,14 +67,8 @@ impl Support {
 
     /// How many cells it has.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub fn size(&self) -> usize {
         self.cells.len()
-    }
-
-    /// A support has one cell at least.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        false
     }
 
     pub(crate) fn total(&self) -> i64 {
@@ -89,7 +83,7 @@ impl Support {
     /// The precision of a kind, cell by cell.
     pub(crate) fn dense(&self, kind: &Kind) -> Matrix {
         let (basis, precision) = (&self.part.basis, self.precision(kind));
-        let n = self.len();
+        let n = self.size();
         let (mut found, mut work) = (Matrix::zeros(n, n), vec![]);
         for cell in 0..n {
             let mut unit = vec![0.0; n];
@@ -130,7 +124,7 @@ impl Support {
             basis.to_cells(coordinates, work, whole);
         }
         let near: Vec<f64> = self.cells.iter().map(|cell| whole[*cell as usize]).collect();
-        if self.len() == whole.len() {
+        if self.size() == whole.len() {
             return ChildEstimate { slope: vec![0.0; near.len()], near, cost: 0.0, total };
         }
         // What the children cannot have, as the form sees it.

@@ -5,7 +5,7 @@ use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use unspent::Allocation;
-use unspent_data::estimate::{LookAtFamily, Tables};
+use unspent_data::estimate::{BoundsFile, LookAtFamily, Tables};
 use unspent_data::{Columns, Estimate, Input, Quiet, WholeTables};
 
 use super::{BUDGET, NOISY, answers, budget, count, measure, measure_towns, measured, towns};
@@ -198,7 +198,7 @@ impl Random {
 fn bounds_file(place: &Place, rows: &[String]) -> WholeTables {
     let path = place.path("bounds.csv");
     fs::write(&path, format!("level,geocode,query,answer,at_least,at_most\n{}\n", rows.join("\n"))).unwrap();
-    WholeTables { bounds: vec![path], ..WholeTables::default() }
+    WholeTables { bounds: vec![BoundsFile::read(&path).unwrap()], ..WholeTables::default() }
 }
 
 #[test]

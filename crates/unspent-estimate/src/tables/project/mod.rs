@@ -9,7 +9,7 @@
 mod free;
 mod step;
 
-use unspent::parallel;
+use unspent::{parallel, stop};
 
 use self::free::Free;
 use self::step::{Chunk, Gains};
@@ -18,7 +18,7 @@ use crate::basis::Part;
 use crate::matrix::Matrix;
 
 /// What the solution may cost more than the best one, as a share of what the signs cost.
-pub(crate) const TOLERANCE: f64 = 1e-6;
+pub const TOLERANCE: f64 = 1e-6;
 /// And how far one in so many counts that are known as precisely as most may be from the best one, in people.
 const NEAR: f64 = 0.01;
 const ONE_IN: f64 = 500.0;
@@ -138,11 +138,12 @@ impl Run<'_> {
         let exact = self.gains(&chunks, 0.0);
         let mut weight = 3.0 * self.typical_precision();
         let mut gains = self.gains(&chunks, weight);
-        let unsigned = self.unsigned(&mut chunks, &exact);
+        let unsigned = self.dual(&mut chunks, &exact, 0.0);
         let counts = (self.of.cells() * self.of.children()) as f64;
         let close = 0.5 * self.typical_precision() * NEAR * NEAR * (counts / ONE_IN).max(1.0);
         let mut best: Option<Projected> = None;
         for step in 1..=MAX_STEPS {
+            stop::check();
             let residuals = self.step(&mut chunks, &gains, weight);
             if step % LOOK != 0 && residuals.primal > 0.0 {
                 continue;
@@ -172,37 +173,28 @@ impl Run<'_> {
         best.expect("looked at least once")
     }
 
-    /// What the least would cost if counts could be negative.
-    fn unsigned(&self, chunks: &mut [Chunk], exact: &Gains) -> f64 {
-        self.without_signs(chunks, exact, |chunk| chunk.x.fill(0.0));
-        let costs = self.each_mut(chunks, |chunk| {
-            chunk.x.iter_mut().zip(&chunk.anchor).for_each(|(x, p)| *x += p);
-            let x = std::mem::take(&mut chunk.x);
-            let cost = self.cost_of(chunk, &x);
-            chunk.x = x;
-            cost
-        });
-        costs.iter().sum::<f64>() + self.of.cost
-    }
-
-    /// A solution from where the method is, and its gap.
-    fn look(&self, chunks: &mut [Chunk], exact: &Gains, weight: f64) -> Projected {
-        let signs = &self.of.signs;
-        // The dual value: the least cost less the multipliers' part, without signs.
-        let linear = |chunk: &mut Chunk| {
+    /// The dual value of Lemma T3: the least cost less the multipliers' part, without signs. With a weight of
+    /// 0 it is what the least would cost if counts could be negative.
+    fn dual(&self, chunks: &mut [Chunk], exact: &Gains, weight: f64) -> f64 {
+        self.without_signs(chunks, exact, |chunk| {
             chunk.x.clear();
             chunk.x.extend(chunk.multiplier.iter().map(|u| -weight * u));
-        };
-        self.without_signs(chunks, exact, linear);
+        });
         let duals = self.each_mut(chunks, |chunk| {
             chunk.x.iter_mut().zip(&chunk.anchor).for_each(|(x, p)| *x += p);
             let paid: f64 = chunk.multiplier.iter().zip(&chunk.x).map(|(u, x)| -weight * u * x).sum();
-            let worth = worth_of(signs, &chunk.children, &chunk.multiplier, weight);
+            let worth = worth_of(&self.of.signs, &chunk.children, &chunk.multiplier, weight);
             let x = std::mem::take(&mut chunk.x);
             let cost = self.cost_of(chunk, &x);
             chunk.x = x;
             cost - paid + worth
         });
+        duals.iter().sum::<f64>() + self.of.cost
+    }
+
+    /// A solution from where the method is, and its gap.
+    fn look(&self, chunks: &mut [Chunk], exact: &Gains, weight: f64) -> Projected {
+        let dual = self.dual(chunks, exact, weight);
         let mut tables = self.collect(chunks);
         self.repair(&mut tables);
         let all = self.of.children();
@@ -212,7 +204,6 @@ impl Run<'_> {
             self.cost_of(chunk, &own)
         });
         let cost = costs.iter().sum::<f64>() + self.of.cost;
-        let dual = duals.iter().sum::<f64>() + self.of.cost;
         Projected { tables, quality: Quality { cost, gap: cost - dual, ..Quality::default() } }
     }
 

@@ -168,7 +168,6 @@ impl Run<'_> {
         self.without_signs(chunks, gains, add);
         let residuals = self.each_mut(chunks, |chunk| {
             let mut found = Residuals::default();
-            let n = chunk.children.len();
             for i in 0..chunk.x.len() {
                 chunk.x[i] += chunk.anchor[i];
                 // What is not signed yet, in the place of the multiplier.
@@ -186,7 +185,6 @@ impl Run<'_> {
                 found.multipliers += chunk.multiplier[i] * chunk.multiplier[i];
                 chunk.w[i] = w;
             }
-            debug_assert_eq!(chunk.x.len() % n, 0);
             found
         });
         residuals.iter().fold(Residuals::default(), |a, b| Residuals {

@@ -3,21 +3,11 @@
 use super::Random;
 use crate::matrix::Matrix;
 use crate::model::{Model, Scratch};
-use crate::space::{Partition, Query, Space};
+use crate::space::tests::crossing;
 use crate::tables::{Bound, DenseFamily, Family, Isolate, Kind, Limits, Support, UnitBounds, UnitLimits};
 
 fn model() -> Model {
-    let (id, sum) = (Partition::identity, Partition::summed);
-    let recode = |groups, of: &[u32]| Partition::new(groups, of.iter().map(|g| Some(*g)).collect());
-    let query = |parts| Query { name: "q".into(), parts, known: true };
-    let queries = vec![
-        query(vec![sum(4), sum(3), sum(5)]),
-        query(vec![id(4), sum(3), sum(5)]),
-        query(vec![sum(4), id(3), recode(2, &[0, 0, 0, 1, 1])]),
-        query(vec![id(4), sum(3), recode(3, &[0, 0, 1, 1, 2])]),
-        query(vec![id(4), id(3), id(5)]),
-    ];
-    Model::new(Space::new(&[4, 3, 5], queries, &[], &[]).unwrap()).unwrap()
+    Model::new(crossing()).unwrap()
 }
 
 fn kind(model: &Model, random: &mut Random) -> Kind {
