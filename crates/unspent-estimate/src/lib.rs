@@ -6,6 +6,7 @@ mod answers;
 mod area;
 mod basis;
 mod covariance;
+pub mod design;
 mod expression;
 mod family;
 mod known;
