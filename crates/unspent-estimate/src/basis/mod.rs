@@ -17,7 +17,6 @@ use num_rational::BigRational;
 use num_traits::{One, Zero};
 
 use self::atoms::{Atom, Builder, Node, Seen, alone, atom_information, atom_of, atom_rows};
-pub(crate) use self::functional::Common;
 pub(crate) use self::part::{Part, Pinned};
 use crate::matrix::Matrix;
 use crate::space::Space;

@@ -157,14 +157,7 @@ impl<'n> Designer<'n> {
             start = self.within_promises(&problem, start, &promises)?;
         }
         problem.linear = promises;
-        let began = std::time::Instant::now();
         let solution = problem.solve(start);
-        eprintln!(
-            "{} limits {} steps {} ms",
-            limits.exact.len(),
-            solution.steps,
-            began.elapsed().as_millis()
-        );
         let cost = dot(&costs, &solution.precisions);
         let parts: Vec<f64> =
             limits.exact.iter().zip(&solution.multipliers).map(|(l, y)| y * double(&l.limit)).collect();
@@ -218,22 +211,14 @@ impl<'n> Designer<'n> {
 
     /// No allocation within the limits spends less.
     pub(super) fn least_rho(&self, limits: &Limits, solved: &Solved) -> Option<BigRational> {
-        let began = std::time::Instant::now();
-        let found = least_cost(
+        least_cost(
             &self.compiled.frame,
             &limits.exact,
             &limits.promises,
             &solved.solution.precisions,
             &solved.solution.multipliers,
             &solved.solution.linear,
-        );
-        eprintln!(
-            "cost {} bound {:?} {} ms",
-            solved.cost,
-            found.as_ref().map(double),
-            began.elapsed().as_millis()
-        );
-        found
+        )
     }
 
     /// Precisions as budgets of few digits, up or down, without those that are not worth it.

@@ -45,8 +45,10 @@ const STEEPER: f64 = 20.0;
 /// The relative gap at which the method ends. It is far below what rounding of the answer costs.
 const GAP: f64 = 2e-7;
 /// The square of the Newton decrement at which a point is at the centre, and near to it.
-const CENTRED: f64 = 1e-16;
+const CENTRED: f64 = 1e-8;
 const NEAR: f64 = 1e-2;
+/// How often multipliers are brought into balance.
+const BALANCINGS: usize = 3;
 /// Most steps of a round, and of all rounds.
 const ROUND_STEPS: usize = 60;
 const STEPS: usize = 1_500;
@@ -102,11 +104,54 @@ impl Problem<'_> {
             steepness *= STEEPER;
         }
         let multiplier = |(slack, limit): (&f64, &Limit)| 1.0 / (steepness * slack * limit.limit);
-        Solution {
+        let mut solution = Solution {
             multipliers: state.slack.iter().zip(&self.limits).map(multiplier).collect(),
             linear: state.linear.iter().map(|slack| 1.0 / (steepness * slack)).collect(),
             precisions: w,
             steps,
+        };
+        self.balance(&state, steepness, &mut solution);
+        solution
+    }
+
+    /// Changes the multipliers of variances, relatively as little as possible, so that costs and slopes are
+    /// in balance.
+    ///
+    /// A slack is a difference of nearly equal numbers, so that multipliers made of slacks have few digits.
+    /// The slopes have many.
+    fn balance(&self, state: &State, steepness: f64, solution: &mut Solution) {
+        let inner = self.evaluator.variables.len();
+        let slopes: Vec<Vec<f64>> =
+            self.limits.iter().map(|limit| self.evaluator.slopes(limit, &state.point)).collect();
+        for _ in 0..BALANCINGS {
+            let Solution { multipliers, linear, precisions, .. } = &*solution;
+            // By how much the cost of a variable is above its slopes, less what the barrier is for.
+            let left = |j: usize| {
+                let promised: f64 = self.linear.iter().zip(linear).map(|(l, m)| m * l.coefficients[j]).sum();
+                let bought: f64 = slopes.iter().zip(multipliers).map(|(s, y)| y * s[j]).sum();
+                self.cost[j] + promised - 1.0 / (steepness * precisions[j]) - bought
+            };
+            let mut matrix = Matrix::zeros(inner, inner);
+            for (slopes, y) in slopes.iter().zip(multipliers) {
+                for i in 0..inner {
+                    let a = y * slopes[i] / self.cost[i];
+                    for j in 0..=i {
+                        matrix[(i, j)] += a * (y * slopes[j] / self.cost[j]);
+                    }
+                }
+            }
+            for i in 0..inner {
+                matrix[(i, i)] += 1e-13 * matrix[(i, i)] + f64::MIN_POSITIVE;
+                for j in 0..i {
+                    matrix[(j, i)] = matrix[(i, j)];
+                }
+            }
+            let right = (0..inner).map(|j| left(j) / self.cost[j]).collect();
+            let weights = Cholesky::new(&matrix).solve(&Matrix::new(inner, 1, right));
+            let weights: Vec<f64> = weights.entries().iter().zip(&self.cost).map(|(x, c)| x / c).collect();
+            for (slopes, y) in slopes.iter().zip(&mut solution.multipliers) {
+                *y *= (1.0 + *y * dot(slopes, &weights)).clamp(0.25, 4.0);
+            }
         }
     }
 
