@@ -128,20 +128,17 @@ impl Problem<'_> {
                 let bought: f64 = slopes.iter().zip(multipliers).map(|(s, y)| y * s[j]).sum();
                 self.cost[j] + promised - 1.0 / (steepness * precisions[j]) - bought
             };
-            let mut matrix = Matrix::zeros(inner, inner);
+            let mut squares = triangle(inner);
             for (slopes, y) in slopes.iter().zip(multipliers) {
-                for i in 0..inner {
-                    let a = y * slopes[i] / self.cost[i];
-                    for j in 0..=i {
-                        matrix[(i, j)] += a * (y * slopes[j] / self.cost[j]);
-                    }
-                }
+                let relative: Vec<f64> = slopes.iter().zip(&self.cost).map(|(s, c)| y * s / c).collect();
+                add_square(&mut squares, &relative);
             }
-            for i in 0..inner {
-                matrix[(i, i)] += 1e-13 * matrix[(i, i)] + f64::MIN_POSITIVE;
-                for j in 0..i {
-                    matrix[(j, i)] = matrix[(i, j)];
+            let mut matrix = Matrix::zeros(inner, inner);
+            for (i, row) in squares.iter().enumerate() {
+                for (j, x) in row.iter().enumerate() {
+                    (matrix[(i, j)], matrix[(j, i)]) = (*x, *x);
                 }
+                matrix[(i, i)] += 1e-13 * row[i] + f64::MIN_POSITIVE;
             }
             let right = (0..inner).map(|j| left(j) / self.cost[j]).collect();
             let weights = Cholesky::new(&matrix).solve(&Matrix::new(inner, 1, right));
@@ -176,22 +173,19 @@ impl Problem<'_> {
         let weights: Vec<f64> =
             self.limits.iter().zip(&state.slack).map(|(l, slack)| 1.0 / (slack * l.limit)).collect();
         self.evaluator.add_curvature(&self.limits, &weights, &state.point, &mut curvature);
+        let mut squares = triangle(inner);
         for (limit, weight) in self.limits.iter().zip(&weights) {
             let mut slopes = self.evaluator.slopes(limit, &state.point);
             for (i, slope) in slopes.iter_mut().enumerate() {
                 *slope *= weight;
                 gradient[i] -= *slope;
             }
-            for i in 0..inner {
-                for j in 0..=i {
-                    curvature[(i, j)] += slopes[i] * slopes[j];
-                }
-            }
+            add_square(&mut squares, &slopes);
         }
         let mut relative = Matrix::zeros(count, count);
         for i in 0..inner {
             for j in 0..=i {
-                relative[(i, j)] = curvature[(i, j)];
+                relative[(i, j)] = curvature[(i, j)] + squares[i][j];
             }
         }
         for (limit, slack) in self.linear.iter().zip(&state.linear) {
@@ -240,6 +234,18 @@ impl Problem<'_> {
             length *= 0.6;
         }
         None
+    }
+}
+
+/// The rows of a lower triangle of zeros.
+fn triangle(size: usize) -> Vec<Vec<f64>> {
+    (1..=size).map(|length| vec![0.0; length]).collect()
+}
+
+/// Adds the lower triangle of `x xᵀ`.
+fn add_square(to: &mut [Vec<f64>], x: &[f64]) {
+    for (row, factor) in to.iter_mut().zip(x) {
+        row.iter_mut().zip(x).for_each(|(sum, x)| *sum += factor * x);
     }
 }
 

@@ -47,11 +47,9 @@ impl Needs {
     /// Which needs an allocation meets.
     pub fn check(&self, allocation: &Allocation) -> Result<Checked> {
         let designer = Designer::new(self)?;
-        let variables = &designer.compiled.frame.variables;
         let precisions = designer.compiled.precisions(allocation)?;
-        let budgets: Vec<BigRational> = precisions.iter().zip(variables).map(|(w, v)| w * &v.cost).collect();
         let at = designer.compiled.frame.exactly(&precisions);
-        let verdicts = designer.verdicts(&budgets);
+        let verdicts = designer.verdicts(&doubles(&precisions));
         let needs =
             verdicts.iter().enumerate().map(|(need, verdict)| designer.met(need, &at, verdict)).collect();
         Ok(Checked {
@@ -116,6 +114,10 @@ pub fn explain(allocation: &Allocation, units: &Units) -> Result<Explained> {
     })
 }
 
+fn doubles(values: &[BigRational]) -> Vec<f64> {
+    values.iter().map(double).collect()
+}
+
 /// The largest deviation of an answer of a table; none if one is not determined.
 fn deviation(compiled: &Compiled, table: usize, at: &ExactPoint) -> Option<f64> {
     let mut largest = BigRational::zero();
@@ -150,7 +152,7 @@ impl Designer<'_> {
         // The bound is for the regular tree; on another one limits were fitted, which proves nothing.
         let is_regular = matches!(self.needs.units, Units::PerLevel(_));
         let least_rho = if is_regular { self.least_rho(limits, solved) } else { None };
-        let verdicts = self.verdicts(budgets);
+        let verdicts = self.verdicts(&doubles(&precisions));
         let mut needs: Vec<NeedMet> =
             verdicts.iter().enumerate().map(|(need, verdict)| self.met(need, &at, verdict)).collect();
         let mut rest_share = 0.0;
