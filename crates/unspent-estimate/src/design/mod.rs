@@ -1,9 +1,12 @@
 //! From needs to an allocation: the least budget with which everything that must be known is known, with a
 //! certificate that none is smaller (Lemmas B1 to B7 of `theory/design.md`).
 
+mod file;
 mod needs;
 mod report;
+mod words;
 
+pub use self::file::{OtherFiles, PresetsOnly};
 pub use self::needs::{
     Goal, Law, Need, Needs, Promise, Quantity, Rest, Selection, Spread, UnitSet, UnitTree, Units,
 };
