@@ -1,6 +1,8 @@
 //! From needs to an allocation: the least budget with which everything that must be known is known, with a
 //! certificate that none is smaller (Lemmas B1 to B7 of `theory/design.md`).
 
+mod data;
+mod document;
 mod file;
 mod needs;
 mod report;

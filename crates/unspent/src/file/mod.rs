@@ -102,8 +102,8 @@ fn stated_sigma2(stated: Stated, number: Rational) -> Result<Rational> {
     Ok(sigma2)
 }
 
-/// A short text; `hint` is what to say if it is none, `missing` if there is no such file.
-fn read_text(path: &Path, hint: &str, missing: &str) -> Result<String> {
+/// The text of a short file; `hint` is what to say if it is none, `missing` if there is no such file.
+pub fn read_text(path: &Path, hint: &str, missing: &str) -> Result<String> {
     let refuse = |what: String| Error::of_kind(ErrorKind::NoAllocation, what, hint);
     let failed = |error: io::Error| {
         let (kind, hint) = match error.kind() {
