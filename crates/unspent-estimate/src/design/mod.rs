@@ -5,8 +5,8 @@ mod data;
 mod document;
 mod file;
 mod needs;
+mod quantity;
 mod report;
-mod words;
 
 pub use self::file::{OtherFiles, PresetsOnly};
 pub use self::needs::{

@@ -23,10 +23,11 @@ impl Selection {
     #[must_use]
     pub fn in_words(&self, schema: &Schema) -> String {
         let mut parts = vec![];
-        for (attribute, values) in &self.0 {
-            let attribute = &schema.attributes()[*attribute];
+        for (at, values) in &self.0 {
+            let attribute = &schema.attributes()[*at];
             // A group of a recode by its label, which is shorter and says more.
-            let groups = schema.recodes().iter().flat_map(|recode| &recode.groups);
+            let recodes = schema.recodes().iter().filter(|recode| recode.attribute == *at);
+            let groups = recodes.flat_map(|recode| &recode.groups);
             let group = groups.filter(|group| values.len() > 1 && group.values == *values).map(|g| &g.label);
             let names: Vec<&str> = match group.into_iter().next() {
                 Some(label) => vec![label],
