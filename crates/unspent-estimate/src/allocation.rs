@@ -116,7 +116,7 @@ impl UnitClass {
 }
 
 /// The queries whose answers an allocation publishes exactly for every unit of a level.
-fn exact_queries<'a>(allocation: &'a Allocation, level: &'a str) -> impl Iterator<Item = &'a str> {
+pub(crate) fn exact_queries<'a>(allocation: &'a Allocation, level: &'a str) -> impl Iterator<Item = &'a str> {
     let production = allocation.production();
     let totals = production.exact_totals.iter().filter(move |name| *name == level).map(|_| TOTAL);
     let others = production.invariants.iter().filter(move |invariant| invariant.level == level);

@@ -113,6 +113,13 @@ impl AnswerClasses {
     /// Those of a query.
     #[must_use]
     pub fn new(model: &Model, query: usize) -> AnswerClasses {
+        let (class_of, counted) = AnswerClasses::counted(model, query);
+        let classes = counted.iter().map(|counted| product(model, counted)).collect();
+        AnswerClasses { query, class_of, classes }
+    }
+
+    /// The class of each answer, and for one answer of each class the values that it counts on every axis.
+    pub(crate) fn counted(model: &Model, query: usize) -> (Vec<Option<u16>>, Vec<Vec<Vec<bool>>>) {
         let space = model.space();
         // On each axis: the groups of the query, what they add to an answer's place, and their kind.
         let mut axes = vec![];
@@ -133,10 +140,9 @@ impl AnswerClasses {
             }
             axes.push(listed);
         }
-        let mut answers =
-            AnswerClasses { query, class_of: vec![None; space.queries()[query].length()], classes: vec![] };
+        let (mut class_of, mut classes) = (vec![None; space.queries()[query].length()], vec![]);
         if axes.iter().any(Vec::is_empty) {
-            return answers;
+            return (class_of, classes);
         }
         let mut made: BTreeMap<Vec<usize>, u16> = BTreeMap::new();
         let mut at = vec![0; axes.len()];
@@ -145,12 +151,11 @@ impl AnswerClasses {
                 axes.iter().zip(&at).map(|(axis, i)| &axis[*i]).collect();
             let kinds: Vec<usize> = groups.iter().map(|group| group.1).collect();
             let class = *made.entry(kinds).or_insert_with(|| {
-                let counted: Vec<Vec<bool>> = groups.iter().map(|group| group.2.clone()).collect();
-                answers.classes.push(product(model, &counted));
-                (answers.classes.len() - 1) as u16
+                classes.push(groups.iter().map(|group| group.2.clone()).collect());
+                (classes.len() - 1) as u16
             });
             let place: u32 = groups.iter().map(|group| group.0).sum();
-            answers.class_of[place as usize] = Some(class);
+            class_of[place as usize] = Some(class);
             let mut moved = false;
             for (i, axis) in at.iter_mut().zip(&axes).rev() {
                 *i += 1;
@@ -161,7 +166,7 @@ impl AnswerClasses {
                 *i = 0;
             }
             if !moved {
-                return answers;
+                return (class_of, classes);
             }
         }
     }

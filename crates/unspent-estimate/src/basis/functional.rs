@@ -8,6 +8,40 @@ use super::{Basis, Block};
 use crate::matrix::Matrix;
 use crate::subspace::{Functional, Subspace, to_matrix};
 
+/// What two functionals have in common in a block: `Σ v wᵀ` over its copies is `factor · first · secondᵀ`.
+#[derive(Clone, Debug)]
+pub(crate) struct Common {
+    pub(crate) block: usize,
+    pub(crate) factor: BigRational,
+    pub(crate) first: Functional,
+    pub(crate) second: Functional,
+}
+
+/// How many values of each atom of each node are counted by two functionals, and by both.
+#[derive(Clone, Copy)]
+struct Pair<'s> {
+    first: &'s [Vec<u32>],
+    second: &'s [Vec<u32>],
+    both: &'s [Vec<u32>],
+}
+
+/// A length: a double where rounding does not matter, exact where it does.
+trait Length: Clone + Zero + One + std::ops::Sub<Output = Self> {
+    fn ratio(numerator: u64, denominator: u64) -> Self;
+}
+
+impl Length for f64 {
+    fn ratio(numerator: u64, denominator: u64) -> f64 {
+        numerator as f64 / denominator as f64
+    }
+}
+
+impl Length for BigRational {
+    fn ratio(numerator: u64, denominator: u64) -> BigRational {
+        BigRational::new(numerator.into(), denominator.into())
+    }
+}
+
 impl Basis {
     /// For each block, the sum over its copies of `w wᵀ`, where `w` are the coordinates of the functional
     /// that counts, on each axis, some of the values; and the direction of every `w`.
@@ -15,9 +49,14 @@ impl Basis {
     /// `counted` says for each axis which values are counted. Blocks where all are zero are left out.
     pub(crate) fn product_functional(&self, counted: &[Vec<bool>]) -> Vec<(usize, Matrix, Functional)> {
         let shares = self.shares(counted);
+        let pair = Pair { first: &shares, second: &shares, both: &shares };
         let mut found = vec![];
         for (at, block) in self.blocks.iter().enumerate() {
-            let Some((factor, direction)) = self.block_share(block, &shares) else { continue };
+            let factor: f64 = self.common_length(block, pair);
+            let direction = self.direction(block, &shares);
+            if factor == 0.0 || direction.iter().all(BigRational::is_zero) {
+                continue;
+            }
             let (mut gram, w) = (Matrix::zeros(block.dimension, block.dimension), doubles(&direction));
             for i in 0..block.dimension {
                 for j in 0..block.dimension {
@@ -25,6 +64,26 @@ impl Basis {
                 }
             }
             found.push((at, gram, direction));
+        }
+        found
+    }
+
+    /// What two functionals have in common, each of which counts some of the values on each axis: for each
+    /// block, the sum over its copies of `v wᵀ` is a number times the product of two directions. Blocks where
+    /// it is zero are left out.
+    pub(crate) fn common(&self, first: &[Vec<bool>], second: &[Vec<bool>]) -> Vec<Common> {
+        let both: Vec<Vec<bool>> =
+            first.iter().zip(second).map(|(a, b)| a.iter().zip(b).map(|(a, b)| *a && *b).collect()).collect();
+        let (first, second, both) = (self.shares(first), self.shares(second), self.shares(&both));
+        let pair = Pair { first: &first, second: &second, both: &both };
+        let mut found = vec![];
+        for (at, block) in self.blocks.iter().enumerate() {
+            let factor: BigRational = self.common_length(block, pair);
+            let (first, second) = (self.direction(block, &first), self.direction(block, &second));
+            let is_zero = |direction: &Functional| direction.iter().all(BigRational::is_zero);
+            if !(factor.is_zero() || is_zero(&first) || is_zero(&second)) {
+                found.push(Common { block: at, factor, first, second });
+            }
         }
         found
     }
@@ -83,45 +142,51 @@ impl Basis {
         self.nodes.iter().map(|node| share(node, &counted[node.axis])).collect()
     }
 
-    /// The squared length of the contrasts of all copies of a block, and the means over its atoms.
-    fn block_share(&self, block: &Block, shares: &[Vec<u32>]) -> Option<(f64, Functional)> {
+    /// The inner product of the contrasts of two functionals over all copies of a block (Lemma E3b).
+    fn common_length<N: Length>(&self, block: &Block, pair: Pair<'_>) -> N {
         // The ways through the tree of nodes to this block.
-        let mut factor = 0.0;
-        let mut walks = vec![(0usize, 1.0f64, 0usize)];
-        while let Some((at, squared, depth)) = walks.pop() {
+        let mut factor = N::zero();
+        let mut walks = vec![(0usize, N::one(), 0usize)];
+        while let Some((at, length, depth)) = walks.pop() {
             let node = &self.nodes[at];
-            let mut go = |next: Option<usize>, squared: f64, depth: usize, alive: u128| {
-                if squared == 0.0 {
+            let mut go = |next: Option<usize>, length: N, depth: usize, alive: u128| {
+                if length.is_zero() {
                     return;
                 }
                 match next {
-                    Some(next) => walks.push((next, squared, depth)),
-                    None if depth == block.nodes.len() && alive == block.alive => factor += squared,
+                    Some(next) => walks.push((next, length, depth)),
+                    None if depth == block.nodes.len() && alive == block.alive => {
+                        factor = factor.clone() + length;
+                    }
                     None => {}
                 }
             };
             let Some(atoms) = &node.atoms else {
-                // Each value is a coordinate of its own: those that are counted have squared length 1.
-                go(node.next[0], squared * f64::from(shares[at][0]), depth, node.alive);
+                // Each value is a coordinate of its own: those that both count have the product 1.
+                let both = N::ratio(u64::from(pair.both[at][0]), 1);
+                go(node.next[0], length * both, depth, node.alive);
                 continue;
             };
             if block.nodes.get(depth) == Some(&at) {
-                go(node.next[0], squared, depth + 1, node.alive);
+                go(node.next[0], length.clone(), depth + 1, node.alive);
             }
             let mut contrast = atoms.len();
-            for (atom, count) in atoms.iter().zip(&shares[at]) {
+            for (i, atom) in atoms.iter().enumerate() {
                 let size = atom.values.len();
-                let count = f64::from(*count);
                 if size > 1 {
-                    let inside = count * (size as f64 - count) / size as f64;
-                    go(node.next[contrast], squared * inside, depth, alone(node.alive, &atom.seen));
+                    let counts = [pair.both[at][i], pair.first[at][i], pair.second[at][i]];
+                    let [both, first, second] = counts.map(u64::from);
+                    let inside = N::ratio(both, 1) - N::ratio(first * second, size as u64);
+                    go(node.next[contrast], length.clone() * inside, depth, alone(node.alive, &atom.seen));
                 }
                 contrast += size - 1;
             }
         }
-        if factor == 0.0 {
-            return None;
-        }
+        factor
+    }
+
+    /// The means over the atoms of a block.
+    fn direction(&self, block: &Block, shares: &[Vec<u32>]) -> Functional {
         let mut direction: Functional = vec![BigRational::one()];
         for node in &block.nodes {
             let mean = |(atom, count): (&Atom, &u32)| {
@@ -130,7 +195,7 @@ impl Basis {
             let means: Functional = self.atoms(*node).iter().zip(&shares[*node]).map(mean).collect();
             direction = product(&direction, &means);
         }
-        direction.iter().any(|x| !x.is_zero()).then_some((factor, direction))
+        direction
     }
 
     /// What each block is of: for each axis that is not summed out, its number, and how many atoms are

@@ -12,6 +12,10 @@ mod part;
 use std::collections::HashMap;
 use std::ops::Range;
 
+use num_bigint::BigInt;
+use num_rational::BigRational;
+use num_traits::{One, Zero};
+
 use self::atoms::{Atom, Builder, Node, Seen, alone, atom_information, atom_of, atom_rows};
 pub(crate) use self::part::{Part, Pinned};
 use crate::matrix::Matrix;
@@ -63,6 +67,16 @@ impl BlockQuery {
     /// Its information.
     pub(crate) fn information(&self) -> Matrix {
         self.factors.iter().fold(Matrix::identity(1), |product, factor| kronecker(&product, factor))
+    }
+
+    /// The same, exactly: every entry is 0 or one over a whole number, and was rounded once for each factor.
+    pub(crate) fn exact_information(&self) -> Vec<Vec<BigRational>> {
+        let information = self.information();
+        let exact = |x: &f64| match *x {
+            0.0 => BigRational::zero(),
+            x => BigRational::new(BigInt::one(), BigInt::from((1.0 / x).round() as u64)),
+        };
+        (0..information.rows()).map(|row| information.row(row).iter().map(exact).collect()).collect()
     }
 }
 

@@ -4,7 +4,7 @@ use unspent::report::document::{Document, Table};
 use unspent::report::{READABLE, brief, equals, nearest};
 use unspent::{Bounds, Delta, Number, Rational, Round};
 
-use super::needs::{Law, Units};
+use super::needs::Law;
 use super::report::{Checked, Design, Explained, Guarded, NeedMet, TableOfDesign};
 
 /// Whose errors are predicted.
@@ -60,19 +60,6 @@ impl NeedMet {
 /// Rounded up, as a guarantee is.
 fn at_least(x: f64) -> String {
     Rational::from_f64("margin", x).map_or_else(|_| short(x), |x| x.to_decimal(4, Round::Up))
-}
-
-impl Units {
-    /// `1 State, 5 County`, with what is assumed of them.
-    fn in_words(&self, levels: &[&str]) -> String {
-        let numbers = self.per_level();
-        let each: Vec<String> = numbers.iter().zip(levels).map(|(n, level)| format!("{n} {level}")).collect();
-        let each = each.join(", ");
-        match self {
-            Units::PerLevel(_) => format!("Units: {each}; all of a level have equally many in them."),
-            Units::Listed(_) => format!("Units: {each}, as a public list has them."),
-        }
-    }
 }
 
 impl Law {
@@ -165,13 +152,6 @@ impl Design {
             text.table(self.promises_table());
         }
         text.line("");
-        text.line(self.law.in_words());
-        let levels: Vec<&str> = self.allocation.levels().iter().map(|level| level.name.as_str()).collect();
-        // An allocation has no level at which nothing is measured; the tables have all.
-        let all = self.levels();
-        text.line(self.units.in_words(if all.len() > levels.len() { &all } else { &levels }));
-        text.line(ESTIMATES);
-        text.line(PUBLIC);
         if let Some(sigma2) = self.small_sigma2 {
             text.line(format!(
                 "WARNING: the smallest sigma2 is {}. For so little noise the least rho need not have the least \
@@ -179,10 +159,7 @@ impl Design {
                 short(sigma2)
             ));
         }
-        if !self.assumptions.is_empty() {
-            text.line("Assumed:");
-            text.list(self.assumptions.iter().cloned());
-        }
+        text.list(self.assumptions.iter().cloned().chain([PUBLIC.into()]));
         text
     }
 

@@ -204,6 +204,17 @@ pub enum Spread {
     Packed,
 }
 
+impl Spread {
+    /// `scattered` or `packed`.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Spread::Scattered => "scattered",
+            Spread::Packed => "packed",
+        }
+    }
+}
+
 /// What becomes of tables that nobody asked for.
 #[derive(Clone, Debug)]
 pub enum Rest {

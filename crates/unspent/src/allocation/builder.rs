@@ -132,6 +132,11 @@ impl AllocationBuilder {
         self.made.form = form;
     }
 
+    /// In a file that is made of it every measurement has its ρ.
+    pub fn written_as_rho(&mut self) {
+        self.form(Form::Rho);
+    }
+
     /// Something that is known of a record.
     pub fn attribute(&mut self, name: &str) -> Result<()> {
         check_text("attributes", name)?;

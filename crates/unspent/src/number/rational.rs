@@ -228,6 +228,18 @@ impl From<u64> for Rational {
     }
 }
 
+impl From<BigRational> for Rational {
+    fn from(value: BigRational) -> Rational {
+        Rational(value)
+    }
+}
+
+impl From<Rational> for BigRational {
+    fn from(value: Rational) -> BigRational {
+        value.0
+    }
+}
+
 /// Numerator and denominator, if both fit in 64 bits: most budgets do, and the bignum's gcd takes twenty
 /// times as long.
 fn small(x: &Rational) -> Option<(i128, u128)> {

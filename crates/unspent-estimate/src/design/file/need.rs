@@ -150,6 +150,9 @@ impl<'t> NeedsReader<'t> {
         for (key, values) in in_order(table) {
             let part = key.get_ref().to_string();
             schema.resolve(&[&part]).map_err(|e| reader.at(key.span(), e))?;
+            if values.get_ref().as_array().is_none() {
+                return reader.refuse(values.span(), format!("{part}: not a list of values"), hint);
+            }
             let names = reader.names(&part, values)?;
             // One by one, so that what is wrong is found where it stands.
             for name in &names {

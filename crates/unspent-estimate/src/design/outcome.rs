@@ -1,0 +1,334 @@
+//! What became of every need, table and promise.
+
+use num_rational::BigRational;
+use num_traits::{One, Signed, Zero};
+use unspent::{Allocation, Epsilon, Error, Rational, Result, Scope};
+
+use super::answer::{Designer, Limits, Owner, Solved, given_epsilon};
+use super::bound::double;
+use super::compile::Compiled;
+use super::needs::{Law, Need, Needs, Quantity, Rest, Selection, Units};
+use super::program::ExactPoint;
+use super::report::{Checked, Design, Explained, Guarded, Importance, NeedMet, PromiseKept, TableOfDesign};
+use super::{gaussian, words};
+
+/// Below this σ² the lattice of the noise matters: the least ρ need not have the least ε.
+const SMALL_SIGMA2: f64 = 0.5;
+
+impl Needs {
+    /// The allocation with the least budget that meets all needs. `prices` says whether it is found out how
+    /// much each need costs, which takes one more solution for each.
+    pub fn design(&self, prices: bool) -> Result<Design> {
+        if self.needs.is_empty() {
+            return Err(Error::stated("needs: there is none", "say what must be known with [[needs]]"));
+        }
+        let given = given_epsilon(&self.goal);
+        if matches!(self.rest, Rest::Best) && given.is_none() {
+            return Err(Error::stated(
+                "rest: `best` is about what is left of a given epsilon",
+                "give an epsilon, or say what happens to other tables with guard or drop",
+            ));
+        }
+        let mut designer = Designer::new(self)?;
+        let (limits, solved, budgets, factor) = match given {
+            None => {
+                let (limits, solved, budgets) = designer.least()?;
+                (limits, solved, budgets, 1.0)
+            }
+            Some((epsilon, wider)) => {
+                let given = designer.given(epsilon, wider)?;
+                (given.limits, given.solved, given.budgets, given.factor)
+            }
+        };
+        designer.report(&limits, &solved, &budgets, factor, prices)
+    }
+
+    /// Which needs an allocation meets.
+    pub fn check(&self, allocation: &Allocation) -> Result<Checked> {
+        let designer = Designer::new(self)?;
+        let precisions = designer.compiled.precisions(allocation)?;
+        let at = designer.compiled.frame.exactly(&precisions);
+        let needs = (0..self.needs.len()).map(|need| designer.met(need, &at, 1.0)).collect();
+        Ok(Checked {
+            allocation: allocation.name().into(),
+            rho: allocation.rho(),
+            delta: self.delta.clone(),
+            epsilon: designer.epsilon(allocation, &Scope::Total)?,
+            law: self.law,
+            units: self.units.clone(),
+            needs,
+        })
+    }
+}
+
+/// What an allocation is optimal for: for which importance of its tables no other one has all deviations as
+/// small with less.
+pub fn explain(allocation: &Allocation, units: &Units) -> Result<Explained> {
+    let delta = match allocation.delta() {
+        Some(delta) => delta.clone(),
+        None => "1e-10".parse()?,
+    };
+    let needs = Needs {
+        offer: allocation.clone(),
+        units: units.clone(),
+        delta,
+        goal: super::Goal::LeastEpsilon,
+        law: Law::Normal,
+        needs: vec![],
+        rest: Rest::Guard { than: Box::new(allocation.clone()), times: Rational::integer(1) },
+        promises: vec![],
+    };
+    let designer = Designer::new(&needs)?;
+    let limits = designer.limits(&[], 1.0);
+    let solved = designer.solve(&limits)?;
+    let least = designer.least_rho(&limits, &solved).expect("all tables are determined");
+    let compiled = &designer.compiled;
+    let precisions = compiled.precisions(allocation)?;
+    let at = compiled.frame.exactly(&precisions);
+    let rho = double(&allocation.rho().into());
+    let mut tables: Vec<Importance> = vec![];
+    for (number, table) in compiled.tables.iter().enumerate() {
+        let of_table = limits.owners.iter().zip(&solved.shares);
+        let share =
+            of_table.filter(|(owner, _)| **owner == Owner::Table(number)).map(|(_, share)| share).sum();
+        let Some(deviation) = deviation(compiled, number, &at) else { continue };
+        let variable = table.level * allocation.queries().len() + table.query;
+        tables.push(Importance {
+            level: allocation.levels()[table.level].name.clone(),
+            query: allocation.queries()[table.query].name.clone(),
+            share,
+            spent: double(&(&precisions[variable] * &compiled.frame.variables[variable].cost)) / rho,
+            deviation,
+        });
+    }
+    tables.sort_by(|a, b| b.share.total_cmp(&a.share));
+    Ok(Explained {
+        allocation: allocation.name().into(),
+        rho: allocation.rho(),
+        least_rho: least.into(),
+        units: units.clone(),
+        tables,
+    })
+}
+
+/// The largest deviation of an answer of a table; none if one is not determined.
+fn deviation(compiled: &Compiled, table: usize, at: &ExactPoint) -> Option<f64> {
+    let mut largest = BigRational::zero();
+    for variance in &compiled.tables[table].variances {
+        let [_, value] = compiled.frame.exact_value(variance, at)?;
+        largest = largest.max(value);
+    }
+    Some(double(&largest).sqrt())
+}
+
+impl Designer<'_> {
+    fn report(
+        &self,
+        limits: &Limits,
+        solved: &Solved,
+        budgets: &[BigRational],
+        factor: f64,
+        prices: bool,
+    ) -> Result<Design> {
+        let frame = &self.compiled.frame;
+        let plain = self.allocation(budgets, None)?;
+        let epsilon = self.epsilon(&plain, &Scope::Total)?;
+        let stated = match given_epsilon(&self.needs.goal) {
+            Some((epsilon, _)) => epsilon.clone(),
+            // Rounded up, so that the file keeps what it says.
+            None => Epsilon::new(upward(epsilon.upper())?)?,
+        };
+        let allocation = self.allocation(budgets, Some((self.needs.delta.clone(), stated)))?;
+        let precisions: Vec<BigRational> =
+            budgets.iter().zip(&frame.variables).map(|(rho, v)| rho / &v.cost).collect();
+        let at = frame.exactly(&precisions);
+        let least_rho = self.least_rho(limits, solved);
+        let mut needs: Vec<NeedMet> =
+            (0..self.needs.needs.len()).map(|need| self.met(need, &at, factor)).collect();
+        let mut rest_share = 0.0;
+        for (owner, share) in limits.owners.iter().zip(&solved.shares) {
+            match owner {
+                Owner::Need(need) => needs[*need].share += share,
+                Owner::Table(_) => rest_share += share,
+            }
+        }
+        if prices && given_epsilon(&self.needs.goal).is_none() {
+            let before = gaussian::epsilon_of(solved.cost, &self.needs.delta)?;
+            for (number, need) in needs.iter_mut().enumerate() {
+                let saved = match need.share < 1e-5 {
+                    true => 0.0,
+                    false => before - gaussian::epsilon_of(self.cost_with(number, 1.1)?, &self.needs.delta)?,
+                };
+                need.tenth_wider_saves = Some(saved);
+            }
+        }
+        let mut tables = vec![];
+        let offer = &self.compiled.offer;
+        for (number, table) in self.compiled.tables.iter().enumerate() {
+            let variable = table.level * offer.queries().len() + table.query;
+            let measured = budgets[variable].is_positive();
+            tables.push(TableOfDesign {
+                level: offer.levels()[table.level].name.clone(),
+                query: offer.queries()[table.query].name.clone(),
+                rho: measured.then(|| budgets[variable].clone().into()),
+                sigma2: measured.then(|| (BigRational::one() / &precisions[variable]).into()),
+                deviation: deviation(&self.compiled, number, &at),
+            });
+        }
+        let mut promises = vec![];
+        for promise in &self.needs.promises {
+            promises.push(PromiseKept {
+                scope: promise.scope.clone(),
+                promised: promise.epsilon.value().clone(),
+                epsilon: self.epsilon(&plain, &promise.scope)?,
+            });
+        }
+        let sigma2 = plain.measurements().map(|(_, _, m)| m.noise.sigma2().to_f64()).fold(f64::MAX, f64::min);
+        let epsilon_of_least_rho = match &least_rho {
+            Some(rho) if rho.is_positive() => Some(gaussian::epsilon_of(double(rho), &self.needs.delta)?),
+            _ => None,
+        };
+        Ok(Design {
+            rho: plain.rho(),
+            allocation,
+            least_rho: least_rho.map(Rational::from),
+            delta: self.needs.delta.clone(),
+            epsilon,
+            epsilon_of_least_rho,
+            factor,
+            law: self.needs.law,
+            units: self.needs.units.clone(),
+            guarded: self.guarded(&at),
+            needs,
+            rest_share,
+            tables,
+            promises,
+            small_sigma2: (sigma2 < SMALL_SIGMA2).then_some(sigma2),
+            assumptions: self.assumptions(),
+        })
+    }
+
+    /// How a guard was kept.
+    fn guarded(&self, at: &ExactPoint) -> Option<Guarded> {
+        let Rest::Guard { than, times } = &self.needs.rest else { return None };
+        let mut found = Guarded { than: than.name().into(), times: times.to_f64(), largest: 0.0, at: None };
+        for (number, limit) in &self.guard {
+            let [_, value] = self.compiled.frame.exact_value(&limit.variance, at)?;
+            let ratio = double(&(value / &limit.limit)).sqrt() * found.times;
+            if ratio > found.largest {
+                let table = &self.compiled.tables[*number];
+                let offer = &self.compiled.offer;
+                let names = (&offer.levels()[table.level].name, &offer.queries()[table.query].name);
+                (found.largest, found.at) = (ratio, Some((names.0.clone(), names.1.clone())));
+            }
+        }
+        Some(found)
+    }
+
+    /// What became of a need at some precisions, with margins so many times as wide.
+    fn met(&self, number: usize, at: &ExactPoint, factor: f64) -> NeedMet {
+        let need = &self.needs.needs[number];
+        let mut largest = Some(BigRational::zero());
+        let mut margin = 1.0;
+        for part in &self.compiled.needs[number] {
+            margin = double(&part.margin);
+            largest = match (largest, self.compiled.frame.exact_value(&part.variance, at)) {
+                (Some(largest), Some([_, value])) => Some(largest.max(value)),
+                _ => None,
+            };
+        }
+        let deviation = largest.map_or(f64::INFINITY, |value| double(&value).sqrt());
+        // A share's margin in records is that of its population.
+        let (asked, population) = match &need.quantity {
+            Quantity::Share { margin, population, .. } => (margin.to_f64(), Some(population.to_f64())),
+            Quantity::Table { margin, .. } | Quantity::Count { margin, .. } => (margin.to_f64(), None),
+        };
+        let quantile = self.quantiles[number] / self.tightened[number];
+        let predicted = asked * quantile * deviation / margin;
+        let limit = asked * factor;
+        NeedMet {
+            name: need.name.clone(),
+            level: self.compiled.offer.levels()[need.level].name.clone(),
+            quantity: self.in_words(need),
+            asked,
+            predicted,
+            is_share: population.is_some(),
+            population,
+            confidence: need.confidence.to_f64(),
+            coverage: super::law::coverage(self.needs.law, margin / deviation),
+            share: 0.0,
+            tenth_wider_saves: None,
+            // The limit itself was rounded, by less than this.
+            met: predicted <= limit * (1.0 + 1e-9),
+        }
+    }
+
+    fn in_words(&self, need: &Need) -> String {
+        let of = |selection: &Selection| self.selected(selection);
+        let what = match &need.quantity {
+            Quantity::Table { by, .. } if by.is_empty() => "total".to_string(),
+            Quantity::Table { by, .. } => by.join(" * "),
+            Quantity::Count { of: selection, .. } => of(selection),
+            Quantity::Share { of: selection, among, .. } if among.0.is_empty() => {
+                format!("share of {}", of(selection))
+            }
+            Quantity::Share { of: selection, among, .. } => {
+                format!("share of {} among {}", of(selection), of(among))
+            }
+        };
+        match &need.set {
+            None => what,
+            Some(set) => format!("{what}, {} units {}", set.count, set.spread.name()),
+        }
+    }
+
+    fn selected(&self, selection: &Selection) -> String {
+        let Some(schema) = self.compiled.offer.schema() else { return "all".into() };
+        if selection.0.is_empty() {
+            return "all".into();
+        }
+        let part = |(attribute, values): (&usize, &Vec<u32>)| {
+            let attribute = &schema.attributes()[*attribute];
+            let names: Vec<&str> = values.iter().map(|v| attribute.values[*v as usize].as_str()).collect();
+            match names.as_slice() {
+                [one] => format!("{} = {one}", attribute.name),
+                many => format!("{} in {} values", attribute.name, many.len()),
+            }
+        };
+        selection.0.iter().map(part).collect::<Vec<_>>().join(", ")
+    }
+
+    fn assumptions(&self) -> Vec<String> {
+        let mut said = vec![
+            "Margins are of unbiased estimates (`unspent estimate`) from all measurements, not of single \
+             noisy counts and not of whole tables."
+                .to_string(),
+        ];
+        said.push(match self.needs.law {
+            Law::Normal => {
+                "Errors are taken for normal: no guarantee. Counts are whole, which matters where σ² is small."
+                    .into()
+            }
+            Law::Guaranteed => "Margins are guaranteed: errors are sub-Gaussian, whatever the design is.".into(),
+        });
+        let numbers: Vec<String> = self.needs.units.per_level().iter().map(u64::to_string).collect();
+        said.push(format!(
+            "Units: {} by level, each unit with as many units in it as any other of its level. A unit with more \
+             has larger errors.",
+            numbers.join(", ")
+        ));
+        if self.needs.promises.is_empty() && self.compiled.offer.production().bypass.is_some() {
+            said.push("No unit is bypassed.".into());
+        }
+        said
+    }
+}
+
+/// Rounded up to six digits after the point, or to six digits.
+fn upward(value: f64) -> Result<Rational> {
+    let exact = BigRational::from_float(value).expect("finite");
+    let digits = (5 - value.log10().floor() as i32).max(6);
+    let power = num_traits::pow(BigRational::from_integer(10.into()), digits.unsigned_abs() as usize);
+    let _ = words::short(value);
+    Ok(((exact * &power).ceil() / power).into())
+}
