@@ -21,14 +21,14 @@ pub fn of(needs: &Needs, design: &Design, varied: Option<&str>) -> Result<Figure
         panels.extend(against_guard(needs, design));
     }
     let mut notes = vec![
-        "Margins are predicted for unbiased estimates. A bar to 100 % is a need that costs something; a shorter \
-         one is met for free."
+        "Margins are predicted for unbiased estimates. A bar to 100 % is a need that costs something; a \
+         shorter one is met for free."
             .to_string(),
     ];
     if panels.len() > 1 {
         notes.push(format!(
-            "Every point is a design of its own, with its certified epsilon at delta = {}. The ring is the one \
-             that was asked for.",
+            "Every point is a design of its own, with its certified epsilon at delta = {}. The ring is the \
+             one that was asked for.",
             needs.delta
         ));
     }

@@ -8,8 +8,8 @@ use super::needs::Law;
 use super::report::{Checked, Design, Explained, Guarded, NeedMet, TableOfDesign};
 
 /// Whose errors are predicted.
-const ESTIMATES: &str = "Predictions are for the best linear unbiased estimates. They say nothing of whole tables, \
-                         which are never negative and therefore biased.";
+const ESTIMATES: &str = "Predictions are for the best linear unbiased estimates. They say nothing of \
+                         whole tables, which are never negative and therefore biased.";
 /// Where all figures come from.
 const PUBLIC: &str =
     "What is asked for, and which units there are, must be known without the confidential counts.";
@@ -121,8 +121,8 @@ impl Design {
         spends(&mut text, &self.rho, self.epsilon, &self.delta);
         match &self.least_rho {
             Some(least) => text.line(format!(
-                "No allocation of these queries meets the needs with rho < {}: certified by duality, in exact \
-                 fractions. This one is {} % above.",
+                "No allocation of these queries meets the needs with rho < {}: certified by duality, in \
+                 exact fractions. This one is {} % above.",
                 least.to_decimal(READABLE, Round::Down),
                 above(&self.rho, least)
             )),
@@ -154,8 +154,8 @@ impl Design {
         text.line("");
         if let Some(sigma2) = self.small_sigma2 {
             text.line(format!(
-                "WARNING: the smallest sigma2 is {}. For so little noise the least rho need not have the least \
-                 epsilon: another allocation may have a smaller one.",
+                "WARNING: the smallest sigma2 is {}. For so little noise the least rho need not have the \
+                 least epsilon: another allocation may have a smaller one.",
                 short(sigma2)
             ));
         }
@@ -342,8 +342,8 @@ impl Explained {
         text.line(&self.allocation);
         text.line(format!("What it is optimal for. rho{}.", equals(&self.rho)));
         text.line(format!(
-            "No allocation of the same queries has all errors as small with rho < {}: certified by duality, in \
-             exact fractions. This one is {} % above.",
+            "No allocation of the same queries has all errors as small with rho < {}: certified by duality, \
+             in exact fractions. This one is {} % above.",
             self.least_rho.to_decimal(READABLE, Round::Down),
             above(&self.rho, &self.least_rho)
         ));
@@ -358,9 +358,10 @@ impl Explained {
             ]);
         }
         table.note(
-            "Importance is the part of the budget that the accuracy of a table accounts for, if the allocation is \
-             the best there is: what its makers cared about, as far as the budget says. Own noise is the part that \
-             is spent on measuring it. An estimate sd is that of the least known answer.",
+            "Importance is the part of the budget that the accuracy of a table accounts for, if the \
+             allocation is the best there is: what its makers cared about, as far as the budget says. Own \
+             noise is the part that is spent on measuring it. An estimate sd is that of the least known \
+             answer.",
         );
         table.note(ESTIMATES);
         text.table(table);

@@ -20,8 +20,8 @@ pub const OFFER_KEYS: &[&str] = &[
 ];
 
 impl<'t> Reader<'t> {
-    /// An allocation of that name in which every query is asked at every level, with σ² = 1. Levels are a list
-    /// of names; the queries are those that the file describes, or all of its schema.
+    /// An allocation of that name in which every query is asked at every level, with σ² = 1. Levels are a
+    /// list of names; the queries are those that the file describes, or all of its schema.
     pub fn offer(&self, root: &Table<'_, 't>, name: &str) -> Result<Allocation> {
         let neighbours = root.needs("neighbours", Neighbours::MEANING)?;
         let neighbours = self.parsed("neighbours", neighbours, Neighbours::parse)?;

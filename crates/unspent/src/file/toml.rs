@@ -106,8 +106,8 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// The attributes, the schema and the queries: those that the file describes, and those of the schema that
-    /// are asked.
+    /// The attributes, the schema and the queries: those that the file describes, and those of the schema
+    /// that are asked.
     pub(super) fn parts(
         &self,
         root: &Table<'_, 't>,

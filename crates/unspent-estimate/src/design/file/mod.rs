@@ -51,10 +51,10 @@
 //! records are among those others. It and everything else in this file must be known from public figures: an
 //! allocation that depends on confidential counts tells about them.
 //!
-//! **The rest.** An allocation for a few needs leaves other tables without any estimate. So `[rest]` says what
-//! is to become of them: `guard` (no table's standard deviation is more than so many times what it is with
-//! another allocation), `best = true` (what the needs leave of a given epsilon is spent on all others), or
-//! `drop = true` (they may be lost).
+//! **The rest.** An allocation for a few needs leaves other tables without any estimate. So `[rest]` says
+//! what is to become of them: `guard` (no table's standard deviation is more than so many times what it is
+//! with another allocation), `best = true` (what the needs leave of a given epsilon is spent on all others),
+//! or `drop = true` (they may be lost).
 //!
 //! **Laws.** `law = "normal"` takes errors for normal, which is no guarantee. `law = "guaranteed"` uses a
 //! bound that holds for every allocation, and costs about twice the budget.
@@ -352,8 +352,8 @@ impl<'t> NeedsReader<'t> {
             "normal" => Ok(Law::Normal),
             "guaranteed" => Ok(Law::Guaranteed),
             other => {
-                let hint = "`normal` takes errors for normal; `guaranteed` holds whatever they are, and costs \
-                            about twice the budget";
+                let hint = "`normal` takes errors for normal; `guaranteed` holds whatever they are, and \
+                            costs about twice the budget";
                 Err(Error::input("law", other, "`normal` or `guaranteed`", hint))
             }
         })
@@ -390,9 +390,9 @@ impl<'t> NeedsReader<'t> {
         goal: &Goal,
         files: &mut dyn OtherFiles,
     ) -> Result<Rest> {
-        let hint = "say what becomes of tables that nobody asked for: guard = { than = \"…\", times = \"1.25\" \
-                    } (no deviation more than so many times what it is there), best = true (with epsilon: as \
-                    good as possible) or drop = true (they may be lost)";
+        let hint = "say what becomes of tables that nobody asked for: guard = { than = \"…\", times = \
+                    \"1.25\" } (no deviation more than so many times what it is there), best = true (with \
+                    epsilon: as good as possible) or drop = true (they may be lost)";
         let value = root.needs("rest", hint)?;
         let table = self.reader.table(self.reader.as_table("rest", value)?, value.span(), REST_KEYS)?;
         let truth = |key: &str| -> Result<bool> {
