@@ -10,6 +10,9 @@ use super::report::{Checked, Design, Explained, Guarded, NeedMet, TableOfDesign}
 /// Whose errors are predicted.
 const ESTIMATES: &str = "Predictions are for the best linear unbiased estimates. They say nothing of \
                          whole tables, which are never negative and therefore biased.";
+/// What a coverage is.
+const HELD: &str =
+    "Held is how often an error is within the margin that was asked for, for one unit and answer.";
 /// Where all figures come from.
 const PUBLIC: &str =
     "What is asked for, and which units there are, must be known without the confidential counts.";
@@ -50,6 +53,13 @@ impl NeedMet {
             Law::Guaranteed => at_least(margin),
             Law::Normal => short(margin),
         }
+    }
+
+    /// How often the margin that was asked for holds; a guarantee is rounded down.
+    fn coverage_in_words(&self, law: Law) -> String {
+        let hundredths = 1e4 * self.coverage;
+        let hundredths = if law == Law::Guaranteed { hundredths.floor() } else { hundredths.round() };
+        format!("{:.2} %", hundredths / 100.0)
     }
 
     fn slack_in_words(&self) -> String {
@@ -178,7 +188,7 @@ impl Design {
     #[must_use]
     pub fn needs_table(&self) -> Table {
         let prices = self.needs.iter().any(|need| need.tenth_wider_saves.is_some());
-        let mut heads = vec!["need", "asked", "predicted", "slack", "budget"];
+        let mut heads = vec!["need", "asked", "predicted", "slack", "held", "budget"];
         heads.extend(prices.then_some("10 % wider saves"));
         let mut table = Table::new(&heads);
         for need in &self.needs {
@@ -187,6 +197,7 @@ impl Design {
                 need.asked_in_words(),
                 need.predicted_in_words(self.law),
                 need.slack_in_words(),
+                need.coverage_in_words(self.law),
                 percent(need.share),
             ];
             let saves = need.tenth_wider_saves.map(|e| format!("{:.3} epsilon", e.max(0.0)));
@@ -196,10 +207,11 @@ impl Design {
         if self.rest_share > 0.0 {
             let mut row = vec![String::new(); heads.len()];
             row[0] = "tables that nobody asked for".into();
-            row[4] = percent(self.rest_share);
+            row[5] = percent(self.rest_share);
             table.row(row);
         }
         table.note(confidence_note(&self.needs));
+        table.note(HELD);
         table.note(
             "Budget is the part of rho that a need accounts for. What a margin wider by a tenth saves was \
              solved again for it, for continuous noise.",
@@ -316,17 +328,19 @@ impl Checked {
         spends(&mut text, &self.rho, self.epsilon, &self.delta);
         text.line(self.in_words());
         text.line("");
-        let mut table = Table::new(&["need", "asked", "predicted", "slack", "met"]);
+        let mut table = Table::new(&["need", "asked", "predicted", "slack", "held", "met"]);
         for need in &self.needs {
             table.row(vec![
                 need.name.clone(),
                 need.asked_in_words(),
                 need.predicted_in_words(self.law),
                 need.slack_in_words(),
+                need.coverage_in_words(self.law),
                 if need.met { "yes" } else { "NO" }.into(),
             ]);
         }
         table.note(confidence_note(&self.needs));
+        table.note(HELD);
         table.note(self.law.in_words());
         table.note(ESTIMATES);
         text.table(table);
