@@ -21,8 +21,8 @@ pub fn of(needs: &Needs, design: &Design, varied: Option<&str>) -> Result<Figure
         panels.extend(against_guard(needs, design));
     }
     let mut notes = vec![
-        "Margins are predicted for unbiased estimates. A bar to 100 % is a need that costs something; a \
-         shorter one is met for free."
+        "Margins are predicted for unbiased estimates. A need whose bar is well below 100 % is met by what \
+         the others take."
             .to_string(),
     ];
     if panels.len() > 1 {
@@ -88,7 +88,7 @@ fn against_margin(needs: &Needs, design: &Design, varied: Option<&str>) -> Resul
         (n as f64 / 100.0, y)
     });
     Ok(curve(
-        format!("epsilon against the margin of `{}`", needs.needs[at].name),
+        format!("epsilon against one margin: {}", needs.needs[at].name),
         "margin, times the one asked for",
         &points,
         (1.0, design.epsilon.upper()),
@@ -128,7 +128,7 @@ fn curve(title: String, x: &str, points: &[(f64, f64)], own: (f64, f64)) -> Pane
         x: Axis::linear(x),
         y: Axis::linear("epsilon"),
         series: vec![
-            Series::line("least epsilon", Role::Guarantee, points.to_vec()),
+            Series::line("epsilon of the design", Role::Guarantee, points.to_vec()),
             Series::points("as asked", Role::Baseline(0), vec![own]),
         ],
         ..Panel::default()

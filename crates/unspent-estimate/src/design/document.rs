@@ -10,9 +10,6 @@ use super::report::{Checked, Design, Explained, Guarded, NeedMet, TableOfDesign}
 /// Whose errors are predicted.
 const ESTIMATES: &str = "Predictions are for the best linear unbiased estimates. They say nothing of \
                          whole tables, which are never negative and therefore biased.";
-/// What a coverage is.
-const HELD: &str =
-    "Held is how often an error is within the margin that was asked for, for one unit and answer.";
 /// Where all figures come from.
 const PUBLIC: &str =
     "What is asked for, and which units there are, must be known without the confidential counts.";
@@ -73,6 +70,21 @@ fn at_least(x: f64) -> String {
 }
 
 impl Law {
+    /// What is predicted, and how often it holds.
+    fn held(self) -> &'static str {
+        match self {
+            Law::Normal => {
+                "Predicted is the margin of a normal error. Held is how often an error is within the margin \
+                 that was asked for, by the law of the noise, for one unit and answer: it says whether a need \
+                 is met."
+            }
+            Law::Guaranteed => {
+                "Held is how often an error is within the margin that was asked for at least, for one unit \
+                 and answer."
+            }
+        }
+    }
+
     fn in_words(self) -> &'static str {
         match self {
             Law::Normal => {
@@ -211,7 +223,7 @@ impl Design {
             table.row(row);
         }
         table.note(confidence_note(&self.needs));
-        table.note(HELD);
+        table.note(self.law.held());
         table.note(
             "Budget is the part of rho that a need accounts for. What a margin wider by a tenth saves was \
              solved again for it, for continuous noise.",
@@ -340,7 +352,7 @@ impl Checked {
             ]);
         }
         table.note(confidence_note(&self.needs));
-        table.note(HELD);
+        table.note(self.law.held());
         table.note(self.law.in_words());
         table.note(ESTIMATES);
         text.table(table);
