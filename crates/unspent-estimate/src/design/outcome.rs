@@ -8,7 +8,7 @@ use super::answer::{Designer, Limits, Owner, SHORT, Solved, given_epsilon};
 use super::bound::double;
 use super::compile::Compiled;
 use super::judge::Verdict;
-use super::needs::{Law, Need, Needs, Quantity, Rest, Selection, Units};
+use super::needs::{Law, Need, Needs, Quantity, Rest, Units};
 use super::program::ExactPoint;
 use super::report::{Checked, Design, Explained, Guarded, Importance, NeedMet, PromiseKept, TableOfDesign};
 use super::{gaussian, law};
@@ -283,38 +283,11 @@ impl Designer<'_> {
     }
 
     fn in_words(&self, need: &Need) -> String {
-        let of = |selection: &Selection| self.selected(selection);
-        let what = match &need.quantity {
-            Quantity::Table { by, .. } if by.is_empty() => "total".to_string(),
-            Quantity::Table { by, .. } => by.join(" * "),
-            Quantity::Count { of: selection, .. } => of(selection),
-            Quantity::Share { of: selection, among, .. } if among.0.is_empty() => {
-                format!("share of {}", of(selection))
-            }
-            Quantity::Share { of: selection, among, .. } => {
-                format!("share of {} among {}", of(selection), of(among))
-            }
-        };
+        let what = need.quantity.in_words(&self.compiled.offer);
         match &need.set {
             None => what,
             Some(set) => format!("{what}, {} units {}", set.count, set.spread.name()),
         }
-    }
-
-    fn selected(&self, selection: &Selection) -> String {
-        let Some(schema) = self.compiled.offer.schema() else { return "all".into() };
-        if selection.0.is_empty() {
-            return "all".into();
-        }
-        let part = |(attribute, values): (&usize, &Vec<u32>)| {
-            let attribute = &schema.attributes()[*attribute];
-            let names: Vec<&str> = values.iter().map(|v| attribute.values[*v as usize].as_str()).collect();
-            match names.as_slice() {
-                [one] => format!("{} = {one}", attribute.name),
-                many => format!("{} in {} values", attribute.name, many.len()),
-            }
-        };
-        selection.0.iter().map(part).collect::<Vec<_>>().join(", ")
     }
 
     fn assumptions(&self) -> Vec<String> {
