@@ -94,7 +94,9 @@ pub struct Arguments {
     /// Adds noise to the tables again and does all again so many times: how far they may be from the truth
     ///
     /// A simulation, no guarantee: replicates.csv has the errors by level and query, replicates-by-size.csv
-    /// those of totals by the size of units.
+    /// those of totals by the size of units. The tables stand for the truth, after counts too small to be
+    /// told from nothing were dealt out to siblings. Up to five replicates more have the tables as they are
+    /// for the truth: their errors, which are often too small, stand beside as plain ones.
     #[arg(long, value_name = "N", requires = "tables", default_value_t = 0, hide_default_value = true,
           value_parser = clap::value_parser!(u32).range(0..=1000))]
     replicates: u32,

@@ -26,6 +26,7 @@ mod manifest;
 mod replicates;
 mod run;
 mod simulated;
+mod stand_in;
 mod tables;
 mod trials;
 mod whole;
@@ -44,7 +45,9 @@ pub(crate) use self::errors::{Answers, TrialErrors, Truth};
 pub use self::errors::{ErrorFigures, TrialMean};
 pub use self::estimates::{AnswerRow, DifferenceRow, Estimates, RatioRow, Tables, UnitCells};
 pub use self::manifest::{EstimateManifest, EstimatedLevel, TablesEntry};
-pub use self::replicates::{LevelTableErrors, MAX_REPLICATES, QueryTableErrors, SizeErrors, TableErrors};
+pub use self::replicates::{
+    LevelTableErrors, MAX_PLAIN_REPLICATES, MAX_REPLICATES, QueryTableErrors, SizeErrors, TableErrors,
+};
 pub use self::run::{REPLICATES, WHOLE_METHOD};
 pub(crate) use self::simulated::KnownUnit;
 pub(crate) use self::trials::Releases;

@@ -4,7 +4,7 @@
 //! roots ─▶ children of every unit, level by level ─▶ leaves, as their measurements are read again
 //! ```
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 
 use unspent::{Error, Result, parallel};
@@ -36,6 +36,8 @@ pub(super) struct Whole {
     /// By level and code.
     pub(super) levels: Vec<Vec<UnitTable>>,
     pub(super) quality: WholeQuality,
+    /// Nodes with children of which something is known without noise, or of units in them.
+    limited: HashSet<usize>,
 }
 
 /// How good the projections are, and what was decided first.
@@ -127,6 +129,11 @@ struct Solver<'s> {
 }
 
 impl Whole {
+    /// Whether something is known without noise of children of a node, or of units in them.
+    pub(super) fn is_limited(&self, node: usize) -> bool {
+        self.limited.contains(&node)
+    }
+
     /// The table of a unit by the numbers of its cells among all combinations of values, ascending.
     pub(super) fn numbered(space: &Space, table: &Table) -> Vec<(u32, i64)> {
         let numbers = space.cell_numbers();
@@ -407,6 +414,8 @@ impl Solver<'_> {
 
     fn finish(mut self) -> Whole {
         let Estimation { joined, gathered, .. } = self.estimation;
+        let is_limited = |node: &usize| self.limits.as_ref().is_some_and(|of| of.of_family(*node).is_some());
+        let limited = (0..self.tables.len()).filter(is_limited).collect();
         let mut levels: Vec<Vec<UnitTable>> = joined.levels.iter().map(|_| vec![]).collect();
         self.leaves.sort_by_key(|(place, _)| *place);
         levels[gathered.leaf_level] = self.leaves.into_iter().map(|(_, unit)| unit).collect();
@@ -418,7 +427,7 @@ impl Solver<'_> {
         }
         // Units without measurements came last.
         levels.iter_mut().for_each(|units| units.sort_by(|a, b| a.code.cmp(&b.code)));
-        Whole { levels, quality: self.quality }
+        Whole { levels, quality: self.quality, limited }
     }
 }
 
