@@ -39,7 +39,10 @@ pub struct Arguments {
     #[arg(long, value_name = "P", default_value = "0.95", allow_hyphen_values = true)]
     confidence: String,
 
-    /// Writes only these levels, with commas between them
+    /// Writes estimates of these levels only, with commas between them
+    ///
+    /// Whole tables (--tables) are written of all levels: they are made from the top down, and add up only
+    /// together.
     #[arg(long, value_name = "LEVELS", value_delimiter = ',')]
     levels: Vec<String>,
 

@@ -66,7 +66,7 @@ pub struct Estimate {
     pub structural_zeros: bool,
     /// Whether the full table of every smallest unit is written too.
     pub leaf_cells: bool,
-    /// The levels that are written; all if none are named.
+    /// The levels whose estimates are written; all if none are named. Whole tables are written of all.
     pub levels: Vec<String>,
     /// The queries that are written; all if none are named.
     pub queries: Vec<String>,

@@ -57,9 +57,9 @@ pub const OWN_METHOD: &str = "whole tables that are not negative and add up over
 
 /// What the errors of replicates are.
 pub const REPLICATES: &str = "a simulation, no guarantee: the tables stand for the truth, after counts too \
-     small to be told from nothing were dealt out to siblings; noise was added to them once more, with a known \
-     seed, and all was done again; the errors are those of the new tables, over units, answers and replicates; \
-     plain errors are those with the tables as they are for the truth, and are often too small";
+     small to be told from nothing were dealt out to siblings; noise was added to them once more, with a \
+     known seed, and all was done again; the errors are those of the new tables, over units, answers and \
+     replicates; plain errors are those with the tables as they are for the truth, and are often too small";
 
 pub(super) fn to_directory(
     question: &Estimate,
@@ -80,8 +80,13 @@ pub(super) fn to_directory(
         }
         let optional = schema.attributes().iter().find(|attribute| attribute.optional);
         if let (true, Some(attribute)) = (wanted.records, optional) {
-            let cause = format!("records: attribute `{}` may be missing", attribute.name);
-            return Err(Error::stated(cause, "leave out --records: tables have a last value for it"));
+            return Err(Error::stated(
+                format!(
+                    "records: records may lack the attribute `{}`, and a row has a code for every attribute",
+                    attribute.name
+                ),
+                "leave records out: tables count those without it as one value more, the last",
+            ));
         }
     }
     let unfinished = Unfinished::create(&path)?;

@@ -310,7 +310,8 @@ mod tests {
             let of_cell = found.iter().flatten().filter(|(other, _)| other == cell);
             assert_eq!(of_cell.map(|(_, count)| count).sum::<i64>(), *people, "{cell}");
         }
-        assert_eq!(found.iter().flatten().map(|(_, n)| n).sum::<i64>(), parent.iter().map(|(_, n)| n).sum());
+        let sum = |table: &[(u32, i64)]| table.iter().map(|(_, count)| count).sum::<i64>();
+        assert_eq!(found.iter().map(|table| sum(table)).sum::<i64>(), sum(parent));
         assert!(found.iter().flatten().all(|(_, count)| *count > 0));
         found
     }

@@ -120,8 +120,8 @@ fn replicates_predict_errors_of_tables_of_sparse_towns() {
         }
     }
     let rms = f64::sqrt(squares / count);
-    let errors =
-        question(&place, 4).estimates(&mut Quiet).unwrap().tables(&mut Quiet).unwrap().errors.unwrap();
+    let estimates = question(&place, 4).estimates(&mut Quiet).unwrap();
+    let errors = estimates.tables_and_errors(&mut Quiet).unwrap().1.unwrap();
     assert_eq!((errors.replicates, errors.plain_replicates), (4, 4));
     let level = errors.levels.iter().find(|level| level.level == "Town").unwrap();
     let total = level.queries.iter().find(|query| query.query == "total").unwrap();

@@ -138,6 +138,25 @@ fn files_have_the_same_tables() {
 }
 
 #[test]
+fn replicates_keep_what_is_known_without_noise() {
+    // Towns have noise in which most of them are lost, but for two bounds; counties have exact totals.
+    let levels = NOISY.replace("[\"Land\"]", "[\"County\"]").replace("100/3", "4000").replace("= 5", "= 900");
+    let place = measured("whole-known", &levels, false);
+    let bounds =
+        "level,geocode,query,answer,at_least,at_most\nTown,001,age,old,60,70\nTown,203,age,child,0,0\n";
+    fs::write(place.path("bounds.csv"), bounds).unwrap();
+    for bounds in [vec![], vec![BoundsFile::read(&place.path("bounds.csv")).unwrap()]] {
+        let wanted = WholeTables { replicates: 2, bounds, ..WholeTables::default() };
+        let estimates = question(&place, wanted).estimates(&mut Quiet).unwrap();
+        let errors = estimates.tables_and_errors(&mut Quiet).unwrap().1.unwrap();
+        let total = |level: usize| errors.levels[level].queries.iter().find(|query| query.query == "total");
+        // The county's total is that of the tables that stand for the truth, in every replicate.
+        assert_eq!((total(1).unwrap().rms, total(1).unwrap().plain_rms), (0.0, 0.0));
+        assert!(total(2).unwrap().rms > 1.0);
+    }
+}
+
+#[test]
 fn without_noise_tables_are_the_truth() {
     let exact = r#"
 [[levels]]
