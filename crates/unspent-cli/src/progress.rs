@@ -109,5 +109,6 @@ mod tests {
             "[██████··················]  25 %  1.5 M rows, 500.0 k a second, 9 s left"
         );
         assert_eq!(bar(10, 1.0, None), "10 rows, 10 a second");
+        assert_eq!(with_bar(0.0, 5.0, "0 of 3 units"), "[························]   0 %  0 of 3 units");
     }
 }

@@ -55,7 +55,7 @@ fn people() -> Vec<(usize, usize, usize)> {
     let mut state = 7_u64;
     let mut below = |end: usize| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((state >> 33) * end as u64 >> 31) as usize
+        (((state >> 33) * end as u64) >> 31) as usize
     };
     let mut found = vec![];
     for town in (0..500).filter(|town| town % 2 == 0) {
