@@ -135,3 +135,37 @@ impl Run<'_> {
         prices
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_above_the_price_has_the_sum() {
+        let mut state = 5u64;
+        let mut random = || {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 11) as f64 / (1u64 << 53) as f64 - 0.5
+        };
+        for (length, must) in [(1, 0.0), (1, 7.0), (40, 0.0), (40, 3.0), (2_500, 1.0), (2_500, 1e4)] {
+            let values: Vec<f64> = (0..length).map(|_| 30.0 * random()).collect();
+            for start in [-1e3, 0.0, 14.0, 1e3] {
+                let (mut price, mut last, mut turns) = (start, 0.0, 0);
+                let mut found = false;
+                while !found {
+                    let mut above = Above::default();
+                    above.push(&values, price);
+                    found = above.improve(0, must, &mut price, &mut last);
+                    turns += 1;
+                }
+                let sum: f64 = values.iter().map(|value| (value - price).max(0.0)).sum();
+                assert!((sum - must).abs() <= 1e-12 * must.max(1.0) * length as f64, "{sum} {must}");
+                assert!(turns <= 15, "{length} {must} {start}: {turns}");
+            }
+        }
+        // No values, no price.
+        let mut above = Above::default();
+        above.clear(1);
+        assert!(above.improve(0, 0.0, &mut 0.0, &mut 0.0));
+    }
+}
