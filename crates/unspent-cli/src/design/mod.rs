@@ -21,8 +21,8 @@ use crate::source;
 /// Finds the allocation with the least budget that meets needs, and proves that none is smaller.
 ///
 /// A needs file says what must be known of a release, and how well: margins with a confidence, for
-/// counts, tables, shares and sets of units. The answer is an allocation of the least budget that meets
-/// all of them, with a bound on rho below which none can, the epsilon that it certifiably has, what each need
+/// counts, tables, shares and sets of units. The answer is an allocation of the least rho that meets
+/// all of them, with a bound below which none can, the epsilon that it certifiably has, what each need
 /// costs, and what can no longer be answered. No data is read: needs must not depend on it.
 ///
 /// --check says which needs an allocation meets, and --explain which needs it is the best for.
