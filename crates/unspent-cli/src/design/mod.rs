@@ -1,4 +1,4 @@
-//! `unspent design`: the allocation with the least epsilon that meets needs.
+//! `unspent design`: the allocation with the least budget that meets needs.
 
 mod figure;
 
@@ -18,10 +18,10 @@ use crate::plot;
 use crate::progress::Progress;
 use crate::source;
 
-/// Finds the allocation with the least epsilon that meets needs, and proves that none needs less.
+/// Finds the allocation with the least budget that meets needs, and proves that none is smaller.
 ///
 /// A needs file says what must be known of a release, and how well: margins with a confidence, for
-/// counts, tables, shares and sets of units. The answer is an allocation of the least budget that meets
+/// counts, tables, shares and sets of units. The answer is an allocation of the least rho that meets
 /// all of them, with a bound below which none can, the epsilon that it certifiably has, what each need
 /// costs, and what can no longer be answered. No data is read: needs must not depend on it.
 ///

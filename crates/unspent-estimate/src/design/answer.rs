@@ -17,6 +17,7 @@ use super::exact::{fraction, shortened};
 use super::judge::{Judge, Verdict};
 use super::needs::{Goal, Law, Needs, Rest, Units};
 use super::{gaussian, law, words};
+use crate::accuracy::check_units;
 use crate::answers::AnswerClasses;
 
 /// Parts of ρ that are not worth a measurement.
@@ -73,6 +74,7 @@ pub(super) struct Designer<'n> {
 
 impl<'n> Designer<'n> {
     pub(super) fn new(needs: &'n Needs) -> Result<Designer<'n>> {
+        check_units(&needs.offer, &needs.units.per_level())?;
         let compiled = Compiled::new(&needs.offer, needs.units.per_level(), &needs.needs)?;
         let mut quantiles = vec![];
         for (number, need) in needs.needs.iter().enumerate() {
