@@ -102,6 +102,13 @@ impl<'n> Designer<'n> {
             }
             designer.guard = designer.compiled.guard(&at, &times);
         }
+        let mut parts = designer.compiled.needs.iter().flatten();
+        if designer.guard.is_empty() && parts.all(|part| designer.compiled.frame.is_exact(&part.variance)) {
+            return Err(Error::stated(
+                "needs: all of it is exact already, so that nothing has to be measured",
+                "ask for something that is not exact",
+            ));
+        }
         Ok(designer)
     }
 
@@ -183,19 +190,21 @@ impl<'n> Designer<'n> {
         };
         let mut cost = vec![1e-9 / dot(&problem.cost, &start); count];
         cost.push(1.0);
-        let relaxed = Problem {
-            evaluator: problem.evaluator,
-            cost,
-            limits: problem.limits.clone(),
-            linear: promises.iter().map(with_factor).collect(),
-        };
+        let mut linear: Vec<Linear> = promises.iter().map(with_factor).collect();
+        // Half of what is promised is little enough: less would start the search at measurements of nothing.
+        let mut coefficients = vec![0.0; count];
+        coefficients.push(-1.0);
+        linear.push(Linear { coefficients, limit: -0.5 });
+        let relaxed =
+            Problem { evaluator: problem.evaluator, cost, limits: problem.limits.clone(), linear };
         let mut from = start;
         from.push(2.0 * largest);
         let found = relaxed.solve(from).precisions;
         let factor = found[count];
-        let kept = |p: &Linear| dot(&p.coefficients, &found[..count]) < p.limit;
-        if promises.iter().all(kept) {
-            return Ok(found[..count].to_vec());
+        // In the middle between what the limits and the promises need.
+        let between: Vec<f64> = found[..count].iter().map(|w| w / factor.sqrt()).collect();
+        if promises.iter().all(|p| dot(&p.coefficients, &between) < p.limit) {
+            return Ok(between);
         }
         let worst: Vec<String> = self.needs.promises.iter().map(|p| format!("`{}`", p.scope)).collect();
         Err(Error::stated(

@@ -250,7 +250,8 @@ pub(super) fn needs(draw: &mut Draw) -> Needs {
         let seen = |need: &Vec<crate::design::compile::Part>| {
             need.iter().all(|part| compiled.frame.is_seen(&part.variance, &all))
         };
-        if compiled.needs.iter().all(seen) {
+        let mut parts = compiled.needs.iter().flatten();
+        if compiled.needs.iter().all(seen) && !parts.all(|part| compiled.frame.is_exact(&part.variance)) {
             return needs;
         }
     }
