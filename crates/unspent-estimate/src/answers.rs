@@ -65,6 +65,32 @@ impl SumOfCells {
         (SumOfCells { parts }, coordinates)
     }
 
+    /// A sum of products of factors with counts of cells, by the values that are counted on every axis; and
+    /// its coordinates.
+    pub(crate) fn weighted(model: &Model, counted: &[(f64, Vec<Vec<bool>>)]) -> (SumOfCells, Vec<f64>) {
+        let space = model.space();
+        let mut weights = vec![0.0; space.cells()];
+        space.each_cell(|cell, values| {
+            let is_counted = |counted: &[Vec<bool>]| counted.iter().zip(values).all(|(c, value)| c[*value]);
+            weights[cell] = counted.iter().filter(|(_, c)| is_counted(c)).map(|(factor, _)| factor).sum();
+        });
+        let coordinates = model.functional(weights, &mut Scratch::default());
+        let mut spans: BTreeMap<usize, Subspace> = BTreeMap::new();
+        for (_, counted) in counted {
+            for (block, _, direction) in model.basis().product_functional(counted) {
+                let span = Subspace::span(direction.len(), [&direction]);
+                let known = spans.entry(block).or_insert_with(|| Subspace::zero(direction.len()));
+                *known = known.sum(&span);
+            }
+        }
+        let part = |(block, directions): (usize, Subspace)| {
+            let gram = model.blocks()[block].gram(&coordinates, &coordinates);
+            Part { block, gram, directions }
+        };
+        let parts = spans.into_iter().map(part).collect();
+        (SumOfCells { parts }, coordinates)
+    }
+
     /// How precisely it is known, by the states of all blocks.
     pub(crate) fn precision(&self, states: &[State], covariances: &[Matrix]) -> Precision {
         let known = |block: usize| (&states[block].known.seen, &states[block].known.exact);

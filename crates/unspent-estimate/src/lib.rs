@@ -23,6 +23,8 @@ mod tree;
 pub mod theory {
     #[doc = include_str!("../theory/estimates.md")]
     pub mod estimates {}
+    #[doc = include_str!("../theory/design.md")]
+    pub mod design {}
     #[doc = include_str!("../theory/tables.md")]
     pub mod tables {}
 }

@@ -7,21 +7,27 @@
 
 use num_rational::BigRational;
 use num_traits::{One, Signed, Zero};
-use unspent::{Allocation, Bounds, Delta, Epsilon, Error, Rational, Release, Result, Scope, Target};
+use unspent::{Allocation, Bounds, Delta, Epsilon, Error, Rational, Release, Result, Scope};
 
 use super::barrier::{Linear, Problem, Solution, dot};
 use super::bound::{ExactLimit, ExactPromise, double, least_cost};
 use super::compile::{Compiled, quantile};
+use super::evaluator::{Evaluator, Limit};
 use super::exact::{fraction, shortened};
-use super::needs::{Goal, Needs, Rest};
-use super::program::{Evaluator, Limit};
-use super::{gaussian, words};
+use super::judge::{Judge, Verdict};
+use super::needs::{Goal, Law, Needs, Rest, Units};
+use super::{gaussian, law, words};
 use crate::answers::AnswerClasses;
 
 /// Parts of ρ that are not worth a measurement.
 const DROPPED: f64 = 1e-5;
 /// Digits of a ρ.
-const DIGITS: i32 = 4;
+pub(super) const DIGITS: i32 = 4;
+/// How often limits are fitted to the tree of units and to the lattice of the noise, in both directions; and
+/// then only downwards.
+const ROUNDS: usize = 8;
+/// By how much a coverage may be below what is wanted: the law is computed to about this.
+pub(super) const SHORT: f64 = 2e-4;
 
 /// What a limit is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +68,7 @@ pub(super) struct Designer<'n> {
     /// What each table may be, and how many times: the guard.
     pub(super) guard: Vec<(usize, ExactLimit)>,
     evaluator: Evaluator,
+    judge: Judge,
 }
 
 impl<'n> Designer<'n> {
@@ -91,7 +98,9 @@ impl<'n> Designer<'n> {
         }
         let evaluator = Evaluator::new(&compiled.frame, &vec![true; compiled.frame.variables.len()]);
         let tightened = vec![1.0; quantiles.len()];
-        let mut designer = Designer { needs, compiled, quantiles, tightened, guard: vec![], evaluator };
+        let judge = Judge::new(&compiled, needs);
+        let mut designer =
+            Designer { needs, compiled, quantiles, tightened, guard: vec![], evaluator, judge };
         if let Rest::Guard { than, times } = &needs.rest {
             let precisions = designer.compiled.precisions(than)?;
             let at = designer.compiled.frame.exactly(&precisions);
@@ -135,7 +144,7 @@ impl<'n> Designer<'n> {
     }
 
     /// Adds promises, each with the part of its ρ that may be used.
-    fn with_promises(&self, mut limits: Limits, parts: &[f64]) -> Result<Limits> {
+    pub(super) fn with_promises(&self, mut limits: Limits, parts: &[f64]) -> Result<Limits> {
         for (promise, part) in self.needs.promises.iter().zip(parts) {
             let rho = fraction(gaussian::rho_of(&promise.epsilon, &self.needs.delta)? * part, 50);
             limits.promises.push(self.compiled.promise(promise, &rho)?);
@@ -218,11 +227,20 @@ impl<'n> Designer<'n> {
         ))
     }
 
-    /// No allocation within the limits spends less.
+    /// No allocation within the limits, as they were asked for, spends less.
     pub(super) fn least_rho(&self, limits: &Limits, solved: &Solved) -> Option<BigRational> {
+        // Limits that were tightened for the lattice of the noise are wider again; multipliers stay.
+        let as_asked = |(limit, owner): (&ExactLimit, &Owner)| match owner {
+            Owner::Need(need) if self.tightened[*need] != 1.0 => {
+                let factor = fraction(self.tightened[*need] * (1.0 - 1e-12), 40);
+                ExactLimit { limit: &limit.limit / (&factor * &factor), ..limit.clone() }
+            }
+            _ => limit.clone(),
+        };
+        let asked: Vec<ExactLimit> = limits.exact.iter().zip(&limits.owners).map(as_asked).collect();
         least_cost(
             &self.compiled.frame,
-            &limits.exact,
+            &asked,
             &limits.promises,
             &solved.solution.precisions,
             &solved.solution.multipliers,
@@ -323,17 +341,82 @@ impl<'n> Designer<'n> {
         Release::new(vec![allocation.clone()])?.worst_case(scope)?.epsilon(&self.needs.delta)
     }
 
-    /// Limits, their solution and budgets of the least ε, within promises.
-    pub(super) fn least(&self) -> Result<(Limits, Solved, Vec<BigRational>)> {
+    /// Limits, their solution and budgets of the least ε, within promises and on the tree of units.
+    pub(super) fn least(&mut self) -> Result<(Limits, Solved, Vec<BigRational>)> {
         let mut parts = vec![1.0; self.needs.promises.len()];
+        let mut rounds = 0;
         loop {
             let limits = self.with_promises(self.limits(&self.ones(), 1.0), &parts)?;
             let solved = self.solve(&limits)?;
             let budgets = self.rounded(&limits, &solved, true)?;
-            if self.keep_promises(&budgets, &mut parts)? {
+            if !self.keep_promises(&budgets, &mut parts)? {
+                continue;
+            }
+            rounds += 1;
+            if self.suits_the_tree(&limits, &solved, &budgets, rounds < ROUNDS) {
                 return Ok((limits, solved, budgets));
             }
+            if rounds == 2 * ROUNDS {
+                return Err(Error::stated(
+                    "no allocation was found with which all needs are met on these units",
+                    "widen the margins of needs whose estimates are one count with little noise",
+                ));
+            }
         }
+    }
+
+    /// Whether the worst unit of each need is within its margin often enough. If not, limits are tightened;
+    /// with a list of units those that are too tight are also widened, as long as that is allowed.
+    fn suits_the_tree(
+        &mut self,
+        limits: &Limits,
+        solved: &Solved,
+        budgets: &[BigRational],
+        may_widen: bool,
+    ) -> bool {
+        let listed = matches!(self.needs.units, Units::Listed(_));
+        if !listed && self.needs.law == Law::Guaranteed {
+            return true;
+        }
+        let mut shares = vec![0.0; self.needs.needs.len()];
+        for (owner, share) in limits.owners.iter().zip(&solved.shares) {
+            if let Owner::Need(need) = owner {
+                shares[*need] += share;
+            }
+        }
+        let mut suits = true;
+        for (need, verdict) in self.verdicts(budgets).into_iter().enumerate() {
+            let Some(verdict) = verdict else { continue };
+            // How many times the deviations may be what they are.
+            let room = match self.needs.law {
+                Law::Guaranteed => verdict.margin / (self.quantiles[need] * verdict.variance.sqrt()),
+                Law::Normal => law::deviations(verdict.coverage) / self.quantiles[need],
+            };
+            let short = match self.needs.law {
+                Law::Guaranteed => room < 1.0 - 1e-9,
+                Law::Normal => verdict.coverage < self.wanted(need) - SHORT,
+            };
+            let wide = listed && may_widen && room > 1.0 + 2e-3 && shares[need] > 1e-4;
+            if short || wide {
+                suits = false;
+                self.tightened[need] *= if short { room * (1.0 - 1e-6) } else { room };
+            }
+        }
+        suits
+    }
+
+    /// How often the error of each unit is within the margin of a need.
+    pub(super) fn wanted(&self, need: usize) -> f64 {
+        law::coverage(self.needs.law, self.quantiles[need])
+    }
+
+    /// The worst unit of each need; none for sets of units.
+    pub(super) fn verdicts(&self, budgets: &[BigRational]) -> Vec<Option<Verdict>> {
+        let variables = self.compiled.frame.variables.iter();
+        let precisions: Vec<f64> =
+            budgets.iter().zip(variables).map(|(rho, v)| double(&(rho / &v.cost))).collect();
+        let sets: Vec<bool> = self.needs.needs.iter().map(|need| need.set.is_some()).collect();
+        self.judge.verdicts(&self.compiled, &precisions, &sets)
     }
 
     /// Whether all promises are kept by certified ε. If not, less of their ρ may be used from now on.
@@ -365,134 +448,11 @@ impl<'n> Designer<'n> {
         let parts = vec![1.0; self.needs.promises.len()];
         Ok(self.solve(&self.with_promises(self.limits(&factors, 1.0), &parts)?)?.cost)
     }
-
-    /// Limits, solution and budgets at a given ε, and the common factor of all margins.
-    pub(super) fn given(&mut self, epsilon: &Epsilon, wider: bool) -> Result<Given> {
-        let delta = self.needs.delta.clone();
-        let target = gaussian::rho_of(epsilon, &delta)?;
-        let best = matches!(self.needs.rest, Rest::Best);
-        let parts = vec![1.0; self.needs.promises.len()];
-        let (limits, solved) = self.least().map(|(limits, solved, _)| (limits, solved))?;
-        if solved.cost > target && (best || !wider) {
-            return Err(self.too_little(epsilon, &limits, &solved));
-        }
-        if best {
-            // Beside an even split of the same budget.
-            let count = self.compiled.frame.variables.len();
-            let even: Vec<BigRational> = (self.compiled.frame.variables.iter())
-                .map(|v| fraction(target / count as f64, 40) / &v.cost)
-                .collect();
-            let at = self.compiled.frame.exactly(&even);
-            self.guard = self.compiled.guard(&at, &BigRational::one());
-        }
-        let at = |designer: &Designer<'_>, factor: f64| -> Result<(Limits, Solved)> {
-            let (needs, guard) = if best { (1.0, factor) } else { (factor, 1.0) };
-            let wider = vec![needs; designer.needs.needs.len()];
-            let limits = designer.with_promises(designer.limits(&wider, guard), &parts)?;
-            let solved = designer.solve(&limits)?;
-            Ok((limits, solved))
-        };
-        let fixed = best || !self.guard.is_empty() || !self.needs.promises.is_empty();
-        let (limits, solved, factor) = match fixed {
-            // All limits scale: a factor of margins is the square root of one of the budget (B3).
-            false => {
-                let factor = (solved.cost / target).sqrt();
-                let (limits, solved) = at(self, factor)?;
-                (limits, solved, factor)
-            }
-            true => {
-                let (mut low, mut high) = (1e-3f64, 1e3f64);
-                let (mut limits, mut solved) = at(self, high)?;
-                if solved.cost > target {
-                    return Err(self.too_little(epsilon, &limits, &solved));
-                }
-                while high / low > 1.0 + 1e-6 {
-                    let middle = (low * high).sqrt();
-                    let found = at(self, middle)?;
-                    if found.1.cost > target {
-                        low = middle;
-                    } else {
-                        (limits, solved, high) = (found.0, found.1, middle);
-                    }
-                }
-                (limits, solved, high)
-            }
-        };
-        let budgets = self.spending(&limits, &solved, epsilon)?;
-        Ok(Given { limits, solved, budgets, factor: if best { 1.0 } else { factor } })
-    }
-
-    /// Budgets in these proportions that spend ε, certified.
-    fn spending(&self, limits: &Limits, solved: &Solved, epsilon: &Epsilon) -> Result<Vec<BigRational>> {
-        let target = Target { epsilon: epsilon.clone(), delta: self.needs.delta.clone() };
-        let mut scaled = solved.clone();
-        for _ in 0..8 {
-            let budgets = self.rounded(limits, &scaled, false)?;
-            let release = Release::new(vec![self.allocation(&budgets, None)?])?;
-            let worst = release.worst_case(&Scope::Total)?;
-            let factor = worst.scale_meeting(&target)?.satisfying;
-            if factor <= Rational::integer(1) && factor.to_f64() > 1.0 - 5e-4 {
-                return Ok(budgets);
-            }
-            // Rounding down takes up to 10⁻³ of a budget.
-            let factor = factor.to_f64() * (1.0 - 1e-9);
-            scaled.precisions.iter_mut().for_each(|w| *w /= factor);
-        }
-        let budgets = self.rounded(limits, &scaled, false)?;
-        match Release::new(vec![self.allocation(&budgets, None)?])?
-            .worst_case(&Scope::Total)?
-            .meets(&target)?
-        {
-            true => Ok(budgets),
-            false => Err(Error::stated(
-                format!("no budgets of {DIGITS} digits were found that keep epsilon = {epsilon}"),
-                "give a slightly larger epsilon",
-            )),
-        }
-    }
-
-    fn too_little(&self, epsilon: &Epsilon, limits: &Limits, solved: &Solved) -> Error {
-        let take = gaussian::epsilon_of(solved.cost, &self.needs.delta).unwrap_or(f64::INFINITY);
-        let least = self.least_rho(limits, solved).map_or(0.0, |rho| double(&rho));
-        let mut shares = vec![0.0; self.needs.needs.len()];
-        let mut rest = 0.0;
-        for (owner, share) in limits.owners.iter().zip(&solved.shares) {
-            match owner {
-                Owner::Need(need) => shares[*need] += share,
-                Owner::Table(_) => rest += share,
-            }
-        }
-        let mut order: Vec<usize> = (0..shares.len()).collect();
-        order.sort_by(|a, b| shares[*b].total_cmp(&shares[*a]));
-        let name =
-            |need: &usize| format!("`{}` ({})", self.needs.needs[*need].name, words::percent(shares[*need]));
-        let named: Vec<String> = order.iter().filter(|n| shares[**n] >= 0.01).take(3).map(name).collect();
-        let guard =
-            if rest >= 0.01 { format!("; the guard takes {}", words::percent(rest)) } else { String::new() };
-        Error::stated(
-            format!(
-                "the needs cannot be met with epsilon = {epsilon}: they take about {} (rho of at least {}, \
-                 certified)",
-                words::short(take),
-                words::short(least)
-            ),
-            format!("widen the margins that take most of it: {}{guard}", named.join(", ")),
-        )
-    }
-}
-
-/// What was found at a given ε.
-pub(super) struct Given {
-    pub(super) limits: Limits,
-    pub(super) solved: Solved,
-    pub(super) budgets: Vec<BigRational>,
-    /// The common factor of all margins.
-    pub(super) factor: f64,
 }
 
 /// A number of few digits, not below or not above.
 fn rounded(value: f64, up: bool) -> BigRational {
-    let exponent = value.log10().floor() as i32 - (DIGITS - 1);
+    let exponent = pxfm::f_log10(value).floor() as i32 - (DIGITS - 1);
     let ten = BigRational::from_integer(10.into());
     let power = if exponent < 0 {
         BigRational::one() / num_traits::pow(ten, exponent.unsigned_abs() as usize)

@@ -6,7 +6,7 @@
 
 use unspent::stop;
 
-use super::program::{Evaluator, Limit, Point};
+use super::evaluator::{Evaluator, Limit, Point};
 use crate::matrix::{Cholesky, Matrix};
 
 /// A limit of a sum of variables.
@@ -36,8 +36,6 @@ pub(super) struct Solution {
     pub(super) multipliers: Vec<f64>,
     /// Of each linear limit.
     pub(super) linear: Vec<f64>,
-    /// Newton steps.
-    pub(super) steps: usize,
 }
 
 /// How much steeper the cost becomes from one round to the next.
@@ -108,7 +106,6 @@ impl Problem<'_> {
             multipliers: state.slack.iter().zip(&self.limits).map(multiplier).collect(),
             linear: state.linear.iter().map(|slack| 1.0 / (steepness * slack)).collect(),
             precisions: w,
-            steps,
         };
         self.balance(&state, steepness, &mut solution);
         solution

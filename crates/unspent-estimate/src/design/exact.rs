@@ -97,7 +97,7 @@ pub(super) fn fraction(value: f64, bits: i32) -> BigRational {
     if value == 0.0 || !value.is_finite() {
         return BigRational::zero();
     }
-    let shift = bits - (value.abs().log2().floor() as i32);
+    let shift = bits - (pxfm::f_log2(value.abs()).floor() as i32);
     let whole = BigRational::from_float(value).expect("finite") * power_of_two(shift);
     whole.floor() * power_of_two(-shift)
 }

@@ -2,15 +2,16 @@
 
 use num_rational::BigRational;
 use num_traits::{One, Signed, Zero};
-use unspent::{Allocation, Epsilon, Error, Rational, Result, Scope};
+use unspent::{Allocation, Epsilon, Error, Neighbours, Rational, Result, Scope};
 
-use super::answer::{Designer, Limits, Owner, Solved, given_epsilon};
+use super::answer::{Designer, Limits, Owner, SHORT, Solved, given_epsilon};
 use super::bound::double;
 use super::compile::Compiled;
+use super::judge::Verdict;
 use super::needs::{Law, Need, Needs, Quantity, Rest, Selection, Units};
 use super::program::ExactPoint;
 use super::report::{Checked, Design, Explained, Guarded, Importance, NeedMet, PromiseKept, TableOfDesign};
-use super::{gaussian, words};
+use super::{gaussian, law};
 
 /// Below this σ² the lattice of the noise matters: the least ρ need not have the least ε.
 const SMALL_SIGMA2: f64 = 0.5;
@@ -46,9 +47,13 @@ impl Needs {
     /// Which needs an allocation meets.
     pub fn check(&self, allocation: &Allocation) -> Result<Checked> {
         let designer = Designer::new(self)?;
+        let variables = &designer.compiled.frame.variables;
         let precisions = designer.compiled.precisions(allocation)?;
+        let budgets: Vec<BigRational> = precisions.iter().zip(variables).map(|(w, v)| w * &v.cost).collect();
         let at = designer.compiled.frame.exactly(&precisions);
-        let needs = (0..self.needs.len()).map(|need| designer.met(need, &at, 1.0)).collect();
+        let verdicts = designer.verdicts(&budgets);
+        let needs =
+            verdicts.iter().enumerate().map(|(need, verdict)| designer.met(need, &at, verdict)).collect();
         Ok(Checked {
             allocation: allocation.name().into(),
             rho: allocation.rho(),
@@ -142,9 +147,12 @@ impl Designer<'_> {
         let precisions: Vec<BigRational> =
             budgets.iter().zip(&frame.variables).map(|(rho, v)| rho / &v.cost).collect();
         let at = frame.exactly(&precisions);
-        let least_rho = self.least_rho(limits, solved);
+        // The bound is for the regular tree; on another one limits were fitted, which proves nothing.
+        let is_regular = matches!(self.needs.units, Units::PerLevel(_));
+        let least_rho = if is_regular { self.least_rho(limits, solved) } else { None };
+        let verdicts = self.verdicts(budgets);
         let mut needs: Vec<NeedMet> =
-            (0..self.needs.needs.len()).map(|need| self.met(need, &at, factor)).collect();
+            verdicts.iter().enumerate().map(|(need, verdict)| self.met(need, &at, verdict)).collect();
         let mut rest_share = 0.0;
         for (owner, share) in limits.owners.iter().zip(&solved.shares) {
             match owner {
@@ -225,8 +233,8 @@ impl Designer<'_> {
         Some(found)
     }
 
-    /// What became of a need at some precisions, with margins so many times as wide.
-    fn met(&self, number: usize, at: &ExactPoint, factor: f64) -> NeedMet {
+    /// What became of a need at some precisions.
+    fn met(&self, number: usize, at: &ExactPoint, verdict: &Option<Verdict>) -> NeedMet {
         let need = &self.needs.needs[number];
         let mut largest = Some(BigRational::zero());
         let mut margin = 1.0;
@@ -237,15 +245,25 @@ impl Designer<'_> {
                 _ => None,
             };
         }
-        let deviation = largest.map_or(f64::INFINITY, |value| double(&value).sqrt());
-        // A share's margin in records is that of its population.
+        let mut deviation = largest.map_or(f64::INFINITY, |value| double(&value).sqrt());
+        if let (Units::Listed(_), Some(verdict)) = (&self.needs.units, verdict) {
+            deviation = verdict.variance.sqrt();
+        }
         let (asked, population) = match &need.quantity {
             Quantity::Share { margin, population, .. } => (margin.to_f64(), Some(population.to_f64())),
             Quantity::Table { margin, .. } | Quantity::Count { margin, .. } => (margin.to_f64(), None),
         };
-        let quantile = self.quantiles[number] / self.tightened[number];
-        let predicted = asked * quantile * deviation / margin;
-        let limit = asked * factor;
+        // Part of the margin in records is the same part of the margin of a share.
+        let predicted = asked * self.quantiles[number] * deviation / margin;
+        let coverage = match (self.needs.law, verdict) {
+            (Law::Normal, Some(verdict)) => verdict.coverage,
+            (law, _) => law::coverage(law, margin / deviation),
+        };
+        // The law is computed to about SHORT; rounding of doubles is far below the other.
+        let met = match (self.needs.law, verdict) {
+            (Law::Normal, Some(_)) => coverage >= self.wanted(number) - 2.0 * SHORT,
+            _ => predicted <= asked * (1.0 + 1e-9),
+        };
         NeedMet {
             name: need.name.clone(),
             level: self.compiled.offer.levels()[need.level].name.clone(),
@@ -255,11 +273,10 @@ impl Designer<'_> {
             is_share: population.is_some(),
             population,
             confidence: need.confidence.to_f64(),
-            coverage: super::law::coverage(self.needs.law, margin / deviation),
+            coverage,
             share: 0.0,
             tenth_wider_saves: None,
-            // The limit itself was rounded, by less than this.
-            met: predicted <= limit * (1.0 + 1e-9),
+            met,
         }
     }
 
@@ -312,13 +329,28 @@ impl Designer<'_> {
             Law::Guaranteed => "Margins are guaranteed: errors are sub-Gaussian, whatever the design is.".into(),
         });
         let numbers: Vec<String> = self.needs.units.per_level().iter().map(u64::to_string).collect();
-        said.push(format!(
-            "Units: {} by level, each unit with as many units in it as any other of its level. A unit with more \
-             has larger errors.",
-            numbers.join(", ")
-        ));
-        if self.needs.promises.is_empty() && self.compiled.offer.production().bypass.is_some() {
+        let numbers = numbers.join(", ");
+        said.push(match self.needs.units {
+            Units::PerLevel(_) => format!(
+                "Units: {numbers} by level, each with as many units in it as any other of its level. A unit \
+                 with more has larger errors."
+            ),
+            Units::Listed(_) => format!(
+                "Units: {numbers} by level, as listed. Margins hold for every unit; those of sets of units, \
+                 and the guard, are for a regular tree with these numbers."
+            ),
+        });
+        let offer = &self.compiled.offer;
+        if offer.production().bypass.is_some() {
             said.push("No unit is bypassed.".into());
+        }
+        let root = self.needs.units.per_level()[0] == 1 && offer.production().exact_totals.is_empty();
+        if root && offer.neighbours() == Neighbours::Bounded {
+            said.push(format!(
+                "The total of {} is not known. With bounded neighbours it never changes: if it is published, \
+                 say so with exact_totals, and less is needed.",
+                offer.levels()[0].name
+            ));
         }
         said
     }
@@ -327,8 +359,7 @@ impl Designer<'_> {
 /// Rounded up to six digits after the point, or to six digits.
 fn upward(value: f64) -> Result<Rational> {
     let exact = BigRational::from_float(value).expect("finite");
-    let digits = (5 - value.log10().floor() as i32).max(6);
+    let digits = (5 - pxfm::f_log10(value).floor() as i32).max(6);
     let power = num_traits::pow(BigRational::from_integer(10.into()), digits.unsigned_abs() as usize);
-    let _ = words::short(value);
     Ok(((exact * &power).ceil() / power).into())
 }

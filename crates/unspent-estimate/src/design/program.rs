@@ -16,13 +16,12 @@ use std::sync::Arc;
 
 use num_bigint::BigInt;
 use num_rational::BigRational;
-use num_traits::{Signed, ToPrimitive, Zero};
+use num_traits::{Signed, Zero};
 
 use super::exact::{self, Solutions};
 use crate::known::Known;
-use crate::matrix::Matrix;
 use crate::model::Model;
-use crate::subspace::{Functional, Subspace, to_matrix};
+use crate::subspace::{Functional, Subspace};
 
 /// A query at a level that may be measured.
 #[derive(Clone, Debug)]
@@ -61,7 +60,7 @@ pub(super) struct Frame {
     /// For each level, the queries that are exact.
     exact: Vec<Vec<usize>>,
     /// For each block, directions that occur.
-    directions: Vec<Vec<Functional>>,
+    pub(super) directions: Vec<Vec<Functional>>,
     pub(super) pairs: Vec<Pair>,
     numbers: HashMap<Pair, usize>,
 }
@@ -106,13 +105,18 @@ impl Frame {
         })
     }
 
+    /// For each level, the queries that are exact.
+    pub(super) fn exact(&self) -> &[Vec<usize>] {
+        &self.exact
+    }
+
     /// How many units of a level lie in one of a level above.
     pub(super) fn inside(&self, above: usize, below: usize) -> BigRational {
         BigRational::new(self.units[below].into(), self.units[above].into())
     }
 
     /// What is seen and exact in a block of the sums over units of a level, if these variables are measured.
-    fn known(&self, level: usize, block: usize, measured: &[bool]) -> Arc<Known> {
+    pub(super) fn known(&self, level: usize, block: usize, measured: &[bool]) -> Arc<Known> {
         let of_block = &self.model.blocks()[block];
         let mut exact = Subspace::zero(of_block.dimension);
         for query in self.exact[level..].iter().flatten() {
@@ -306,238 +310,4 @@ pub(super) struct ExactPoint {
     alpha: Vec<Vec<Option<[BigRational; 2]>>>,
     /// For each level and block.
     solutions: Vec<HashMap<usize, Solutions>>,
-}
-
-/// The same in doubles, for variables that are all measured.
-#[derive(Debug)]
-pub(super) struct Evaluator {
-    levels: usize,
-    pairs: usize,
-    /// The queries of the variables.
-    queries: usize,
-    /// Level and query of each variable, and `1/M_kl` for the levels k above.
-    pub(super) variables: Vec<(usize, usize, Vec<f64>)>,
-    stages: Vec<Stage>,
-}
-
-/// A block at a level, in the coordinates of what is seen there and not exact.
-#[derive(Debug)]
-struct Stage {
-    level: usize,
-    size: usize,
-    /// What each query says.
-    information: Vec<Option<Matrix>>,
-    directions: Vec<Vec<f64>>,
-    /// Numbers of pairs, with the two directions.
-    pairs: Vec<(usize, usize, usize)>,
-}
-
-/// A limit of a variance, in doubles.
-#[derive(Clone, Debug)]
-pub(super) struct Limit {
-    pub(super) levels: Vec<f64>,
-    pub(super) terms: Vec<(usize, f64)>,
-    pub(super) limit: f64,
-}
-
-impl Limit {
-    pub(super) fn new(variance: &Variance, limit: f64) -> Limit {
-        let double = |x: &BigRational| x.to_f64().expect("finite");
-        Limit {
-            levels: variance.levels.iter().map(double).collect(),
-            terms: variance.terms.iter().map(|(pair, phi)| (*pair, double(phi))).collect(),
-            limit,
-        }
-    }
-}
-
-/// All `α` and their slopes at some precisions.
-#[derive(Debug)]
-pub(super) struct Point {
-    alpha: Vec<f64>,
-    slopes: Vec<f64>,
-    inverses: Vec<Matrix>,
-}
-
-impl Evaluator {
-    /// For the variables that are `measured`.
-    pub(super) fn new(frame: &Frame, measured: &[bool]) -> Evaluator {
-        let mut queries: Vec<usize> = frame.variables.iter().map(|variable| variable.query).collect();
-        queries.sort_unstable();
-        queries.dedup();
-        let place = |query: usize| queries.binary_search(&query).expect("one of them");
-        let double = |x: BigRational| x.to_f64().expect("finite");
-        let kept = frame.variables.iter().zip(measured).filter(|(_, measured)| **measured);
-        let variables = kept.map(|(variable, _)| {
-            let shares = (0..=variable.level).map(|above| 1.0 / double(frame.inside(above, variable.level)));
-            (variable.level, place(variable.query), shares.collect())
-        });
-        let mut stages = vec![];
-        for (block, of_block) in frame.model.blocks().iter().enumerate() {
-            let pairs: Vec<(usize, usize, usize)> = (0..frame.pairs.len())
-                .filter(|pair| frame.pairs[*pair].block == block)
-                .map(|pair| (pair, frame.pairs[pair].first, frame.pairs[pair].second))
-                .collect();
-            if pairs.is_empty() {
-                continue;
-            }
-            let directions = to_matrix(of_block.dimension, &frame.directions[block]);
-            for level in 0..frame.units.len() {
-                let known = frame.known(level, block, measured);
-                let lift = known.free_lift();
-                let reduced = known.express_free(&directions);
-                let information = queries.iter().map(|query| {
-                    let information = of_block.query(*query)?.information();
-                    Some(lift.transposed().around(&information))
-                });
-                stages.push(Stage {
-                    level,
-                    size: known.free_count(),
-                    information: information.collect(),
-                    directions: (0..reduced.rows()).map(|row| reduced.row(row).to_vec()).collect(),
-                    pairs: pairs.clone(),
-                });
-            }
-        }
-        Evaluator {
-            levels: frame.units.len(),
-            pairs: frame.pairs.len(),
-            queries: queries.len(),
-            variables: variables.collect(),
-            stages,
-        }
-    }
-
-    /// At these precisions, all above 0.
-    pub(super) fn at(&self, precisions: &[f64]) -> Point {
-        let count = self.levels * self.pairs;
-        let mut point =
-            Point { alpha: vec![0.0; count], slopes: vec![0.0; count * self.queries], inverses: vec![] };
-        for stage in &self.stages {
-            let mut factors = vec![0.0; self.queries];
-            for ((level, query, shares), precision) in self.variables.iter().zip(precisions) {
-                if *level >= stage.level {
-                    factors[*query] += precision * shares[stage.level];
-                }
-            }
-            let mut matrix = Matrix::zeros(stage.size, stage.size);
-            for (information, factor) in stage.information.iter().zip(&factors) {
-                if let (Some(information), true) = (information, *factor > 0.0) {
-                    matrix.add(information, *factor);
-                }
-            }
-            let inverse = if stage.size == 0 { matrix } else { matrix.inverse() };
-            let solved: Vec<Vec<f64>> = stage
-                .directions
-                .iter()
-                .map(|direction| {
-                    let mut x = vec![0.0; stage.size];
-                    inverse.apply(direction, &mut x);
-                    x
-                })
-                .collect();
-            for (pair, first, second) in &stage.pairs {
-                let at = stage.level * self.pairs + pair;
-                point.alpha[at] = dot(&stage.directions[*first], &solved[*second]);
-            }
-            let mut told = vec![vec![0.0; stage.size]; solved.len()];
-            for (query, information) in stage.information.iter().enumerate() {
-                let Some(information) = information else { continue };
-                told.iter_mut().zip(&solved).for_each(|(to, x)| information.apply(x, to));
-                for (pair, first, second) in &stage.pairs {
-                    let at = stage.level * self.pairs + pair;
-                    point.slopes[at * self.queries + query] = dot(&solved[*first], &told[*second]);
-                }
-            }
-            point.inverses.push(inverse);
-        }
-        point
-    }
-
-    /// A variance.
-    pub(super) fn value(&self, limit: &Limit, at: &Point) -> f64 {
-        let of_level = |(level, factor): (usize, &f64)| {
-            let sum: f64 =
-                limit.terms.iter().map(|(pair, phi)| phi * at.alpha[level * self.pairs + pair]).sum();
-            factor * sum
-        };
-        limit.levels.iter().enumerate().filter(|(_, c)| **c != 0.0).map(of_level).sum()
-    }
-
-    /// By how much a variance falls with each precision.
-    pub(super) fn slopes(&self, limit: &Limit, at: &Point) -> Vec<f64> {
-        let mut of_query = vec![0.0; self.levels * self.queries];
-        for (level, factor) in limit.levels.iter().enumerate().filter(|(_, c)| **c != 0.0) {
-            let sums = &mut of_query[level * self.queries..][..self.queries];
-            for (pair, phi) in &limit.terms {
-                let slopes = &at.slopes[(level * self.pairs + pair) * self.queries..][..self.queries];
-                sums.iter_mut().zip(slopes).for_each(|(sum, slope)| *sum += factor * phi * slope);
-            }
-        }
-        let of_variable = |(level, query, shares): &(usize, usize, Vec<f64>)| {
-            (0..=*level).map(|k| of_query[k * self.queries + query] * shares[k]).sum()
-        };
-        self.variables.iter().map(of_variable).collect()
-    }
-
-    /// Adds the second derivatives of a sum of variances, each with its weight.
-    pub(super) fn add_curvature(&self, limits: &[Limit], weights: &[f64], at: &Point, to: &mut Matrix) {
-        let mut of_pairs = vec![0.0; self.levels * self.pairs];
-        for (limit, weight) in limits.iter().zip(weights) {
-            for (level, factor) in limit.levels.iter().enumerate().filter(|(_, c)| **c != 0.0) {
-                for (pair, phi) in &limit.terms {
-                    of_pairs[level * self.pairs + pair] += weight * factor * phi;
-                }
-            }
-        }
-        // Second derivatives by the precisions of queries in the sums over units of each level.
-        let squared = self.queries * self.queries;
-        let mut by_level = vec![0.0; self.levels * squared];
-        for (stage, inverse) in self.stages.iter().zip(&at.inverses) {
-            let mut gram = Matrix::zeros(stage.size, stage.size);
-            for (pair, first, second) in &stage.pairs {
-                let weight = of_pairs[stage.level * self.pairs + pair] / 2.0;
-                if weight == 0.0 {
-                    continue;
-                }
-                let (a, b) = (&stage.directions[*first], &stage.directions[*second]);
-                for i in 0..stage.size {
-                    for j in 0..stage.size {
-                        gram[(i, j)] += weight * (a[i] * b[j] + b[i] * a[j]);
-                    }
-                }
-            }
-            let middle = inverse.around(&gram);
-            let to = &mut by_level[stage.level * squared..][..squared];
-            // All matrices are symmetric: (I P⁻¹)ᵀ = P⁻¹ I.
-            let present = || stage.information.iter().enumerate().filter_map(|(q, i)| Some((q, i.as_ref()?)));
-            let with_middle: Vec<(usize, Matrix)> = present().map(|(q, i)| (q, i.times(&middle))).collect();
-            let with_inverse: Vec<(usize, Matrix)> = present().map(|(q, i)| (q, inverse.times(i))).collect();
-            for (q, a) in &with_middle {
-                for (r, b) in &with_inverse {
-                    {
-                        // tr(I_q X I_r P⁻¹), and the same with q and r exchanged.
-                        let trace = a.inner(b);
-                        to[q * self.queries + r] += trace;
-                        to[r * self.queries + q] += trace;
-                    }
-                }
-            }
-        }
-        for (i, (level, query, shares)) in self.variables.iter().enumerate() {
-            for (j, (other, second, others)) in self.variables.iter().enumerate().take(i + 1) {
-                let sum: f64 = (0..=*level.min(other))
-                    .map(|k| by_level[k * squared + query * self.queries + second] * shares[k] * others[k])
-                    .sum();
-                to[(i, j)] += sum;
-                if i != j {
-                    to[(j, i)] += sum;
-                }
-            }
-        }
-    }
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| x * y).sum()
 }

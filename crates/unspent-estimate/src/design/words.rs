@@ -5,7 +5,7 @@ pub(super) fn short(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
     }
-    let digits = (5 - value.abs().log10().floor() as i32 - 1).clamp(0, 12) as usize;
+    let digits = (5 - pxfm::f_log10(value.abs()).floor() as i32 - 1).clamp(0, 12) as usize;
     let text = format!("{value:.digits$}");
     match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.').into(),
