@@ -9,7 +9,7 @@ use num_rational::BigRational;
 use num_traits::{One, Signed, Zero};
 use unspent::{Allocation, Bounds, Delta, Epsilon, Error, Rational, Release, Result, Scope};
 
-use super::barrier::{Linear, Problem, Solution, dot};
+use super::barrier::{Linear, Multipliers, Problem, Solution, dot};
 use super::bound::{ExactLimit, ExactPromise, double, least_cost};
 use super::compile::{Compiled, quantile};
 use super::evaluator::{Evaluator, Limit};
@@ -53,7 +53,7 @@ pub(super) struct Solved {
     pub(super) cost: f64,
     /// The part of the cost that each limit accounts for.
     pub(super) shares: Vec<f64>,
-    solution: Solution,
+    multipliers: Multipliers,
 }
 
 /// A design in the making.
@@ -173,13 +173,13 @@ impl<'n> Designer<'n> {
             start = self.within_promises(&problem, start, &promises)?;
         }
         problem.linear = promises;
-        let solution = problem.solve(start);
-        let cost = dot(&costs, &solution.precisions);
+        let Solution { precisions, multipliers } = problem.solve(start);
+        let cost = dot(&costs, &precisions);
         let parts: Vec<f64> =
-            limits.exact.iter().zip(&solution.multipliers).map(|(l, y)| y * double(&l.limit)).collect();
+            limits.exact.iter().zip(&multipliers.of_variances).map(|(l, y)| y * double(&l.limit)).collect();
         let sum: f64 = parts.iter().sum();
         let shares = parts.iter().map(|part| part / sum).collect();
-        Ok(Solved { precisions: solution.precisions.clone(), cost, shares, solution })
+        Ok(Solved { precisions, cost, shares, multipliers })
     }
 
     /// A point within all limits and promises: the least common factor of the promises with which there is
@@ -242,9 +242,9 @@ impl<'n> Designer<'n> {
             &self.compiled.frame,
             &asked,
             &limits.promises,
-            &solved.solution.precisions,
-            &solved.solution.multipliers,
-            &solved.solution.linear,
+            &solved.multipliers.at,
+            &solved.multipliers.of_variances,
+            &solved.multipliers.of_sums,
         )
     }
 

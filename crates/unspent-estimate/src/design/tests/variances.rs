@@ -16,7 +16,8 @@ use crate::answers::{AnswerClasses, Precision, SumOfCells, coordinate_covariance
 use crate::design::bound::double;
 use crate::design::compile::Compiled;
 use crate::design::exact::fraction;
-use crate::design::program::{Evaluator, Limit, Variance};
+use crate::design::evaluator::{Evaluator, Limit};
+use crate::design::program::Variance;
 use crate::design::{Need, Quantity, Selection, Spread, UnitSet};
 use crate::matrix::Matrix;
 use crate::model::{Scratch, SharedClass, UnitClass};
@@ -505,4 +506,34 @@ fn slopes_and_curvature_are_those_of_fractions() {
     }
     println!("{compared} slopes: worst {worst:.1e}, curvature {curved:.1e}");
     assert!(compared > 100 && worst < 1e-11 && curved < 1e-7, "{compared} {worst} {curved}");
+}
+
+#[test]
+fn sets_of_units_are_convex_also_where_numbers_of_units_are_not_whole() {
+    let mut draw = Draw(4_000_000);
+    for seed in 0..random::cases(150) {
+        let levels = 2 + draw.below(3);
+        // Three units of which each has four, in fours of which each has three.
+        let units = if seed == 0 { vec![3, 4, 12] } else { random::units(&mut draw, levels, false, 200) };
+        let offer = random::offer(&mut draw, units.len(), 2, true);
+        let need = |level: usize, count: u64, spread: Spread| Need {
+            set: Some(UnitSet { count, spread }),
+            ..table(level, &offer.queries()[0].by)
+        };
+        for level in 0..units.len() {
+            let counts = (1..=units[level].min(20)).collect::<Vec<u64>>();
+            for spread in [Spread::Scattered, Spread::Packed] {
+                let needs: Vec<Need> = counts.iter().map(|count| need(level, *count, spread.clone())).collect();
+                let compiled = Compiled::new(&offer, units.clone(), &needs).unwrap();
+                for (count, parts) in counts.iter().zip(&compiled.needs) {
+                    let levels = &parts[0].variance.levels;
+                    let name = format!("{units:?}: {count} {spread:?} of level {level}");
+                    assert!(levels.iter().all(|c| !c.is_negative()), "{name}");
+                    // Units that know nothing of each other: as many variances as there are units.
+                    let one = levels.iter().enumerate().map(|(k, c)| c * compiled.frame.inside(k, level));
+                    assert_eq!(one.sum::<BigRational>(), BigRational::from_integer((*count).into()), "{name}");
+                }
+            }
+        }
+    }
 }
