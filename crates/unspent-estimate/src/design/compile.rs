@@ -140,15 +140,18 @@ impl Compiled {
     }
 
     fn of_squares(&self, level: usize, together: &dyn Fn(usize) -> BigRational) -> Vec<BigRational> {
-        let mut before = BigRational::zero();
-        let of_level = |k: usize| {
-            if k > level {
-                return BigRational::zero();
+        let mut squares: Vec<BigRational> = (0..=level).map(together).collect();
+        // With numbers of units that are not whole, packed sets may seem to fall apart and come together again.
+        // Less together is a larger variance, and without it the variance would not be convex.
+        for k in (0..level).rev() {
+            squares[k] = squares[k].clone().min(squares[k + 1].clone());
+        }
+        let of_level = |k: usize| match squares.get(k) {
+            None => BigRational::zero(),
+            Some(here) => {
+                let before = k.checked_sub(1).map_or_else(BigRational::zero, |k| squares[k].clone());
+                (here - before) / self.frame.inside(k, level)
             }
-            let here = together(k);
-            let found = (&here - &before) / self.frame.inside(k, level);
-            before = here;
-            found
         };
         (0..self.frame.units.len()).map(of_level).collect()
     }

@@ -1,1 +1,5 @@
+mod bounds;
+mod dense;
 mod examples;
+mod random;
+mod variances;
