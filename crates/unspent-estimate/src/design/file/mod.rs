@@ -149,8 +149,18 @@ impl Needs {
     /// # Ok::<(), unspent::Error>(())
     /// ```
     pub fn parse(origin: &str, text: &str, files: &mut dyn OtherFiles) -> Result<Needs> {
+        Needs::read(origin, text, files, false)
+    }
+
+    /// The same of a text that may have no needs yet.
+    pub fn parse_unfinished(origin: &str, text: &str, files: &mut dyn OtherFiles) -> Result<Needs> {
+        Needs::read(origin, text, files, true)
+    }
+
+    fn read(origin: &str, text: &str, files: &mut dyn OtherFiles, unfinished: bool) -> Result<Needs> {
         let folder = files.folder().map(Path::to_path_buf);
-        let reader = NeedsReader { reader: Reader { origin, text, hint: HINT, beside: folder.as_deref() } };
+        let reader = Reader { origin, text, hint: HINT, beside: folder.as_deref() };
+        let reader = NeedsReader { reader, unfinished };
         reader.reader.read(|root| reader.needs(root, files))
     }
 }
@@ -158,6 +168,8 @@ impl Needs {
 /// A needs file that is being read.
 struct NeedsReader<'t> {
     reader: Reader<'t>,
+    /// Whether there may be no needs.
+    unfinished: bool,
 }
 
 impl<'t> NeedsReader<'t> {
@@ -360,6 +372,9 @@ impl<'t> NeedsReader<'t> {
     }
 
     fn all_needs(&self, root: &Table<'_, 't>, offer: &Allocation, units: &Units) -> Result<Vec<Need>> {
+        if self.unfinished && root.get("needs").is_none() {
+            return Ok(vec![]);
+        }
         let hint = "write [[needs]] with level = \"County\" and margin = 5, for example";
         let listed = root.needs("needs", hint)?;
         let tables = self.reader.tables("needs", listed, need::KEYS, hint)?;
