@@ -11,7 +11,7 @@ use pyo3::types::PyDict;
 use unspent::file::quoted;
 use unspent::{Error, Result};
 use unspent_data::{NeedsFolder, Quiet, needs_text};
-use unspent_estimate::design::{self, OtherFiles, UnitTree, Units};
+use unspent_estimate::design::{OtherFiles, UnitTree, Units};
 
 use crate::classes::Allocation;
 use crate::design::{Checked, Design};
@@ -32,19 +32,22 @@ use crate::work::interruptible;
 /// ... name = "Towns"
 /// ... neighbours = "add-remove"
 /// ... delta = "1e-10"
+/// ... [attributes]
+/// ... age = ["child", "adult"]
 /// ... [queries]
 /// ... total = []
+/// ... age = ["age"]
 /// ... [[levels]]
 /// ... name = "County"
-/// ... sigma2 = { total = 4 }
+/// ... sigma2 = { total = 4, age = 4 }
 /// ... [[levels]]
 /// ... name = "Town"
-/// ... sigma2 = { total = 4 }
+/// ... sigma2 = { total = 4, age = 4 }
 /// ... ''')
 /// >>> needs = unspent.Needs(towns, units={"County": 1, "Town": 20}, rest="drop")
-/// >>> found = unspent.design(needs.need("Town", margin=6).need("County", margin=10))
-/// >>> found.allocation.levels, found.needs["met"], found.rho < "1/8"
-/// (['County', 'Town'], [True, True], True)
+/// >>> found = unspent.design(needs.need("Town", margin=6).need("County", table=["age"], margin=10))
+/// >>> found.needs["met"], found.least_rho <= found.rho == found.allocation.rho
+/// ([True, True], True)
 #[pyfunction]
 #[pyo3(signature = (needs, *, prices=true))]
 pub fn design(py: Python<'_>, needs: &Bound<'_, PyAny>, prices: bool) -> PyResult<Design> {
@@ -73,8 +76,8 @@ pub fn design(py: Python<'_>, needs: &Bound<'_, PyAny>, prices: bool) -> PyResul
 /// The least epsilon is found at `delta`, that of the allocation unless given. With `epsilon` it is the best
 /// common factor of all margins at that epsilon instead; `wider` says whether it may be above 1. `law` is
 /// "normal", which takes errors for normal and is no guarantee, or "guaranteed", which costs about twice the
-/// budget. `exact_totals` names levels whose totals are published exactly. `name` is that of the allocation
-/// that is found.
+/// budget. `exact_totals` names levels whose totals are published exactly. The allocation that is found
+/// is called after `name`, or after the allocation on offer.
 ///
 /// >>> import unspent
 /// >>> census = unspent.preset("pl94-persons-us-2020")
@@ -83,7 +86,7 @@ pub fn design(py: Python<'_>, needs: &Bound<'_, PyAny>, prices: bool) -> PyResul
 /// <Needs 'US redistricting data (P.L. 94-171) 2020, persons': 2 needs>
 #[pyclass(module = "unspent")]
 pub struct Needs {
-    needs: design::Needs,
+    needs: unspent_estimate::design::Needs,
     /// The lines of the needs file.
     text: String,
     named: Named,
@@ -131,7 +134,7 @@ impl Needs {
     fn parsed(py: Python<'_>, text: String, mut named: Named) -> PyResult<Needs> {
         let origin = named.path.as_ref().map_or("needs".into(), |path| path.display().to_string());
         let parse = move || {
-            let needs = design::Needs::parse_unfinished(&origin, &text, &mut named);
+            let needs = unspent_estimate::design::Needs::parse_unfinished(&origin, &text, &mut named);
             let needs = needs.map_err(Error::without_excerpt)?;
             Ok(Needs { needs, text, named })
         };
@@ -219,7 +222,7 @@ impl Needs {
             let text = needs_text(&path)?;
             let origin = path.display().to_string();
             let mut named = Named { path: Some(path), offer: None, guard: None, tree: None };
-            let needs = design::Needs::parse(&origin, &text, &mut named)?;
+            let needs = unspent_estimate::design::Needs::parse(&origin, &text, &mut named)?;
             Ok(Needs { needs, text, named })
         };
         interruptible(py, read)?.or_raise(py)

@@ -65,9 +65,9 @@ def test_needs_in_code_are_those_of_the_file(root: Path):
     found = unspent.design(example(root))
     assert found.to_dict() == file.to_dict() and str(found) == str(file)
     assert json.loads(found.to_json()) == found.to_dict()
-    assert 15.37 < found.epsilon.lower <= found.epsilon.upper < 15.39
+    assert 15.385 < found.epsilon.lower <= found.epsilon.upper < 15.386
     assert found.factor == 1 and found.delta == Fraction(1, 10**10)
-    assert isinstance(found.rho, Fraction) and 0.9999 < found.least_rho / found.rho <= 1
+    assert isinstance(found.rho, Fraction) and 0.998 < found.least_rho / found.rho <= 1
     assert found.allocation.rho == found.rho
     certified = found.allocation.certificate().total.tight
     assert certified.lower <= found.epsilon.upper and found.epsilon.lower <= certified.upper
@@ -84,7 +84,7 @@ def test_frames(root: Path):
     pandas = pytest.importorskip("pandas")
     needs = example(root, spread="packed")
     found = needs.design(prices=False)
-    assert repr(needs) == "<Needs 'Blocks': 3 needs>" and len(needs) == 3
+    assert repr(needs) == f"<Needs '{blocks(root).name}': 3 needs>" and len(needs) == 3
     frame = found.to_pandas()
     assert frame.shape == (3, 12) and list(frame.columns) == list(found.needs)
     tables = pandas.DataFrame(found.tables)
@@ -126,7 +126,7 @@ def test_needs_are_kept():
     assert promised.design().to_dict()["promises"][0]["promised"] == "5"
     guarded = Needs(towns(), units=TOWNS, rest={"guard": towns(), "times": "1.5"}, name="Guarded")
     found = guarded.need("Town", margin=3).design()
-    assert found.allocation.name == "Guarded" and found.to_dict()["guarded"]["largest"] <= 1.5
+    assert found.allocation.name == "Designed: Guarded" and found.to_dict()["guarded"]["largest"] <= 1.5
     sure = Needs(towns(), units=TOWNS, rest="drop", law="guaranteed").need("Town", table="age", margin=10)
     assert sure.design().rho > designs[0].rho
 
