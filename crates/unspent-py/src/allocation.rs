@@ -288,7 +288,7 @@ impl Allocation {
     /// >>> import unspent
     /// >>> explained = unspent.preset("pl94-persons-us-2020").explain()
     /// >>> explained.tables["level"][0], float(explained.least_rho / explained.rho) > 0.999
-    /// ('Block', True)
+    /// ('State', True)
     #[pyo3(signature = (units=None, *, schema=None))]
     fn explain(
         &self,

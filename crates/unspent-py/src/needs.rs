@@ -82,8 +82,8 @@ pub fn design(py: Python<'_>, needs: &Bound<'_, PyAny>, prices: bool) -> PyResul
 /// >>> import unspent
 /// >>> census = unspent.preset("pl94-persons-us-2020")
 /// >>> needs = unspent.Needs(census, rest={"guard": census, "times": "1.25"}, exact_totals="State")
-/// >>> needs.need("Tract", margin=30).need("County", table=["votingage"], margin=20, confidence="0.9")
-/// <Needs 'US redistricting data (P.L. 94-171) 2020, persons': 2 needs>
+/// >>> needs.need("Tract", margin=30).need("County", table=["votingage"], margin=20, confidence="0.9").names
+/// ['Tract: total', 'County: votingage']
 #[pyclass(module = "unspent")]
 pub struct Needs {
     needs: unspent_estimate::design::Needs,
@@ -160,8 +160,8 @@ impl Needs {
             allocation, *, rest, units=None, schema=None, epsilon=None, wider=false, delta=None, law="normal",
             exact_totals=None, name=None
         ),
-        text_signature = "(allocation, *, rest, units=None, schema=None, epsilon=None, wider=False, delta=None, \
-                          law='normal', exact_totals=(), name=None)"
+        text_signature = "(allocation, *, rest, units=None, schema=None, epsilon=None, wider=False, \
+                          delta=None, law='normal', exact_totals=(), name=None)"
     )]
     #[allow(clippy::too_many_arguments)] // Keywords, each with its name.
     fn new<'py>(

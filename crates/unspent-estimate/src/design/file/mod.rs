@@ -160,15 +160,13 @@ impl Needs {
     fn read(origin: &str, text: &str, files: &mut dyn OtherFiles, unfinished: bool) -> Result<Needs> {
         let folder = files.folder().map(Path::to_path_buf);
         let reader = Reader { origin, text, hint: HINT, beside: folder.as_deref() };
-        let reader = NeedsReader { reader, unfinished };
-        reader.reader.read(|root| reader.needs(root, files))
+        reader.read(|root| NeedsReader { reader, unfinished }.needs(root, files))
     }
 }
 
-/// A needs file that is being read.
+/// A needs file that is being read; one that is unfinished may have no needs yet.
 struct NeedsReader<'t> {
     reader: Reader<'t>,
-    /// Whether there may be no needs.
     unfinished: bool,
 }
 
