@@ -16,6 +16,7 @@ mod certificate;
 mod compare;
 mod curve;
 mod defect;
+mod design;
 mod destination;
 mod estimate;
 mod grid;
@@ -59,7 +60,8 @@ Exit codes:
   0  the answer was written (also if the reader closed the pipe early)
   1  no answer: a tolerance that cannot be met, or anything unforeseen
   2  the command line is at fault: bad usage or bad input
-  3  a promised epsilon is not certified to be kept (certificate --check, measure)
+  3  a promised epsilon is not certified to be kept (certificate --check, measure), or a need is not
+     met (design --check)
 
 `unspent certificate --help` and the like have examples."
 )]
@@ -81,6 +83,7 @@ enum Command {
     Measure(measure::Arguments),
     Sample(sample::Arguments),
     Accuracy(accuracy::Arguments),
+    Design(design::Arguments),
     Utility(utility::Arguments),
     Regress(regress::Arguments),
     Interval(interval::Arguments),
@@ -181,6 +184,7 @@ fn run() -> Result<(), Failure> {
         Command::Measure(arguments) => arguments.run(),
         Command::Sample(arguments) => arguments.run(),
         Command::Accuracy(arguments) => arguments.run(),
+        Command::Design(arguments) => arguments.run(),
         Command::Utility(arguments) => arguments.run(),
         Command::Regress(arguments) => arguments.run(),
         Command::Interval(arguments) => arguments.run(),

@@ -71,7 +71,7 @@ impl UnitsAccuracy {
 }
 
 /// Public numbers of units say nothing about the records: their columns are not read.
-fn without_public_numbers(allocation: Allocation) -> Result<Allocation> {
+pub(crate) fn without_public_numbers(allocation: Allocation) -> Result<Allocation> {
     let mut production: Production = allocation.production().clone();
     production.invariants.retain(|invariant| matches!(invariant.values, ExactValues::Query(_)));
     allocation.used_by(production)

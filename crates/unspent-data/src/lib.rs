@@ -20,6 +20,7 @@
 pub mod accuracy;
 pub(crate) mod codes;
 pub mod date;
+pub mod design;
 pub mod directory;
 pub mod estimate;
 pub mod interval;
@@ -43,6 +44,7 @@ pub mod units;
 pub mod utility;
 
 pub use accuracy::UnitsAccuracy;
+pub use design::unit_tree;
 pub use estimate::{Estimate, WholeTables};
 pub use interval::{Interval, Intervals};
 pub use manifest::Manifest;

@@ -186,7 +186,7 @@ impl Arguments {
 }
 
 /// Reads `1,51,3143`.
-fn numbers(text: &str) -> Result<Vec<u64>, Error> {
+pub fn numbers(text: &str) -> Result<Vec<u64>, Error> {
     let number = |n: &str| {
         n.trim().parse().map_err(|_| {
             let hint = "write a number of units for each level, like 1,51,3143";

@@ -8,6 +8,7 @@ mod account;
 mod accuracy;
 mod allocations;
 mod crowd;
+mod design;
 mod disk;
 mod estimate;
 mod files;

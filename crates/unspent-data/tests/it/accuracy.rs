@@ -7,7 +7,9 @@ use std::path::Path;
 use parquet::file::reader::SerializedFileReader;
 use parquet::record::Field;
 use unspent::{Allocation, Ask};
-use unspent_data::{BypassRule, Columns, Estimate, Input, Measure, NoiseSource, Quiet, UnitsAccuracy};
+use unspent_data::{
+    BypassRule, Columns, Estimate, Input, Measure, NoiseSource, Quiet, UnitsAccuracy, unit_tree,
+};
 use unspent_estimate::accuracy::{Deviation, TreeKind};
 use unspent_estimate::{Accuracy, AccuracyQuestion};
 
@@ -199,4 +201,14 @@ fn estimates_have_the_errors_that_were_said() {
             assert!(close, "{folder} {query}: {found:?}, written {mean} {ends:?}");
         }
     }
+}
+
+/// In any order, with words where counts would be; bypassed units are units.
+#[test]
+fn units_know_their_parents_and_counts_are_not_read() {
+    let codes = ["b2yy", "a1xx", "a1xy", "a3xx", "b2yx", "b2xx"];
+    let question = question(&codes, &[("people", &["x"; 6])]);
+    let tree = unit_tree(question.units, None, question.allocation, &mut Quiet).unwrap();
+    assert_eq!((tree.roots, tree.per_level()), (2, vec![2, 3, 6]));
+    assert_eq!(tree.parents, [vec![0, 0, 1], vec![0, 0, 1, 2, 2, 2]]);
 }

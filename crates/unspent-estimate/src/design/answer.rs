@@ -204,8 +204,7 @@ impl<'n> Designer<'n> {
         let mut coefficients = vec![0.0; count];
         coefficients.push(-1.0);
         linear.push(Linear { coefficients, limit: -0.5 });
-        let relaxed =
-            Problem { evaluator: problem.evaluator, cost, limits: problem.limits.clone(), linear };
+        let relaxed = Problem { evaluator: problem.evaluator, cost, limits: problem.limits.clone(), linear };
         let mut from = start;
         from.push(2.0 * largest);
         let found = relaxed.solve(from).precisions;
@@ -348,32 +347,20 @@ impl<'n> Designer<'n> {
         loop {
             let limits = self.with_promises(self.limits(&self.ones(), 1.0), &parts)?;
             let solved = self.solve(&limits)?;
-            let budgets = self.rounded(&limits, &solved, true)?;
-            if !self.keep_promises(&budgets, &mut parts)? {
+            if !self.suits_the_tree(&limits, &solved, rounds < ROUNDS) && rounds < 2 * ROUNDS {
+                rounds += 1;
                 continue;
             }
-            rounds += 1;
-            if self.suits_the_tree(&limits, &solved, &budgets, rounds < ROUNDS) {
+            let budgets = self.rounded(&limits, &solved, true)?;
+            if self.keep_promises(&budgets, &mut parts)? {
                 return Ok((limits, solved, budgets));
-            }
-            if rounds == 2 * ROUNDS {
-                return Err(Error::stated(
-                    "no allocation was found with which all needs are met on these units",
-                    "widen the margins of needs whose estimates are one count with little noise",
-                ));
             }
         }
     }
 
     /// Whether the worst unit of each need is within its margin often enough. If not, limits are tightened;
     /// with a list of units those that are too tight are also widened, as long as that is allowed.
-    fn suits_the_tree(
-        &mut self,
-        limits: &Limits,
-        solved: &Solved,
-        budgets: &[BigRational],
-        may_widen: bool,
-    ) -> bool {
+    fn suits_the_tree(&mut self, limits: &Limits, solved: &Solved, may_widen: bool) -> bool {
         let listed = matches!(self.needs.units, Units::Listed(_));
         if !listed && self.needs.law == Law::Guaranteed {
             return true;
@@ -385,7 +372,7 @@ impl<'n> Designer<'n> {
             }
         }
         let mut suits = true;
-        for (need, verdict) in self.verdicts(budgets).into_iter().enumerate() {
+        for (need, verdict) in self.verdicts(&solved.precisions).into_iter().enumerate() {
             let Some(verdict) = verdict else { continue };
             // How many times the deviations may be what they are.
             let room = match self.needs.law {
@@ -411,12 +398,9 @@ impl<'n> Designer<'n> {
     }
 
     /// The worst unit of each need; none for sets of units.
-    pub(super) fn verdicts(&self, budgets: &[BigRational]) -> Vec<Option<Verdict>> {
-        let variables = self.compiled.frame.variables.iter();
-        let precisions: Vec<f64> =
-            budgets.iter().zip(variables).map(|(rho, v)| double(&(rho / &v.cost))).collect();
+    pub(super) fn verdicts(&self, precisions: &[f64]) -> Vec<Option<Verdict>> {
         let sets: Vec<bool> = self.needs.needs.iter().map(|need| need.set.is_some()).collect();
-        self.judge.verdicts(&self.compiled, &precisions, &sets)
+        self.judge.verdicts(&self.compiled, precisions, &sets)
     }
 
     /// Whether all promises are kept by certified ε. If not, less of their ρ may be used from now on.

@@ -55,6 +55,8 @@ const NARROW: f64 = 1e-4;
 /// The square of the Newton decrement at which a point is at the centre, and near to it.
 const CENTRED: f64 = 1e-8;
 const NEAR: f64 = 1e-2;
+/// The slack, as a part of the limit, below which a limit is nearly reached.
+const REACHED: f64 = 1e-2;
 /// How often multipliers are brought into balance.
 const BALANCINGS: usize = 3;
 /// Most steps of a round, and of all rounds.
@@ -148,20 +150,16 @@ impl Problem<'_> {
                 let bought: f64 = rows.iter().zip(&all).map(|(row, y)| y * row[j]).sum();
                 1.0 - 1.0 / (steepness * w[j] * self.cost[j]) - bought
             };
-            let mut matrix = Matrix::zeros(inner, inner);
+            let mut squares = triangle(inner);
             for (row, y) in rows.iter().zip(&all) {
-                for i in 0..inner {
-                    let a = y * row[i];
-                    for j in 0..=i {
-                        matrix[(i, j)] += a * (y * row[j]);
-                    }
-                }
+                add_square(&mut squares, &row.iter().map(|x| x * y).collect::<Vec<f64>>());
             }
-            for i in 0..inner {
-                matrix[(i, i)] += 1e-13 * matrix[(i, i)] + f64::MIN_POSITIVE;
-                for j in 0..i {
-                    matrix[(j, i)] = matrix[(i, j)];
+            let mut matrix = Matrix::zeros(inner, inner);
+            for (i, row) in squares.iter().enumerate() {
+                for (j, x) in row.iter().enumerate() {
+                    (matrix[(i, j)], matrix[(j, i)]) = (*x, *x);
                 }
+                matrix[(i, i)] += 1e-13 * row[i] + f64::MIN_POSITIVE;
             }
             let right = (0..inner).map(left).collect();
             let weights = Cholesky::new(&matrix).solve(&Matrix::new(inner, 1, right));
@@ -192,9 +190,8 @@ impl Problem<'_> {
             kept += y * limit.limit;
         }
         let steepness = |j: usize| {
-            let of = |range: std::ops::Range<usize>| -> f64 {
-                range.map(|k| multipliers[k] * rows[k][j]).sum()
-            };
+            let of =
+                |range: std::ops::Range<usize>| -> f64 { range.map(|k| multipliers[k] * rows[k][j]).sum() };
             of(0..variances) / (1.0 - of(variances..rows.len()))
         };
         let steepest = (0..self.evaluator.variables.len()).map(steepness).fold(0.0f64, f64::max);
@@ -218,9 +215,9 @@ impl Problem<'_> {
 
     /// The Newton step relative to w, and the square of its decrement.
     ///
-    /// Second derivatives are `A + GᵀG`, with a row of G for each limit, as long as 1 over its slack. Adding them
-    /// up would leave no digit of A, which alone decides between measurements that are equally good. So A is
-    /// factored, and then the small system `1 + GA⁻¹Gᵀ`.
+    /// Second derivatives are `A + GᵀG`, with a row of G for each limit that is nearly reached, as long as 1 over
+    /// its slack. Adding them up would leave no digit of A, which alone decides between measurements that are
+    /// equally good. So A is factored, and then the small system `1 + GA⁻¹Gᵀ`.
     fn newton(&self, w: &[f64], state: &State, steepness: f64) -> (Vec<f64>, f64) {
         let count = w.len();
         let inner = self.evaluator.variables.len();
@@ -229,35 +226,46 @@ impl Problem<'_> {
         let weights: Vec<f64> =
             self.limits.iter().zip(&state.slack).map(|(l, slack)| 1.0 / (slack * l.limit)).collect();
         self.evaluator.add_curvature(&self.limits, &weights, &state.point, &mut curvature);
-        let mut relative = Matrix::identity(count);
-        for i in 0..inner {
-            for j in 0..inner {
-                relative[(i, j)] += curvature[(i, j)] * w[i] * w[j];
-            }
-        }
-        let limits = self.limits.len() + self.linear.len();
-        let mut rows = Matrix::zeros(limits, count);
-        for (at, (limit, weight)) in self.limits.iter().zip(&weights).enumerate() {
+        let mut squares = triangle(count);
+        let mut reached: Vec<Vec<f64>> = vec![];
+        let mut add = |row: Vec<f64>, slack: f64| match slack < REACHED {
+            true => reached.push(row),
+            false => add_square(&mut squares, &row),
+        };
+        for ((limit, weight), slack) in self.limits.iter().zip(&weights).zip(&state.slack) {
+            let mut row = vec![0.0; count];
             for (i, slope) in self.evaluator.slopes(limit, &state.point).iter().enumerate() {
                 gradient[i] -= weight * slope;
-                rows[(at, i)] = -weight * slope * w[i];
+                row[i] = -weight * slope * w[i];
             }
+            add(row, *slack);
         }
-        for (at, (limit, slack)) in self.linear.iter().zip(&state.linear).enumerate() {
-            for (i, coefficient) in limit.coefficients.iter().enumerate() {
-                gradient[i] += coefficient / slack;
-                rows[(self.limits.len() + at, i)] = coefficient / slack * w[i];
+        for (limit, slack) in self.linear.iter().zip(&state.linear) {
+            gradient.iter_mut().zip(&limit.coefficients).for_each(|(g, x)| *g += x / slack);
+            let row: Vec<f64> = limit.coefficients.iter().zip(w).map(|(x, w)| x / slack * w).collect();
+            let longest = row.iter().fold(0.0f64, |longest, x| longest.max(x.abs()));
+            add(row, 1.0 / longest);
+        }
+        let mut relative = Matrix::identity(count);
+        for (i, row) in squares.iter().enumerate() {
+            for (j, x) in row.iter().enumerate() {
+                let curved = if i < inner { curvature[(i, j)] * w[i] * w[j] } else { 0.0 };
+                relative[(i, j)] += x + curved;
+                relative[(j, i)] = relative[(i, j)];
             }
         }
         let right: Vec<f64> = gradient.iter().zip(w).map(|(g, w)| 1.0 - g * w).collect();
         let factored = Cholesky::new(&relative);
-        let spread = factored.solve(&rows.transposed());
         let mut direction = factored.solve(&Matrix::new(count, 1, right.clone()));
-        let mut small = rows.times(&spread);
-        small.add(&Matrix::identity(limits), 1.0);
-        small.symmetrise();
-        let back = Cholesky::new(&small).solve(&rows.times(&direction));
-        direction.add(&spread.times(&back), -1.0);
+        if !reached.is_empty() {
+            let rows = Matrix::new(reached.len(), count, reached.concat());
+            let spread = factored.solve(&rows.transposed());
+            let mut small = rows.times(&spread);
+            small.add(&Matrix::identity(reached.len()), 1.0);
+            small.symmetrise();
+            let back = Cholesky::new(&small).solve(&rows.times(&direction));
+            direction.add(&spread.times(&back), -1.0);
+        }
         let decrement = dot(&right, direction.entries());
         (direction.entries().to_vec(), decrement)
     }
@@ -287,6 +295,18 @@ impl Problem<'_> {
             length *= 0.6;
         }
         None
+    }
+}
+
+/// The rows of a lower triangle of zeros.
+fn triangle(size: usize) -> Vec<Vec<f64>> {
+    (1..=size).map(|length| vec![0.0; length]).collect()
+}
+
+/// Adds the lower triangle of `x xᵀ`.
+fn add_square(to: &mut [Vec<f64>], x: &[f64]) {
+    for (row, factor) in to.iter_mut().zip(x) {
+        row.iter_mut().zip(x).for_each(|(sum, x)| *sum += factor * x);
     }
 }
 

@@ -52,23 +52,18 @@ pub(super) fn least_cost(
     let multipliers: Vec<BigRational> = limits.iter().zip(multipliers).map(multiplier).collect();
     let of_promises: Vec<BigRational> = of_promises.iter().map(|m| fraction(m.max(0.0), BITS)).collect();
     let point = frame.exactly(&precisions);
-    let mut weights = vec![vec![BigRational::zero(); frame.pairs.len()]; frame.units.len()];
     let (mut sum, mut allowed) = (BigRational::zero(), BigRational::zero());
+    let mut summed = vec![];
     for (limit, y) in limits.iter().zip(&multipliers).filter(|(_, y)| y.is_positive()) {
         let [value, _] = frame.exact_value(&limit.variance, &point)?;
         sum += y * value;
         allowed += y * &limit.limit;
-        for (level, factor) in limit.variance.levels.iter().enumerate().filter(|(_, c)| !c.is_zero()) {
-            let factor = y * factor;
-            for (pair, phi) in &limit.variance.terms {
-                weights[level][*pair] += &factor * phi;
-            }
-        }
+        summed.push((y, &limit.variance));
     }
     if !allowed.is_positive() {
         return None;
     }
-    let slopes = frame.exact_slopes(&weights, &point);
+    let slopes = frame.exact_slopes(&summed, &point);
     let mut steepest = BigRational::zero();
     for (j, (variable, slope)) in frame.variables.iter().zip(&slopes).enumerate() {
         let promised = promises.iter().zip(&of_promises).filter(|(promise, _)| promise.of[j]);

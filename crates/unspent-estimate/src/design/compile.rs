@@ -90,15 +90,21 @@ impl Compiled {
             let parts = compiled.parts(need, query).map_err(|e| e.at(format!("need `{}`", need.name)))?;
             compiled.needs.push(parts);
         }
+        // Answers of different classes may have the same terms.
+        let mut of_queries: Vec<Vec<Terms>> = vec![];
+        for of_space in &queries {
+            let (_, classes) = AnswerClasses::counted(&compiled.frame.model, *of_space);
+            let mut terms: Vec<Terms> =
+                classes.iter().map(|counted| sorted(compiled.frame.product(counted, counted))).collect();
+            terms.sort_unstable();
+            terms.dedup();
+            of_queries.push(terms);
+        }
         for level in 0..offer.levels().len() {
             let levels = compiled.of_unit(level);
-            for (query, of_space) in queries.iter().enumerate() {
-                let (_, classes) = AnswerClasses::counted(&compiled.frame.model, *of_space);
-                let mut variances: Vec<Variance> =
-                    classes.iter().map(|counted| compiled.variance(&levels, counted)).collect();
-                variances.sort_by_cached_key(|variance| format!("{:?}", variance.terms));
-                variances.dedup();
-                compiled.tables.push(Table { level, query, variances });
+            for (query, terms) in of_queries.iter().enumerate() {
+                let variance = |terms: &Terms| Variance::new(levels.clone(), terms.clone());
+                compiled.tables.push(Table { level, query, variances: terms.iter().map(variance).collect() });
             }
         }
         Ok(compiled)
@@ -151,8 +157,7 @@ impl Compiled {
     }
 
     fn variance(&mut self, levels: &[BigRational], counted: &[Vec<bool>]) -> Variance {
-        let terms = self.frame.product(counted, counted);
-        Variance { levels: levels.to_vec(), terms: sorted(terms) }
+        Variance::new(levels.to_vec(), sorted(self.frame.product(counted, counted)))
     }
 
     /// The values on every axis of the records that a selection has.
@@ -235,7 +240,7 @@ impl Compiled {
                             }
                         }
                     }
-                    let variance = Variance { levels: levels.clone(), terms: sorted(terms) };
+                    let variance = Variance::new(levels.clone(), sorted(terms));
                     let counted = factors.map(|(factor, counted)| (factor, counted.clone()));
                     Part { variance, margin: records.clone(), counted: counted.to_vec() }
                 });
@@ -367,8 +372,11 @@ fn positive(field: &str, value: &Rational) -> Result<BigRational> {
     Err(Error::input(field, value, "a number above 0", hint))
 }
 
-fn sorted(terms: HashMap<usize, BigRational>) -> Vec<(usize, BigRational)> {
-    let mut terms: Vec<(usize, BigRational)> = terms.into_iter().filter(|(_, phi)| !phi.is_zero()).collect();
+/// Pairs with their `φ`.
+type Terms = Vec<(usize, BigRational)>;
+
+fn sorted(terms: HashMap<usize, BigRational>) -> Terms {
+    let mut terms: Terms = terms.into_iter().filter(|(_, phi)| !phi.is_zero()).collect();
     terms.sort_by_key(|(pair, _)| *pair);
     terms
 }

@@ -3,7 +3,7 @@
 use num_bigint::BigInt;
 use num_integer::Integer;
 use num_rational::BigRational;
-use num_traits::{One, Zero};
+use num_traits::{One, Signed, Zero};
 
 /// Solutions of a system: whole numbers over one denominator.
 #[derive(Debug)]
@@ -16,13 +16,11 @@ pub(super) struct Solutions {
 /// Solutions `x` of `matrix · x = right`, for each right side.
 ///
 /// Where there are several, one of them is given: coordinates that nothing decides are 0.
-pub(super) fn solve(matrix: &[Vec<BigRational>], right: &[Vec<BigRational>]) -> Solutions {
+pub(super) fn solve(matrix: Vec<Vec<BigInt>>, right: &[Vec<BigInt>]) -> Solutions {
     let size = matrix.len();
-    // Each row is multiplied by its common denominator, with its entries on the right.
-    let mut rows: Vec<Vec<BigInt>> = vec![];
-    for (i, row) in matrix.iter().enumerate() {
-        let entries: Vec<&BigRational> = row.iter().chain(right.iter().map(|column| &column[i])).collect();
-        rows.push(whole(&entries).0);
+    let mut rows = matrix;
+    for (i, row) in rows.iter_mut().enumerate() {
+        row.extend(right.iter().map(|column| column[i].clone()));
     }
     let mut before = BigInt::one();
     let mut pivots: Vec<usize> = vec![];
@@ -71,19 +69,15 @@ pub(super) fn whole(values: &[&BigRational]) -> (Vec<BigInt>, BigInt) {
     (values.iter().map(|x| x.numer() * (&common / x.denom())).collect(), common)
 }
 
-/// Fractions of about 100 bits between which `numerator/denominator` is.
-pub(super) fn enclosed(numerator: &BigInt, denominator: &BigInt) -> [BigRational; 2] {
-    if numerator.is_zero() {
-        return [BigRational::zero(), BigRational::zero()];
+/// Bits after the point of [`fixed`] numbers.
+pub(super) const POINT: u64 = 192;
+
+/// `numerator/denominator` times 2^[`POINT`], rounded down, whatever the sign of the denominator.
+pub(super) fn fixed(numerator: &BigInt, denominator: &BigInt) -> BigInt {
+    match denominator.is_negative() {
+        true => (-(numerator << POINT)).div_floor(&-denominator),
+        false => (numerator << POINT).div_floor(denominator),
     }
-    let shift = 100 - numerator.bits() as i64 + denominator.bits() as i64;
-    let (n, d) = match shift >= 0 {
-        true => (numerator << shift as u64, denominator.clone()),
-        false => (numerator.clone(), denominator << shift.unsigned_abs()),
-    };
-    let low = n.div_floor(&d);
-    let high = &low + 1;
-    [low, high].map(|x| BigRational::from_integer(x) * power_of_two(-shift as i32))
 }
 
 /// The product of two vectors.
@@ -116,17 +110,10 @@ fn power_of_two(exponent: i32) -> BigRational {
 
 #[cfg(test)]
 mod tests {
-    use num_traits::Signed;
-
     use super::*;
 
-    fn rational(numerator: i64, denominator: i64) -> BigRational {
-        BigRational::new(numerator.into(), denominator.into())
-    }
-
-    fn image(matrix: &[Vec<BigRational>], x: &[BigRational]) -> Vec<BigRational> {
-        let row = |row: &Vec<BigRational>| row.iter().zip(x).map(|(a, b)| a * b).sum();
-        matrix.iter().map(row).collect()
+    fn image(matrix: &[Vec<BigInt>], x: &[BigInt]) -> Vec<BigInt> {
+        matrix.iter().map(|row| dot(row, x)).collect()
     }
 
     #[test]
@@ -134,32 +121,30 @@ mod tests {
         let mut state = 7u64;
         let mut next = move || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 60) as i64 - 8
+            BigInt::from((state >> 60) as i64 - 8)
         };
         let mut without = 0;
         for size in 1..9 {
             for rank in 0..=size {
                 // A matrix of at most that rank: a sum of products.
-                let mut matrix = vec![vec![BigRational::zero(); size]; size];
+                let mut matrix = vec![vec![BigInt::zero(); size]; size];
                 for _ in 0..rank {
-                    let (a, b): (Vec<i64>, Vec<i64>) = (0..size).map(|_| (next(), next())).unzip();
+                    let (a, b): (Vec<BigInt>, Vec<BigInt>) = (0..size).map(|_| (next(), next())).unzip();
                     for i in 0..size {
                         for j in 0..size {
-                            matrix[i][j] += rational(a[i] * b[j], 7);
+                            matrix[i][j] += &a[i] * &b[j];
                         }
                     }
                 }
-                let inside: Vec<BigRational> = (0..size).map(|_| rational(next(), 3)).collect();
+                let inside: Vec<BigInt> = (0..size).map(|_| next()).collect();
                 let reached = image(&matrix, &inside);
-                let any: Vec<BigRational> = (0..size).map(|_| rational(next(), 5)).collect();
-                let found = solve(&matrix, &[reached.clone(), any.clone()]);
-                let fractions = |x: &Vec<BigInt>| -> Vec<BigRational> {
-                    x.iter().map(|x| BigRational::new(x.clone(), found.denominator.clone())).collect()
-                };
-                let first = fractions(found.numerators[0].as_ref().expect("there is one"));
-                assert_eq!(image(&matrix, &first), reached);
+                let any: Vec<BigInt> = (0..size).map(|_| next()).collect();
+                let found = solve(matrix.clone(), &[reached.clone(), any.clone()]);
+                let times =
+                    |y: &[BigInt]| -> Vec<BigInt> { y.iter().map(|y| y * &found.denominator).collect() };
+                assert_eq!(image(&matrix, found.numerators[0].as_ref().expect("one")), times(&reached));
                 match &found.numerators[1] {
-                    Some(x) => assert_eq!(image(&matrix, &fractions(x)), any),
+                    Some(x) => assert_eq!(image(&matrix, x), times(&any)),
                     None => without += 1,
                 }
             }
@@ -169,13 +154,12 @@ mod tests {
     }
 
     #[test]
-    fn a_fraction_is_between_its_ends() {
-        for (n, d) in [(1i64, 3i64), (-7, 11), (0, 5), (1 << 40, 3), (5, 1 << 50)] {
-            let [low, high] = enclosed(&n.into(), &d.into());
-            let exact = rational(n, d);
-            assert!(
-                low <= exact && exact <= high && (&high - &low) * BigInt::from(1i64 << 60) <= exact.abs()
-            );
+    fn fixed_numbers_are_rounded_down() {
+        for (n, d) in [(1i64, 3i64), (-7, 11), (0, 5), (1 << 40, -3), (-5, -(1 << 50))] {
+            let found = BigRational::new(fixed(&n.into(), &d.into()), BigInt::one() << POINT);
+            let exact = BigRational::new(n.into(), d.into());
+            let step = BigRational::new(BigInt::one(), BigInt::one() << POINT);
+            assert!(found <= exact && exact < found + step);
         }
     }
 

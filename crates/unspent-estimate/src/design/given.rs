@@ -31,7 +31,8 @@ impl Designer<'_> {
             self.guard = self.compiled.guard(&at, &BigRational::one());
         }
         let at = |designer: &Designer<'_>, factor: f64| -> Result<(Limits, Solved)> {
-            let (needs, guard) = if best { (1.0, factor) } else { (factor, 1.0) };
+            // Budgets are rounded down by up to a thousandth, and the needs are to be met all the same.
+            let (needs, guard) = if best { (0.999, factor) } else { (factor, 1.0) };
             let wider = vec![needs; designer.needs.needs.len()];
             let limits = designer.with_promises(designer.limits(&wider, guard), &parts)?;
             let solved = designer.solve(&limits)?;

@@ -5,8 +5,11 @@ mod answer;
 mod barrier;
 mod bound;
 mod compile;
+mod data;
+mod document;
 mod evaluator;
 mod exact;
+mod file;
 mod gaussian;
 mod given;
 mod judge;
@@ -14,12 +17,14 @@ mod law;
 mod needs;
 mod outcome;
 mod program;
+mod quantity;
 mod report;
 mod words;
 
 #[cfg(test)]
 mod tests;
 
+pub use self::file::{OtherFiles, PresetsOnly};
 pub use self::needs::{
     Goal, Law, Need, Needs, Promise, Quantity, Rest, Selection, Spread, UnitSet, UnitTree, Units,
 };

@@ -8,7 +8,7 @@ use super::answer::{Designer, Limits, Owner, SHORT, Solved, given_epsilon};
 use super::bound::double;
 use super::compile::Compiled;
 use super::judge::Verdict;
-use super::needs::{Law, Need, Needs, Quantity, Rest, Selection, Units};
+use super::needs::{Law, Need, Needs, Quantity, Rest, Units};
 use super::program::ExactPoint;
 use super::report::{Checked, Design, Explained, Guarded, Importance, NeedMet, PromiseKept, TableOfDesign};
 use super::{gaussian, law};
@@ -47,11 +47,9 @@ impl Needs {
     /// Which needs an allocation meets.
     pub fn check(&self, allocation: &Allocation) -> Result<Checked> {
         let designer = Designer::new(self)?;
-        let variables = &designer.compiled.frame.variables;
         let precisions = designer.compiled.precisions(allocation)?;
-        let budgets: Vec<BigRational> = precisions.iter().zip(variables).map(|(w, v)| w * &v.cost).collect();
         let at = designer.compiled.frame.exactly(&precisions);
-        let verdicts = designer.verdicts(&budgets);
+        let verdicts = designer.verdicts(&doubles(&precisions));
         let needs =
             verdicts.iter().enumerate().map(|(need, verdict)| designer.met(need, &at, verdict)).collect();
         Ok(Checked {
@@ -116,6 +114,10 @@ pub fn explain(allocation: &Allocation, units: &Units) -> Result<Explained> {
     })
 }
 
+fn doubles(values: &[BigRational]) -> Vec<f64> {
+    values.iter().map(double).collect()
+}
+
 /// The largest deviation of an answer of a table; none if one is not determined.
 fn deviation(compiled: &Compiled, table: usize, at: &ExactPoint) -> Option<f64> {
     let mut largest = BigRational::zero();
@@ -150,7 +152,7 @@ impl Designer<'_> {
         // The bound is for the regular tree; on another one limits were fitted, which proves nothing.
         let is_regular = matches!(self.needs.units, Units::PerLevel(_));
         let least_rho = if is_regular { self.least_rho(limits, solved) } else { None };
-        let verdicts = self.verdicts(budgets);
+        let verdicts = self.verdicts(&doubles(&precisions));
         let mut needs: Vec<NeedMet> =
             verdicts.iter().enumerate().map(|(need, verdict)| self.met(need, &at, verdict)).collect();
         let mut rest_share = 0.0;
@@ -281,38 +283,11 @@ impl Designer<'_> {
     }
 
     fn in_words(&self, need: &Need) -> String {
-        let of = |selection: &Selection| self.selected(selection);
-        let what = match &need.quantity {
-            Quantity::Table { by, .. } if by.is_empty() => "total".to_string(),
-            Quantity::Table { by, .. } => by.join(" * "),
-            Quantity::Count { of: selection, .. } => of(selection),
-            Quantity::Share { of: selection, among, .. } if among.0.is_empty() => {
-                format!("share of {}", of(selection))
-            }
-            Quantity::Share { of: selection, among, .. } => {
-                format!("share of {} among {}", of(selection), of(among))
-            }
-        };
+        let what = need.quantity.in_words(&self.compiled.offer);
         match &need.set {
             None => what,
             Some(set) => format!("{what}, {} units {}", set.count, set.spread.name()),
         }
-    }
-
-    fn selected(&self, selection: &Selection) -> String {
-        let Some(schema) = self.compiled.offer.schema() else { return "all".into() };
-        if selection.0.is_empty() {
-            return "all".into();
-        }
-        let part = |(attribute, values): (&usize, &Vec<u32>)| {
-            let attribute = &schema.attributes()[*attribute];
-            let names: Vec<&str> = values.iter().map(|v| attribute.values[*v as usize].as_str()).collect();
-            match names.as_slice() {
-                [one] => format!("{} = {one}", attribute.name),
-                many => format!("{} in {} values", attribute.name, many.len()),
-            }
-        };
-        selection.0.iter().map(part).collect::<Vec<_>>().join(", ")
     }
 
     fn assumptions(&self) -> Vec<String> {

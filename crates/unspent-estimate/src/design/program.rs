@@ -15,10 +15,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use num_bigint::BigInt;
+use num_integer::Integer;
 use num_rational::BigRational;
-use num_traits::{Signed, Zero};
+use num_traits::{One, Signed, Zero};
 
 use super::exact::{self, Solutions};
+use crate::basis::Block;
 use crate::known::Known;
 use crate::model::Model;
 use crate::subspace::{Functional, Subspace};
@@ -34,12 +36,27 @@ pub(super) struct Variable {
 }
 
 /// The variance of a sum of cells.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Variance {
     /// For each level `c_k`; zero from some level on.
     pub(super) levels: Vec<BigRational>,
     /// Pairs with their `φ`.
     pub(super) terms: Vec<(usize, BigRational)>,
+    /// Levels and pairs with `c_k φ_p`, as whole numbers over one denominator.
+    factors: Vec<(usize, usize, BigInt)>,
+    denominator: BigInt,
+}
+
+impl Variance {
+    pub(super) fn new(levels: Vec<BigRational>, terms: Vec<(usize, BigRational)>) -> Variance {
+        let (of_levels, first) = exact::whole(&levels.iter().collect::<Vec<_>>());
+        let (of_terms, second) = exact::whole(&terms.iter().map(|(_, phi)| phi).collect::<Vec<_>>());
+        let mut factors = vec![];
+        for (level, c) in of_levels.iter().enumerate().filter(|(_, c)| !c.is_zero()) {
+            factors.extend(terms.iter().zip(&of_terms).map(|((pair, _), phi)| (level, *pair, c * phi)));
+        }
+        Variance { levels, terms, factors, denominator: first * second }
+    }
 }
 
 /// Two directions of a block.
@@ -59,6 +76,8 @@ pub(super) struct Frame {
     pub(super) variables: Vec<Variable>,
     /// For each level, the queries that are exact.
     exact: Vec<Vec<usize>>,
+    /// For each block, what each query says, as whole numbers over one denominator.
+    information: Vec<Information>,
     /// For each block, directions that occur.
     pub(super) directions: Vec<Vec<Functional>>,
     pub(super) pairs: Vec<Pair>,
@@ -73,7 +92,9 @@ impl Frame {
         exact: Vec<Vec<usize>>,
     ) -> Frame {
         let directions = vec![vec![]; model.blocks().len()];
-        Frame { model, units, variables, exact, directions, pairs: vec![], numbers: HashMap::new() }
+        let information = model.blocks().iter().map(Information::new).collect();
+        let (pairs, numbers) = (vec![], HashMap::new());
+        Frame { model, units, variables, exact, information, directions, pairs, numbers }
     }
 
     /// Terms of the product of two functionals, each of which counts some of the values on each axis.
@@ -158,138 +179,128 @@ impl Frame {
         })
     }
 
-    /// All `α` in fractions, at these precisions of the variables.
+    /// All `α`, exactly, at these precisions of the variables.
     pub(super) fn exactly(&self, precisions: &[BigRational]) -> ExactPoint {
         let levels = self.units.len();
         let mut point = ExactPoint {
             alpha: vec![vec![None; self.pairs.len()]; levels],
             solutions: (0..levels).map(|_| HashMap::new()).collect(),
+            scale: BigInt::one(),
         };
-        // P_k = U_k Σ (w_l/U_l) I_q, with U_l units of level l.
-        let per_unit: Vec<BigRational> = self
-            .variables
-            .iter()
-            .zip(precisions)
-            .map(|(v, w)| w / BigInt::from(self.units[v.level]))
-            .collect();
+        // P_k = U_k Σ (w_l/U_l) I_q, with U_l units of level l. The sum is over levels from k on.
+        let of_unit = |(v, w): (&Variable, &BigRational)| w / BigInt::from(self.units[v.level]);
+        let per_unit: Vec<BigRational> = self.variables.iter().zip(precisions).map(of_unit).collect();
+        let (per_unit, scale) = exact::whole(&per_unit.iter().collect::<Vec<_>>());
         for (block, of_block) in self.model.blocks().iter().enumerate() {
             let pairs: Vec<usize> = (0..self.pairs.len()).filter(|p| self.pairs[*p].block == block).collect();
             if pairs.is_empty() {
                 continue;
             }
-            let information: HashMap<usize, Vec<Vec<BigRational>>> =
-                of_block.queries.iter().map(|q| (q.query, q.exact_information())).collect();
-            for level in 0..levels {
-                let solutions = self.solutions(level, block, &per_unit, &information);
-                let units = BigInt::from(self.units[level]);
-                let denominator = &solutions.denominator * units;
+            let information = &self.information[block];
+            let directions: Vec<(Vec<BigInt>, BigInt)> = (self.directions[block].iter())
+                .map(|direction| exact::whole(&direction.iter().collect::<Vec<_>>()))
+                .collect();
+            let dimension = of_block.dimension;
+            let mut sum = vec![vec![BigInt::zero(); dimension]; dimension];
+            for level in (0..levels).rev() {
+                for (variable, weight) in self.variables.iter().zip(&per_unit) {
+                    if variable.level == level && !weight.is_zero() {
+                        information.add(variable.query, weight, &mut sum);
+                    }
+                }
+                let exact = self.known(level, block, &vec![false; per_unit.len()]).exact.rows();
+                let solutions = bordered(&sum, &exact, &directions);
+                // x = P_k⁻¹ a is (common · scale/U_k) times the solution.
+                let denominator = &solutions.denominator * BigInt::from(self.units[level]);
+                let factor = &information.common * &scale;
                 for pair in &pairs {
                     let Pair { first, second, .. } = self.pairs[*pair];
                     if let (Some(_), Some(y)) = (&solutions.numerators[first], &solutions.numerators[second])
                     {
-                        let (a, common) =
-                            exact::whole(&self.directions[block][first].iter().collect::<Vec<_>>());
-                        let alpha = exact::enclosed(&exact::dot(&a, y), &(&denominator * common));
-                        point.alpha[level][*pair] = Some(alpha);
+                        let ((a, of_a), (_, of_b)) = (&directions[first], &directions[second]);
+                        let numerator = exact::dot(a, &y[..dimension]) * &factor;
+                        point.alpha[level][*pair] =
+                            Some(exact::fixed(&numerator, &(&denominator * of_a * of_b)));
                     }
                 }
                 point.solutions[level].insert(block, solutions);
             }
         }
+        point.scale = scale;
         point
-    }
-
-    /// For each direction a of a block the x with `(Σ (w_l/U_l) I_q) x = a`, at a level.
-    fn solutions(
-        &self,
-        level: usize,
-        block: usize,
-        per_unit: &[BigRational],
-        information: &HashMap<usize, Vec<Vec<BigRational>>>,
-    ) -> Solutions {
-        let dimension = self.model.blocks()[block].dimension;
-        let mut matrix = vec![vec![BigRational::zero(); dimension]; dimension];
-        for (variable, weight) in self.variables.iter().zip(per_unit) {
-            let Some(of_query) = information.get(&variable.query) else { continue };
-            if variable.level < level || weight.is_zero() {
-                continue;
-            }
-            for (row, of_row) in matrix.iter_mut().zip(of_query) {
-                for (x, y) in row.iter_mut().zip(of_row).filter(|(_, y)| !y.is_zero()) {
-                    *x += weight * y;
-                }
-            }
-        }
-        // With exact functionals E: [[P, Eᵀ], [E, 0]] (x, λ) = (a, 0).
-        let exact = self.known(level, block, &vec![false; per_unit.len()]).exact.rows();
-        for (i, row) in matrix.iter_mut().enumerate() {
-            row.extend(exact.iter().map(|functional| functional[i].clone()));
-        }
-        let size = dimension + exact.len();
-        let lengthened = |row: &Functional| {
-            let mut row = row.clone();
-            row.resize(size, BigRational::zero());
-            row
-        };
-        matrix.extend(exact.iter().map(lengthened));
-        let right: Vec<Functional> = self.directions[block].iter().map(lengthened).collect();
-        exact::solve(&matrix, &right)
     }
 
     /// Fractions between which a variance is at a point, the lower and the upper end; none if it is not
     /// determined.
     pub(super) fn exact_value(&self, variance: &Variance, at: &ExactPoint) -> Option<[BigRational; 2]> {
-        let mut value = [BigRational::zero(), BigRational::zero()];
-        for (level, factor) in variance.levels.iter().enumerate().filter(|(_, c)| !c.is_zero()) {
-            let mut sums = [BigRational::zero(), BigRational::zero()];
-            for (pair, phi) in &variance.terms {
-                let [low, high] = at.alpha[level][*pair].as_ref()?;
-                let ends = if phi.is_negative() { [high, low] } else { [low, high] };
-                sums.iter_mut().zip(ends).for_each(|(sum, alpha)| *sum += phi * alpha);
+        let (mut low, mut high) = (BigInt::zero(), BigInt::zero());
+        for (level, pair, factor) in &variance.factors {
+            let alpha = at.alpha[*level][*pair].as_ref()?;
+            let product = factor * alpha;
+            // α is at most one step above.
+            if factor.is_negative() {
+                low += &product + factor;
+                high += product;
+            } else {
+                high += &product + factor;
+                low += product;
             }
-            let ends = if factor.is_negative() { [1, 0] } else { [0, 1] };
-            value.iter_mut().zip(ends).for_each(|(value, end)| *value += factor * &sums[end]);
         }
-        Some(value)
+        let denominator = &variance.denominator << exact::POINT;
+        Some([low, high].map(|end| BigRational::new_raw(end, denominator.clone())))
     }
 
     /// By how much a sum of variances falls with each precision, at a point where all are determined.
-    ///
-    /// `weights` are of pairs at levels: `Σ c_k φ_p` over what is summed.
-    pub(super) fn exact_slopes(&self, weights: &[Vec<BigRational>], at: &ExactPoint) -> Vec<BigRational> {
+    pub(super) fn exact_slopes(
+        &self,
+        sum: &[(&BigRational, &Variance)],
+        at: &ExactPoint,
+    ) -> Vec<BigRational> {
         let levels = self.units.len();
-        // −∂α/∂w_lq = xᵀ I_q y / M_kl with x = P_k⁻¹ a; solutions are U_k times as large.
+        // Weights of pairs at levels, over one denominator.
+        let common = sum
+            .iter()
+            .fold(BigInt::one(), |common, (y, variance)| common.lcm(&(y.denom() * &variance.denominator)));
+        let mut weights = vec![vec![BigInt::zero(); self.pairs.len()]; levels];
+        for (y, variance) in sum {
+            let factor = y.numer() * (&common / (y.denom() * &variance.denominator));
+            for (level, pair, number) in &variance.factors {
+                weights[*level][*pair] += number * &factor;
+            }
+        }
+        // −∂α/∂w_lq = xᵀ I_q y / M_kl with x = P_k⁻¹ a.
         let mut of_query: Vec<HashMap<usize, BigRational>> = vec![HashMap::new(); levels];
         for (level, of_level) in at.solutions.iter().enumerate() {
             for (block, solutions) in of_level {
-                let pairs: Vec<usize> = (0..self.pairs.len())
-                    .filter(|p| self.pairs[*p].block == *block && !weights[level][*p].is_zero())
-                    .collect();
-                let of_pairs: Vec<&BigRational> = pairs.iter().map(|p| &weights[level][*p]).collect();
-                let (numbers, common) = exact::whole(&of_pairs);
+                let information = &self.information[*block];
                 let dimension = self.model.blocks()[*block].dimension;
-                let mut sum = vec![vec![BigInt::zero(); dimension]; dimension];
-                for (pair, number) in pairs.iter().zip(numbers) {
-                    let Pair { first, second, .. } = self.pairs[*pair];
+                let scales: Vec<BigInt> = (self.directions[*block].iter())
+                    .map(|direction| exact::whole(&direction.iter().collect::<Vec<_>>()).1)
+                    .collect();
+                let common_scale = scales.iter().fold(BigInt::one(), |common, scale| common.lcm(scale));
+                let mut products = vec![vec![BigInt::zero(); dimension]; dimension];
+                for (at, weight) in weights[level].iter().enumerate().filter(|(_, w)| !w.is_zero()) {
+                    let Pair { block: of, first, second } = self.pairs[at];
+                    if of != *block {
+                        continue;
+                    }
                     let x = solutions.numerators[first].as_ref().expect("determined");
                     let y = solutions.numerators[second].as_ref().expect("determined");
-                    for (row, x) in sum.iter_mut().zip(x) {
-                        let x = x * &number;
+                    let weight =
+                        weight * (&common_scale / &scales[first]) * (&common_scale / &scales[second]);
+                    for (row, x) in products.iter_mut().zip(x) {
+                        let x = x * &weight;
                         row.iter_mut().zip(y).for_each(|(sum, y)| *sum += &x * y);
                     }
                 }
-                let units = BigInt::from(self.units[level]);
-                let denominator = &solutions.denominator * &units;
-                let denominator = &denominator * &denominator * common;
+                // Both x and y have the factor common · scale/U_k, and I_q has 1/common.
+                let factor = &at.scale * &at.scale * &information.common;
+                let denominator = &solutions.denominator * BigInt::from(self.units[level]) * &common_scale;
+                let denominator = &denominator * &denominator * &common;
                 for query in &self.model.blocks()[*block].queries {
-                    let mut slope = BigRational::zero();
-                    for (row, of_row) in sum.iter().zip(query.exact_information()) {
-                        let entries: Vec<&BigRational> = of_row.iter().collect();
-                        let (entries, common) = exact::whole(&entries);
-                        slope += BigRational::new(exact::dot(row, &entries), common);
-                    }
+                    let slope = information.inner(query.query, &products) * &factor;
                     let of_level = of_query[level].entry(query.query).or_insert_with(BigRational::zero);
-                    *of_level += slope / &denominator;
+                    *of_level += BigRational::new(slope, denominator.clone());
                 }
             }
         }
@@ -303,11 +314,67 @@ impl Frame {
     }
 }
 
-/// What was found at some precisions, in exact fractions.
+/// For each direction a the x with `sum · x = a`, and with exact functionals E the x of
+/// `[[sum, Eᵀ], [E, 0]] (x, λ) = (a, 0)`.
+fn bordered(sum: &[Vec<BigInt>], exact: &[Functional], directions: &[(Vec<BigInt>, BigInt)]) -> Solutions {
+    let exact: Vec<Vec<BigInt>> =
+        exact.iter().map(|row| exact::whole(&row.iter().collect::<Vec<_>>()).0).collect();
+    let size = sum.len() + exact.len();
+    let mut matrix = sum.to_vec();
+    for (i, row) in matrix.iter_mut().enumerate() {
+        row.extend(exact.iter().map(|functional| functional[i].clone()));
+    }
+    let lengthened = |row: &Vec<BigInt>| {
+        let mut row = row.clone();
+        row.resize(size, BigInt::zero());
+        row
+    };
+    matrix.extend(exact.iter().map(lengthened));
+    let right: Vec<Vec<BigInt>> = directions.iter().map(|(direction, _)| lengthened(direction)).collect();
+    exact::solve(matrix, &right)
+}
+
+/// What each query says of a block, as whole numbers over one denominator.
+#[derive(Debug)]
+struct Information {
+    of_query: HashMap<usize, Vec<Vec<BigInt>>>,
+    common: BigInt,
+}
+
+impl Information {
+    fn new(block: &Block) -> Information {
+        let fractions: Vec<(usize, Vec<Vec<BigRational>>)> =
+            block.queries.iter().map(|query| (query.query, query.exact_information())).collect();
+        let entries = fractions.iter().flat_map(|(_, rows)| rows.iter().flatten());
+        let common = entries.fold(BigInt::one(), |common, x| common.lcm(x.denom()));
+        let whole = |x: &BigRational| x.numer() * (&common / x.denom());
+        let rows =
+            |rows: &Vec<Vec<BigRational>>| rows.iter().map(|row| row.iter().map(whole).collect()).collect();
+        Information { of_query: fractions.iter().map(|(query, of)| (*query, rows(of))).collect(), common }
+    }
+
+    fn add(&self, query: usize, weight: &BigInt, to: &mut [Vec<BigInt>]) {
+        let Some(rows) = self.of_query.get(&query) else { return };
+        for (row, of_row) in to.iter_mut().zip(rows) {
+            for (x, y) in row.iter_mut().zip(of_row).filter(|(_, y)| !y.is_zero()) {
+                *x += weight * y;
+            }
+        }
+    }
+
+    fn inner(&self, query: usize, products: &[Vec<BigInt>]) -> BigInt {
+        let rows = self.of_query[&query].iter().zip(products);
+        rows.fold(BigInt::zero(), |sum, (row, of_row)| sum + exact::dot(row, of_row))
+    }
+}
+
+/// What was found at some precisions, exactly.
 #[derive(Debug)]
 pub(super) struct ExactPoint {
-    /// For each level and pair, ends between which `α` is; none if it is not determined.
-    alpha: Vec<Vec<Option<[BigRational; 2]>>>,
-    /// For each level and block.
+    /// For each level and pair `α`, rounded down ([`exact::fixed`]); none if it is not determined.
+    alpha: Vec<Vec<Option<BigInt>>>,
+    /// For each level and block, solutions for all directions.
     solutions: Vec<HashMap<usize, Solutions>>,
+    /// The denominator of all `w_l/U_l`.
+    scale: BigInt,
 }

@@ -12,9 +12,10 @@ mod draft;
 mod layout;
 mod limits;
 mod new;
+mod offer;
 mod preset;
 mod production;
-mod reader;
+pub mod reader;
 mod schema;
 mod toml;
 mod write;
@@ -26,6 +27,7 @@ use std::path::Path;
 pub use digest::FileDigest;
 pub use draft::{Draft, DraftInvariant, DraftLevel, DraftProduction, DraftQuery, DraftShare};
 pub use new::{Outline, OutlineBudget};
+pub use offer::OFFER_KEYS;
 pub use preset::Preset;
 
 use crate::allocation::{Allocation, MAX_DIGITS, Neighbours};
@@ -100,8 +102,8 @@ fn stated_sigma2(stated: Stated, number: Rational) -> Result<Rational> {
     Ok(sigma2)
 }
 
-/// A short text; `hint` is what to say if it is none, `missing` if there is no such file.
-fn read_text(path: &Path, hint: &str, missing: &str) -> Result<String> {
+/// The text of a short file; `hint` is what to say if it is none, `missing` if there is no such file.
+pub fn read_text(path: &Path, hint: &str, missing: &str) -> Result<String> {
     let refuse = |what: String| Error::of_kind(ErrorKind::NoAllocation, what, hint);
     let failed = |error: io::Error| {
         let (kind, hint) = match error.kind() {

@@ -1,39 +1,48 @@
 //! TOML whose every value knows its place, so that every objection has a line, a column and a hint.
+//!
+//! It is how allocations and schemas are read, and for other crates that read a file of their own kind.
 
 use std::collections::HashSet;
 use std::ops::Range;
 use std::path::Path;
 
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+pub use toml::Spanned;
+pub use toml::de::{DeString, DeTable, DeValue};
 
 use crate::allocation::{check_length, check_text};
 use crate::error::{Error, Result};
 use crate::number::Rational;
 use crate::spelling::did_you_mean;
 
-pub(super) type Value<'t> = Spanned<DeValue<'t>>;
+/// A value and its place.
+pub type Value<'t> = Spanned<DeValue<'t>>;
 
-pub(super) struct Reader<'t> {
+/// A text that is read, and what is said if it is wrong.
+#[derive(Clone, Copy, Debug)]
+pub struct Reader<'t> {
     /// What errors call it.
-    pub(super) origin: &'t str,
-    pub(super) text: &'t str,
+    pub origin: &'t str,
+    /// The text.
+    pub text: &'t str,
     /// Where to look how such a file is written.
-    pub(super) hint: &'static str,
+    pub hint: &'static str,
     /// The folder of the file, where other files can be named; none for texts that are no file.
-    pub(super) beside: Option<&'t Path>,
+    pub beside: Option<&'t Path>,
 }
 
 /// A table whose keys are all known, and the place of its head.
-pub(super) struct Table<'r, 't> {
+#[derive(Clone, Debug)]
+pub struct Table<'r, 't> {
     reader: &'r Reader<'t>,
-    pub(super) table: &'r DeTable<'t>,
-    pub(super) head: Range<usize>,
+    /// The table.
+    pub table: &'r DeTable<'t>,
+    /// The place of its head: what is missing is missing here.
+    pub head: Range<usize>,
 }
 
 impl<'t> Reader<'t> {
     /// Parses the text; `read` makes something of its table.
-    pub(super) fn read<T>(&self, read: impl FnOnce(&Spanned<DeTable<'t>>) -> Result<T>) -> Result<T> {
+    pub fn read<T>(&self, read: impl FnOnce(&Spanned<DeTable<'t>>) -> Result<T>) -> Result<T> {
         let text = self.text;
         match DeTable::parse(text) {
             Ok(table) => read(&table),
@@ -55,20 +64,18 @@ impl<'t> Reader<'t> {
     }
 
     /// The whole text as a table. What is missing from it is missing from the first line on.
-    pub(super) fn root<'r>(
-        &'r self,
-        root: &'r Spanned<DeTable<'t>>,
-        known: &[&str],
-    ) -> Result<Table<'r, 't>> {
+    pub fn root<'r>(&'r self, root: &'r Spanned<DeTable<'t>>, known: &[&str]) -> Result<Table<'r, 't>> {
         let first = self.text.find('\n').unwrap_or(self.text.len());
         self.table(root.get_ref(), 0..first, known)
     }
 
-    pub(super) fn at(&self, span: Range<usize>, error: Error) -> Error {
+    /// The same error, found at this place of the text.
+    pub fn at(&self, span: Range<usize>, error: Error) -> Error {
         error.found_in(self.origin, self.text, span)
     }
 
-    pub(super) fn refuse<T>(
+    /// What is at this place is refused.
+    pub fn refuse<T>(
         &self,
         span: Range<usize>,
         cause: impl Into<String>,
@@ -77,7 +84,8 @@ impl<'t> Reader<'t> {
         Err(self.at(span, Error::stated(cause, hint)))
     }
 
-    pub(super) fn table<'r>(
+    /// A table whose keys are all among those known.
+    pub fn table<'r>(
         &'r self,
         table: &'r DeTable<'t>,
         head: Range<usize>,
@@ -93,14 +101,16 @@ impl<'t> Reader<'t> {
         Ok(Table { reader: self, table, head })
     }
 
-    pub(super) fn as_table<'r>(&self, field: &str, value: &'r Value<'t>) -> Result<&'r DeTable<'t>> {
+    /// The table that the value is.
+    pub fn as_table<'r>(&self, field: &str, value: &'r Value<'t>) -> Result<&'r DeTable<'t>> {
         match value.get_ref() {
             DeValue::Table(table) => Ok(table),
             other => self.refuse(value.span(), format!("{field}: {} is not a table", kind(other)), self.hint),
         }
     }
 
-    pub(super) fn string(&self, field: &str, value: &Value<'t>) -> Result<String> {
+    /// A text of one line.
+    pub fn string(&self, field: &str, value: &Value<'t>) -> Result<String> {
         match value.get_ref() {
             DeValue::String(text) => {
                 self.nonempty(field, &value.span(), text)?;
@@ -113,11 +123,13 @@ impl<'t> Reader<'t> {
         }
     }
 
-    pub(super) fn nonempty(&self, field: &str, span: &Range<usize>, text: &str) -> Result<()> {
+    /// Fails unless the text is one line with something in it.
+    pub fn nonempty(&self, field: &str, span: &Range<usize>, text: &str) -> Result<()> {
         check_text(field, text).map_err(|e| self.at(span.clone(), e))
     }
 
-    pub(super) fn names(&self, field: &str, value: &Value<'t>) -> Result<Vec<Spanned<String>>> {
+    /// A list of texts, of which no two are the same.
+    pub fn names(&self, field: &str, value: &Value<'t>) -> Result<Vec<Spanned<String>>> {
         let DeValue::Array(list) = value.get_ref() else {
             let hint = format!("write a list, like {field} = [\"age\", \"sex\"]");
             return self.refuse(
@@ -142,8 +154,31 @@ impl<'t> Reader<'t> {
         Ok(names)
     }
 
+    /// True or false.
+    pub fn flag(&self, field: &str, value: &Value<'t>, hint: &str) -> Result<bool> {
+        match value.get_ref() {
+            DeValue::Boolean(flag) => Ok(*flag),
+            _ => self.refuse(value.span(), format!("{field}: is neither true nor false"), hint),
+        }
+    }
+
+    /// The members of a list of tables; `hint` says how it is written.
+    pub fn tables<'r>(
+        &'r self,
+        field: &str,
+        value: &'r Value<'t>,
+        known: &[&str],
+        hint: &str,
+    ) -> Result<Vec<Table<'r, 't>>> {
+        let DeValue::Array(list) = value.get_ref() else {
+            return self.refuse(value.span(), format!("{field}: not a list of tables"), hint);
+        };
+        let table = |value: &'r Value<'t>| self.table(self.as_table(field, value)?, value.span(), known);
+        list.iter().map(table).collect()
+    }
+
     /// A number, written bare or in quotation marks.
-    pub(super) fn number<T>(
+    pub fn number<T>(
         &self,
         field: &str,
         value: &Value<'t>,
@@ -155,12 +190,8 @@ impl<'t> Reader<'t> {
         })
     }
 
-    pub(super) fn parsed<T>(
-        &self,
-        field: &str,
-        value: &Value<'t>,
-        read: impl Fn(&str) -> Result<T>,
-    ) -> Result<T> {
+    /// What `read` makes of a text or a number, as it was written.
+    pub fn parsed<T>(&self, field: &str, value: &Value<'t>, read: impl Fn(&str) -> Result<T>) -> Result<T> {
         let text = match value.get_ref() {
             DeValue::String(text) => &**text,
             DeValue::Integer(number) if number.radix() == 10 => number.as_str(),
@@ -178,11 +209,13 @@ impl<'t> Reader<'t> {
 }
 
 impl<'r, 't> Table<'r, 't> {
-    pub(super) fn get(&self, key: &str) -> Option<&'r Value<'t>> {
+    /// The value of a key, if it is there.
+    pub fn get(&self, key: &str) -> Option<&'r Value<'t>> {
         self.table.get(key)
     }
 
-    pub(super) fn needs(&self, key: &str, hint: &str) -> Result<&'r Value<'t>> {
+    /// The value of a key, which must be there.
+    pub fn needs(&self, key: &str, hint: &str) -> Result<&'r Value<'t>> {
         match self.get(key) {
             Some(value) => Ok(value),
             None => self.reader.refuse(self.head.clone(), format!("`{key}` is missing"), hint),
@@ -191,19 +224,19 @@ impl<'r, 't> Table<'r, 't> {
 }
 
 /// A table in the order of the file.
-pub(super) fn in_order<'r, 't>(
-    table: &'r DeTable<'t>,
-) -> Vec<(&'r Spanned<toml::de::DeString<'t>>, &'r Value<'t>)> {
+pub fn in_order<'r, 't>(table: &'r DeTable<'t>) -> Vec<(&'r Spanned<DeString<'t>>, &'r Value<'t>)> {
     let mut entries: Vec<_> = table.iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
     entries
 }
 
-pub(super) fn is_table(value: &Value<'_>) -> bool {
+/// Whether the value is a table.
+pub fn is_table(value: &Value<'_>) -> bool {
     matches!(value.get_ref(), DeValue::Table(_))
 }
 
-pub(super) fn kind(value: &DeValue<'_>) -> &'static str {
+/// What kind of value it is, in words.
+pub fn kind(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "a text",
         DeValue::Integer(_) | DeValue::Float(_) => "a number",

@@ -295,14 +295,8 @@ impl<'t> Reader<'t> {
                     return self.refuse(codes.span(), cause, "give one code for each value, in order");
                 }
             }
-            attribute.optional = match table.get("optional").map(|v| (v, v.get_ref())) {
-                None | Some((_, DeValue::Boolean(false))) => false,
-                Some((_, DeValue::Boolean(true))) => true,
-                Some((value, _)) => {
-                    let hint = "true if a record may lack it";
-                    return self.refuse(value.span(), "optional: is neither true nor false", hint);
-                }
-            };
+            let optional = |value| self.flag("optional", value, "true if a record may lack it");
+            attribute.optional = table.get("optional").map_or(Ok(false), optional)?;
         } else {
             attribute.values = texts(&attribute.name, value)?;
         }

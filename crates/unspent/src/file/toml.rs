@@ -86,31 +86,17 @@ impl<'t> Reader<'t> {
         let epsilon = promised.map(|v| self.number("epsilon", v, Epsilon::new)).transpose()?;
         let place = promised.map_or(0..0, Spanned::span);
         builder.promise(delta, conversion, epsilon).map_err(|e| self.at(place, e))?;
-        match root.get("nested").map(|v| (v, v.get_ref())) {
-            None | Some((_, DeValue::Boolean(true))) => {}
-            Some((_, DeValue::Boolean(false))) => builder.not_nested(),
-            Some((value, _)) => {
-                let hint = "leave it out if each level lies inside the one before";
-                return self.refuse(value.span(), "nested: is neither true nor false", hint);
-            }
+        let hint = "leave it out if each level lies inside the one before";
+        if root.get("nested").map(|v| self.flag("nested", v, hint)).transpose()? == Some(false) {
+            builder.not_nested();
         }
         let total = self.total(&root, neighbours)?;
         // Shares of an epsilon: first of a budget of 1, which is then made as large as the promise allows.
         let of_epsilon = promised.filter(|_| total.is_none() && self.has_shares(&root)).map(Spanned::span);
         let total = total.or_else(|| of_epsilon.clone().map(|span| Spanned::new(span, Rational::integer(1))));
-        if let Some(value) = root.get("attributes").filter(|value| !is_table(value)) {
-            for name in self.names("attributes", value)? {
-                builder.attribute(name.get_ref()).map_err(|e| self.at(name.span(), e))?;
-            }
-        }
-        if let Some(schema) = self.schema(&root)? {
-            self.declare(&root, schema, &mut builder)?;
-        }
-        let queries = root.get("queries");
-        if let Some(queries) = queries {
-            self.queries(queries, &mut builder)?;
-        }
-        let listed = queries.is_some() || !builder.queries().is_empty();
+        let asked = self.asked(&root);
+        self.parts(&root, &mut builder, &|query| asked.contains(query))?;
+        let listed = root.get("queries").is_some() || !builder.queries().is_empty();
         self.levels(&root, total.as_ref(), &mut builder, listed)?;
         builder.form(self.form(&root));
         let allocation = self.production(&root, builder)?;
@@ -120,9 +106,45 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Declares what follows from the schema: its attributes, and those of its queries that are asked here
-    /// and that the file does not describe itself.
-    fn declare(&self, root: &Table<'_, 't>, schema: Schema, builder: &mut AllocationBuilder) -> Result<()> {
+    /// The attributes, the schema and the queries: those that the file describes, and those of the schema
+    /// that are asked.
+    pub(super) fn parts(
+        &self,
+        root: &Table<'_, 't>,
+        builder: &mut AllocationBuilder,
+        asked: &dyn Fn(&str) -> bool,
+    ) -> Result<()> {
+        if let Some(value) = root.get("attributes").filter(|value| !is_table(value)) {
+            for name in self.names("attributes", value)? {
+                builder.attribute(name.get_ref()).map_err(|e| self.at(name.span(), e))?;
+            }
+        }
+        if let Some(schema) = self.schema(root)? {
+            self.declare(root, schema, builder, asked)?;
+        }
+        root.get("queries").map_or(Ok(()), |queries| self.queries(queries, builder))
+    }
+
+    /// The queries that levels ask.
+    fn asked(&self, root: &Table<'_, 't>) -> HashSet<String> {
+        let mut asked = HashSet::new();
+        if let Some(DeValue::Array(levels)) = root.get("levels").map(Spanned::get_ref) {
+            let tables = levels.iter().filter_map(|level| level.get_ref().as_table());
+            let budgets = tables.flat_map(|level| level.values().filter_map(|v| v.get_ref().as_table()));
+            asked.extend(budgets.flat_map(|queries| queries.keys().map(|key| key.get_ref().to_string())));
+        }
+        asked
+    }
+
+    /// Declares what follows from the schema: its attributes, and those of its queries that are asked and
+    /// that the file does not describe itself.
+    fn declare(
+        &self,
+        root: &Table<'_, 't>,
+        schema: Schema,
+        builder: &mut AllocationBuilder,
+        asked: &dyn Fn(&str) -> bool,
+    ) -> Result<()> {
         let listed = root.get("attributes").filter(|value| !is_table(value));
         if let Some(listed) = listed.filter(|_| root.get("schema").is_some()) {
             let hint = "leave the list out; [queries] may be by attributes and recodes of the schema";
@@ -136,15 +158,9 @@ impl<'t> Reader<'t> {
         }
         builder.schema(schema.clone());
         let described = root.get("queries").and_then(|v| v.get_ref().as_table());
-        let mut asked = HashSet::new();
-        if let Some(DeValue::Array(levels)) = root.get("levels").map(Spanned::get_ref) {
-            let tables = levels.iter().filter_map(|level| level.get_ref().as_table());
-            let budgets = tables.flat_map(|level| level.values().filter_map(|v| v.get_ref().as_table()));
-            asked.extend(budgets.flat_map(|queries| queries.keys().map(|key| key.get_ref().to_string())));
-        }
         for query in schema.queries() {
             let described = described.is_some_and(|table| table.contains_key(query.name.as_str()));
-            if asked.contains(&query.name) && !described {
+            if asked(&query.name) && !described {
                 builder.query(&query.name, &query.by, 1).map_err(|e| self.at(at.clone(), e))?;
             }
         }

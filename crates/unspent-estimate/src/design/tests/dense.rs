@@ -1,9 +1,10 @@
 //! Variances by their definition: all tables of all smallest units at once, in exact fractions.
 
+use num_bigint::BigInt;
 use num_rational::BigRational;
-use num_traits::Zero;
+use num_traits::{One, Zero};
 
-use crate::design::exact::solve;
+use crate::design::exact::{dot, solve, whole};
 use crate::space::Space;
 
 /// Units of a level, and how often each cell of each of them counts.
@@ -57,8 +58,11 @@ impl Dense<'_> {
         let unknown = leaves * cells;
         let exact: Vec<Vec<usize>> = self.exact.iter().flat_map(|(l, q)| self.answers(*l, *q)).collect();
         let size = unknown + exact.len();
-        let mut matrix = vec![vec![BigRational::zero(); size]; size];
-        for (level, query, precision) in &self.measured {
+        let precisions: Vec<&BigRational> = self.measured.iter().map(|(_, _, precision)| precision).collect();
+        // In whole numbers: all precisions times the same.
+        let (precisions, scale) = whole(&precisions);
+        let mut matrix = vec![vec![BigInt::zero(); size]; size];
+        for ((level, query, _), precision) in self.measured.iter().zip(&precisions) {
             for answer in self.answers(*level, *query) {
                 for i in &answer {
                     for j in &answer {
@@ -69,28 +73,24 @@ impl Dense<'_> {
         }
         for (row, answer) in exact.iter().enumerate() {
             for i in answer {
-                matrix[*i][unknown + row] = BigRational::from_integer(1.into());
-                matrix[unknown + row][*i] = BigRational::from_integer(1.into());
+                matrix[*i][unknown + row] = BigInt::one();
+                matrix[unknown + row][*i] = BigInt::one();
             }
         }
-        let right: Vec<Vec<BigRational>> = sums
-            .iter()
-            .map(|sum| {
-                let mut side = vec![BigRational::zero(); size];
-                let inside = leaves / self.units[sum.level] as usize;
-                for leaf in sum.units.iter().flat_map(|unit| unit * inside..(unit + 1) * inside) {
-                    for (cell, weight) in sum.weights.iter().enumerate() {
-                        side[leaf * cells + cell] += BigRational::from_integer((*weight).into());
-                    }
+        let right = sums.iter().map(|sum| {
+            let mut side = vec![BigInt::zero(); size];
+            let inside = leaves / self.units[sum.level] as usize;
+            for leaf in sum.units.iter().flat_map(|unit| unit * inside..(unit + 1) * inside) {
+                for (cell, weight) in sum.weights.iter().enumerate() {
+                    side[leaf * cells + cell] += *weight;
                 }
-                side
-            })
-            .collect();
-        let found = solve(&matrix, &right);
-        let variance = |(numerators, side): (&Option<Vec<num_bigint::BigInt>>, &Vec<BigRational>)| {
-            let x = numerators.as_ref()?;
-            let sum = side.iter().zip(x).fold(BigRational::zero(), |sum, (a, x)| sum + a * x);
-            Some(sum / &found.denominator)
+            }
+            side
+        });
+        let right: Vec<Vec<BigInt>> = right.collect();
+        let found = solve(matrix, &right);
+        let variance = |(numerators, side): (&Option<Vec<BigInt>>, &Vec<BigInt>)| {
+            Some(BigRational::new(dot(side, numerators.as_ref()?) * &scale, found.denominator.clone()))
         };
         found.numerators.iter().zip(&right).map(variance).collect()
     }

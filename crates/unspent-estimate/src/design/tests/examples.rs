@@ -122,7 +122,6 @@ fn an_epsilon_is_spent() {
 fn promises_of_parts_are_kept() {
     let mut needs = of_blocks(Spread::Packed);
     let scope = unspent::Scope::Level("Block".into());
-    let before = needs.design(false).unwrap();
     needs.promises.push(crate::design::Promise { scope: scope.clone(), epsilon: "4".parse().unwrap() });
     let design = needs.design(false).unwrap();
     assert!(design.promises[0].epsilon.upper() <= 4.0);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use num_bigint::BigInt;
 use num_rational::BigRational;
-use num_traits::{One, Signed, Zero};
+use num_traits::{One, Signed};
 use unspent::{Allocation, Rational};
 
 use super::dense::{Dense, Sum};
@@ -15,8 +15,8 @@ use crate::allocation::exact_queries;
 use crate::answers::{AnswerClasses, Precision, SumOfCells, coordinate_covariances};
 use crate::design::bound::double;
 use crate::design::compile::Compiled;
-use crate::design::exact::fraction;
 use crate::design::evaluator::{Evaluator, Limit};
+use crate::design::exact::fraction;
 use crate::design::program::Variance;
 use crate::design::{Need, Quantity, Selection, Spread, UnitSet};
 use crate::matrix::Matrix;
@@ -64,9 +64,10 @@ impl Case {
         }
         let compiled = Compiled::new(&offer, units.clone(), &needs).unwrap();
         let space = compiled.frame.model.space();
-        let exact = offer.levels().iter().map(|level| {
-            exact_queries(&offer, &level.name).map(|name| space.query(name).unwrap()).collect()
-        });
+        let exact = offer
+            .levels()
+            .iter()
+            .map(|level| exact_queries(&offer, &level.name).map(|name| space.query(name).unwrap()).collect());
         let exact = exact.collect();
         let drawn = random::precisions(draw, compiled.frame.variables.len());
         let measured = drawn.iter().map(Option::is_some).collect();
@@ -124,6 +125,12 @@ impl Case {
             measured: measured.map(|(v, w)| (v.level, v.query, w.clone())).collect(),
             exact: exact.flat_map(|(level, of)| of.iter().map(move |query| (level, *query))).collect(),
         }
+    }
+
+    /// The largest precision over the smallest.
+    fn spread(&self) -> f64 {
+        let doubles = self.doubles();
+        doubles.iter().fold(0.0f64, |x, y| x.max(*y)) / doubles.iter().fold(f64::MAX, |x, y| x.min(*y))
     }
 
     /// The precisions of what is measured, in doubles.
@@ -221,6 +228,8 @@ struct Worst {
     doubles: f64,
     tree: f64,
     area: f64,
+    /// How many differ by more than 10⁻¹², of the tree and of the closed form in doubles.
+    rough: [usize; 2],
     compared: usize,
     unknown: usize,
     exact: usize,
@@ -233,9 +242,9 @@ fn relative(found: f64, wanted: &BigRational) -> f64 {
     (found - wanted).abs() / wanted
 }
 
-/// Whether it is 0 at both ends.
-fn is_zero(value: &[BigRational; 2]) -> bool {
-    value.iter().all(Zero::is_zero)
+/// Whether it may be 0: no other variance is so small.
+fn is_zero([low, high]: &[BigRational; 2]) -> bool {
+    !low.is_positive() && !high.is_negative() && double(&(high - low)) < 1e-40
 }
 
 /// Compares a variance with what a tree says.
@@ -261,8 +270,11 @@ fn check(case: &Case, name: &str, dense: bool, worst: &mut Worst) {
     let evaluator = Evaluator::new(frame, &case.measured);
     let point = evaluator.at(&case.doubles());
     let tree = case.regular();
-    let states: Vec<_> = (0..case.units.len()).map(|level| coordinate_covariances(tree.state(level))).collect();
+    let states: Vec<_> =
+        (0..case.units.len()).map(|level| coordinate_covariances(tree.state(level))).collect();
     let mut scratch = Scratch::default();
+    // Rounding errors grow with the condition of the systems that are solved.
+    let tolerance = 1e-12 * (case.spread() / 100.0).max(1.0);
     for (number, asked) in case.asked.iter().enumerate() {
         let name = format!("{name}, sum {number} of level {}", asked.level);
         let value = frame.exact_value(&asked.variance, &at);
@@ -276,6 +288,8 @@ fn check(case: &Case, name: &str, dense: bool, worst: &mut Worst) {
         let precision = sum.precision(tree.state(asked.level), &states[asked.level]);
         let difference = compare(precision, value.as_ref(), &asked.scale, &name);
         worst.tree = worst.tree.max(difference);
+        worst.rough[0] += usize::from(difference > 1e-12);
+        assert!(difference <= tolerance, "{name}: {difference:e}");
         worst.compared += 1;
         let Some(value) = value else {
             worst.unknown += 1;
@@ -288,7 +302,10 @@ fn check(case: &Case, name: &str, dense: bool, worst: &mut Worst) {
             let unit = 1.0 / case.doubles().into_iter().fold(f64::MAX, f64::min);
             assert!(found.abs() < 1e-24 * unit, "{name}: {found}");
         } else {
-            worst.doubles = worst.doubles.max(relative(found, &value[1]));
+            let difference = relative(found, &value[1]);
+            worst.doubles = worst.doubles.max(difference);
+            worst.rough[1] += usize::from(difference > 1e-12);
+            assert!(difference <= tolerance, "{name}: {difference:e}");
         }
     }
     let system = case.dense();
@@ -313,8 +330,7 @@ fn within(value: Option<&[BigRational; 2]>, dense: Option<BigRational>, scale: &
         (Some([low, high]), Some(dense)) => {
             let dense = dense * scale;
             assert!(*low <= dense && dense <= *high, "{name}: {low} {dense} {high}");
-            let width = (high - low) * BigInt::from(1u64 << 60);
-            assert!(width <= dense, "{name}: the ends are apart");
+            assert!(double(&(high - low)) < 1e-40, "{name}: the ends are apart");
         }
         (value, dense) => panic!("{name}: {} {}", value.is_some(), dense.is_some()),
     }
@@ -330,7 +346,7 @@ fn variances_are_those_of_the_estimator_and_of_the_definition() {
         let small = seed % 3 == 0;
         let units = match small {
             true => random::units(&mut draw, levels, true, 8),
-            false => random::units(&mut draw, levels, draw_whole(seed), 10_000_000),
+            false => random::units(&mut draw, levels, seed % 2 == 0, 10_000_000),
         };
         let cells = if small { DENSE / *units.last().unwrap() as usize } else { 24 };
         let case = Case::new(&mut draw, units, cells, false);
@@ -338,11 +354,7 @@ fn variances_are_those_of_the_estimator_and_of_the_definition() {
     }
     println!("{worst:?}");
     assert!(worst.compared > 1_000 && worst.unknown > 100 && worst.exact > 10 && worst.dense > 100);
-    assert!(worst.doubles < 1e-11 && worst.tree < 1e-11, "{worst:?}");
-}
-
-fn draw_whole(seed: usize) -> bool {
-    seed % 2 == 0
+    assert!(worst.rough.iter().all(|rough| 50 * rough < worst.compared), "{worst:?}");
 }
 
 /// The units of a level that a set has, and whether it is exactly as the closed form takes it to be.
@@ -446,7 +458,8 @@ fn slopes_and_curvature_are_those_of_fractions() {
         let case = Case::new(&mut draw, units, 12, false);
         let Compiled { frame, .. } = &case.compiled;
         let at = frame.exactly(&case.precisions);
-        let seen: Vec<&Asked> = case.asked.iter().filter(|a| frame.is_seen(&a.variance, &case.measured)).collect();
+        let seen: Vec<&Asked> =
+            case.asked.iter().filter(|a| frame.is_seen(&a.variance, &case.measured)).collect();
         if seen.is_empty() {
             continue;
         }
@@ -455,11 +468,8 @@ fn slopes_and_curvature_are_those_of_fractions() {
         if is_zero(&value) {
             continue;
         }
-        let mut by_pair = vec![vec![BigRational::zero(); frame.pairs.len()]; frame.units.len()];
-        for (level, factor) in variance.levels.iter().enumerate() {
-            variance.terms.iter().for_each(|(pair, phi)| by_pair[level][*pair] = factor * phi);
-        }
-        let exact = frame.exact_slopes(&by_pair, &at);
+        let one = BigRational::one();
+        let exact = frame.exact_slopes(&[(&one, variance)], &at);
         let evaluator = Evaluator::new(frame, &case.measured);
         let doubles = case.doubles();
         let point = evaluator.at(&doubles);
@@ -481,7 +491,7 @@ fn slopes_and_curvature_are_those_of_fractions() {
             let after = frame.exact_value(variance, &near).unwrap();
             let quotient = double(&((&value[1] - &after[1]) / &step));
             assert!((quotient - double(&exact[*j])).abs() * w <= 1e-8 * total, "{name}");
-            let slopes_after = frame.exact_slopes(&by_pair, &near);
+            let slopes_after = frame.exact_slopes(&[(&one, variance)], &near);
             for (other, k) in variables.iter().enumerate() {
                 let quotient = double(&((&exact[*k] - &slopes_after[*k]) / &step));
                 let difference = (quotient - curvature[(place, other)]).abs() * w * doubles[other];
@@ -499,13 +509,14 @@ fn slopes_and_curvature_are_those_of_fractions() {
         // Convex: half of the way, not above half of both.
         let other: Vec<BigRational> =
             case.precisions.iter().map(|w| w * fraction(draw.magnitude(3.0), 20)).collect();
-        let middle = case.precisions.iter().zip(&other).map(|(a, b)| (a + b) / BigInt::from(2)).collect::<Vec<_>>();
+        let middle =
+            case.precisions.iter().zip(&other).map(|(a, b)| (a + b) / BigInt::from(2)).collect::<Vec<_>>();
         let [there, between] =
             [&other, &middle].map(|w| frame.exact_value(variance, &frame.exactly(w)).unwrap());
         assert!(&between[0] + &between[0] <= &value[1] + &there[1], "tree {seed}");
     }
     println!("{compared} slopes: worst {worst:.1e}, curvature {curved:.1e}");
-    assert!(compared > 100 && worst < 1e-11 && curved < 1e-7, "{compared} {worst} {curved}");
+    assert!(compared > 100 && worst < 1e-10 && curved < 1e-7, "{compared} {worst} {curved}");
 }
 
 #[test]
@@ -523,7 +534,8 @@ fn sets_of_units_are_convex_also_where_numbers_of_units_are_not_whole() {
         for level in 0..units.len() {
             let counts = (1..=units[level].min(20)).collect::<Vec<u64>>();
             for spread in [Spread::Scattered, Spread::Packed] {
-                let needs: Vec<Need> = counts.iter().map(|count| need(level, *count, spread.clone())).collect();
+                let needs: Vec<Need> =
+                    counts.iter().map(|count| need(level, *count, spread.clone())).collect();
                 let compiled = Compiled::new(&offer, units.clone(), &needs).unwrap();
                 for (count, parts) in counts.iter().zip(&compiled.needs) {
                     let levels = &parts[0].variance.levels;
@@ -531,7 +543,11 @@ fn sets_of_units_are_convex_also_where_numbers_of_units_are_not_whole() {
                     assert!(levels.iter().all(|c| !c.is_negative()), "{name}");
                     // Units that know nothing of each other: as many variances as there are units.
                     let one = levels.iter().enumerate().map(|(k, c)| c * compiled.frame.inside(k, level));
-                    assert_eq!(one.sum::<BigRational>(), BigRational::from_integer((*count).into()), "{name}");
+                    assert_eq!(
+                        one.sum::<BigRational>(),
+                        BigRational::from_integer((*count).into()),
+                        "{name}"
+                    );
                 }
             }
         }
