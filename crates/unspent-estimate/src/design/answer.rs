@@ -206,8 +206,7 @@ impl<'n> Designer<'n> {
         let mut coefficients = vec![0.0; count];
         coefficients.push(-1.0);
         linear.push(Linear { coefficients, limit: -0.5 });
-        let relaxed =
-            Problem { evaluator: problem.evaluator, cost, limits: problem.limits.clone(), linear };
+        let relaxed = Problem { evaluator: problem.evaluator, cost, limits: problem.limits.clone(), linear };
         let mut from = start;
         from.push(2.0 * largest);
         let found = relaxed.solve(from).precisions;

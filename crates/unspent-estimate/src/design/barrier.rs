@@ -191,9 +191,8 @@ impl Problem<'_> {
             kept += y * limit.limit;
         }
         let steepness = |j: usize| {
-            let of = |range: std::ops::Range<usize>| -> f64 {
-                range.map(|k| multipliers[k] * rows[k][j]).sum()
-            };
+            let of =
+                |range: std::ops::Range<usize>| -> f64 { range.map(|k| multipliers[k] * rows[k][j]).sum() };
             of(0..variances) / (1.0 - of(variances..rows.len()))
         };
         let steepest = (0..self.evaluator.variables.len()).map(steepness).fold(0.0f64, f64::max);

@@ -40,7 +40,9 @@ fn no_multipliers_and_precisions_give_a_bound_above_what_is_enough() {
             let orders = if draw.chance(0.5) { 0.1 } else { 4.0 };
             let w: Vec<f64> = solved.precisions.iter().map(|w| w * draw.magnitude(orders)).collect();
             let y: Vec<f64> = (solved.shares.iter().zip(&limits.exact))
-                .map(|(share, limit)| (share + 1e-3 * draw.unit()) / double(&limit.limit) * draw.magnitude(orders))
+                .map(|(share, limit)| {
+                    (share + 1e-3 * draw.unit()) / double(&limit.limit) * draw.magnitude(orders)
+                })
                 .collect();
             let found = least_cost(frame, &limits.exact, &[], &w, &y, &[]).unwrap();
             assert!(found <= spent, "problem {seed}");
@@ -71,6 +73,8 @@ fn no_multipliers_and_precisions_give_a_bound_above_what_is_enough() {
             }
         }
     }
-    println!("{cases} problems, {promised} with promises: worst gap {worst:.1e}, rounding costs {loosest:.1e}");
+    println!(
+        "{cases} problems, {promised} with promises: worst gap {worst:.1e}, rounding costs {loosest:.1e}"
+    );
     assert!(promised > cases / 10);
 }

@@ -208,7 +208,9 @@ pub(super) fn need(draw: &mut Draw, offer: &Allocation, units: &[u64], sets: boo
     let level = draw.below(units.len());
     let margin = digits(10.0 * draw.magnitude(1.5));
     let quantity = match draw.below(4) {
-        0 | 1 => Quantity::Table { by: offer.queries()[draw.below(offer.queries().len())].by.clone(), margin },
+        0 | 1 => {
+            Quantity::Table { by: offer.queries()[draw.below(offer.queries().len())].by.clone(), margin }
+        }
         2 => Quantity::Count { of: selection(draw, offer, 0.7), margin },
         _ => Quantity::Share {
             of: selection(draw, offer, 0.8),
@@ -233,8 +235,7 @@ pub(super) fn needs(draw: &mut Draw) -> Needs {
         let offer = offer(draw, levels, 24, false);
         let whole = draw.chance(0.5);
         let units = units(draw, levels, whole, 100_000);
-        let found: Vec<Need> =
-            (0..1 + draw.below(5)).map(|_| need(draw, &offer, &units, true)).collect();
+        let found: Vec<Need> = (0..1 + draw.below(5)).map(|_| need(draw, &offer, &units, true)).collect();
         let needs = Needs {
             offer,
             units: Units::PerLevel(units),
@@ -245,7 +246,9 @@ pub(super) fn needs(draw: &mut Draw) -> Needs {
             rest: Rest::Drop,
             promises: vec![],
         };
-        let Ok(compiled) = Compiled::new(&needs.offer, needs.units.per_level(), &needs.needs) else { continue };
+        let Ok(compiled) = Compiled::new(&needs.offer, needs.units.per_level(), &needs.needs) else {
+            continue;
+        };
         let all = vec![true; compiled.frame.variables.len()];
         let seen = |need: &Vec<crate::design::compile::Part>| {
             need.iter().all(|part| compiled.frame.is_seen(&part.variance, &all))

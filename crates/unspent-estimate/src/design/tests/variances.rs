@@ -15,8 +15,8 @@ use crate::allocation::exact_queries;
 use crate::answers::{AnswerClasses, Precision, SumOfCells, coordinate_covariances};
 use crate::design::bound::double;
 use crate::design::compile::Compiled;
-use crate::design::exact::fraction;
 use crate::design::evaluator::{Evaluator, Limit};
+use crate::design::exact::fraction;
 use crate::design::program::Variance;
 use crate::design::{Need, Quantity, Selection, Spread, UnitSet};
 use crate::matrix::Matrix;
@@ -64,9 +64,10 @@ impl Case {
         }
         let compiled = Compiled::new(&offer, units.clone(), &needs).unwrap();
         let space = compiled.frame.model.space();
-        let exact = offer.levels().iter().map(|level| {
-            exact_queries(&offer, &level.name).map(|name| space.query(name).unwrap()).collect()
-        });
+        let exact = offer
+            .levels()
+            .iter()
+            .map(|level| exact_queries(&offer, &level.name).map(|name| space.query(name).unwrap()).collect());
         let exact = exact.collect();
         let drawn = random::precisions(draw, compiled.frame.variables.len());
         let measured = drawn.iter().map(Option::is_some).collect();
@@ -269,7 +270,8 @@ fn check(case: &Case, name: &str, dense: bool, worst: &mut Worst) {
     let evaluator = Evaluator::new(frame, &case.measured);
     let point = evaluator.at(&case.doubles());
     let tree = case.regular();
-    let states: Vec<_> = (0..case.units.len()).map(|level| coordinate_covariances(tree.state(level))).collect();
+    let states: Vec<_> =
+        (0..case.units.len()).map(|level| coordinate_covariances(tree.state(level))).collect();
     let mut scratch = Scratch::default();
     // Rounding errors grow with the condition of the systems that are solved.
     let tolerance = 1e-12 * (case.spread() / 100.0).max(1.0);
@@ -456,7 +458,8 @@ fn slopes_and_curvature_are_those_of_fractions() {
         let case = Case::new(&mut draw, units, 12, false);
         let Compiled { frame, .. } = &case.compiled;
         let at = frame.exactly(&case.precisions);
-        let seen: Vec<&Asked> = case.asked.iter().filter(|a| frame.is_seen(&a.variance, &case.measured)).collect();
+        let seen: Vec<&Asked> =
+            case.asked.iter().filter(|a| frame.is_seen(&a.variance, &case.measured)).collect();
         if seen.is_empty() {
             continue;
         }
@@ -506,7 +509,8 @@ fn slopes_and_curvature_are_those_of_fractions() {
         // Convex: half of the way, not above half of both.
         let other: Vec<BigRational> =
             case.precisions.iter().map(|w| w * fraction(draw.magnitude(3.0), 20)).collect();
-        let middle = case.precisions.iter().zip(&other).map(|(a, b)| (a + b) / BigInt::from(2)).collect::<Vec<_>>();
+        let middle =
+            case.precisions.iter().zip(&other).map(|(a, b)| (a + b) / BigInt::from(2)).collect::<Vec<_>>();
         let [there, between] =
             [&other, &middle].map(|w| frame.exact_value(variance, &frame.exactly(w)).unwrap());
         assert!(&between[0] + &between[0] <= &value[1] + &there[1], "tree {seed}");
@@ -530,7 +534,8 @@ fn sets_of_units_are_convex_also_where_numbers_of_units_are_not_whole() {
         for level in 0..units.len() {
             let counts = (1..=units[level].min(20)).collect::<Vec<u64>>();
             for spread in [Spread::Scattered, Spread::Packed] {
-                let needs: Vec<Need> = counts.iter().map(|count| need(level, *count, spread.clone())).collect();
+                let needs: Vec<Need> =
+                    counts.iter().map(|count| need(level, *count, spread.clone())).collect();
                 let compiled = Compiled::new(&offer, units.clone(), &needs).unwrap();
                 for (count, parts) in counts.iter().zip(&compiled.needs) {
                     let levels = &parts[0].variance.levels;
@@ -538,7 +543,11 @@ fn sets_of_units_are_convex_also_where_numbers_of_units_are_not_whole() {
                     assert!(levels.iter().all(|c| !c.is_negative()), "{name}");
                     // Units that know nothing of each other: as many variances as there are units.
                     let one = levels.iter().enumerate().map(|(k, c)| c * compiled.frame.inside(k, level));
-                    assert_eq!(one.sum::<BigRational>(), BigRational::from_integer((*count).into()), "{name}");
+                    assert_eq!(
+                        one.sum::<BigRational>(),
+                        BigRational::from_integer((*count).into()),
+                        "{name}"
+                    );
                 }
             }
         }
