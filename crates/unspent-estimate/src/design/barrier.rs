@@ -108,7 +108,14 @@ impl Problem<'_> {
             if gap < NARROW || steps > STEPS {
                 // The steeper, the nearer is the centre to the best; but slacks lose digits.
                 let found = self.balanced(&w, &state, steepness);
-                if std::env::var("TRACE").is_ok() { println!("round gap {gap:e} bound gap {:e} decrement {:e} slacks {:?}", 1.0 - found.0 / dot(&self.cost, &w), self.newton(&w, &state, steepness).1, state.slack); }
+                if std::env::var("TRACE").is_ok() {
+                    println!(
+                        "round gap {gap:e} bound gap {:e} decrement {:e} slacks {:?}",
+                        1.0 - found.0 / dot(&self.cost, &w),
+                        self.newton(&w, &state, steepness).1,
+                        state.slack
+                    );
+                }
                 if best.as_ref().is_none_or(|(bound, _)| found.0 > *bound) {
                     best = Some(found);
                 }
