@@ -27,7 +27,8 @@ fn the_description_describes() {
         "confidence": "0.9",
         "structural_zeros": false,
     });
-    let needs = "allocation = \"this\"\ngoal = \"least-epsilon\"\n[[needs]]\nlevel = \"County\"\nmargin = 5\n";
+    let needs =
+        "allocation = \"this\"\ngoal = \"least-epsilon\"\n[[needs]]\nlevel = \"County\"\nmargin = 5\n";
     let design = |rest: &str| json!({ "needs": format!("{needs}[rest]\n{rest}\n"), "allocation": preset });
     let mut guarded = design("guard = { than = \"this\", times = \"1.25\" }");
     guarded["prices"] = json!(false);

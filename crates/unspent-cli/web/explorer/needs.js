@@ -68,11 +68,15 @@ export function askDesign(isAtRest = false) {
 export function buildNeeds() {
   const kept = fitting(needs, state.start);
   if (kept.length < needs.length) notice('Needs about levels or tables that are not here are gone.');
+  for (const { id } of needs) forgetWrong(id);
   needs = kept;
-  wrong.clear();
   last = null;
   cards = new Map(needs.map((need) => [need.id, card(need)]));
   byId('need-list').replaceChildren(...[...cards.values()].map(({ node }) => node));
+}
+
+function forgetWrong(id) {
+  for (const field of ['margin', 'confidence']) wrong.delete(`need-${id}-${field}`);
 }
 
 /** The next one is about the middle level, unless there is one to go by. */
@@ -92,7 +96,7 @@ function add() {
 
 function remove({ id }) {
   needs = needs.filter((need) => need.id !== id);
-  for (const key of [...wrong.keys()]) if (key.startsWith(`need-${id}-`)) wrong.delete(key);
+  forgetWrong(id);
   cards.get(id).node.remove();
   cards.delete(id);
   byId('need-add').focus();

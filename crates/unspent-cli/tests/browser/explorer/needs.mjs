@@ -1,8 +1,10 @@
 // Needs: an allocation is found for them, follows a margin that is dragged, and is set.
 import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { check } from '../checks.mjs';
-import { PRESET, choose, click, equal, picture, ready, rounded, run, scratch, text } from './page.mjs';
+import {
+  PLAIN, click, equal, loadPlain, picture, ready, rounded, run, scratch, text,
+} from './page.mjs';
 
 const EPSILON = '#design-epsilon b';
 
@@ -15,7 +17,7 @@ const answered = (page, count, before = '') => page.waitForFunction(([selector, 
 /** What the command says of one need. */
 function designed(level, margin) {
   const path = join(scratch, 'needs.toml');
-  writeFileSync(path, `allocation = "${PRESET}"\ngoal = "least-epsilon"\nrest = { drop = true }\n` +
+  writeFileSync(path, `allocation = "${basename(PLAIN)}"\ngoal = "least-epsilon"\nrest = { drop = true }\n` +
     `[[needs]]\nlevel = "${level}"\nmargin = "${margin}"\n`);
   return JSON.parse(run('design', path, '--json', '--no-prices'));
 }
@@ -24,7 +26,7 @@ export async function checkNeeds(page) {
   const slider = page.locator('.need input[type=range]').first();
   const margin = page.locator('.need .margin input[type=text]').first();
   await check('a need gets the allocation that the command finds', async () => {
-    await choose(page, PRESET);
+    await loadPlain(page);
     await page.locator('#needs > summary').click();
     await page.locator('#need-add').click();
     await answered(page, 1);
@@ -34,17 +36,21 @@ export async function checkNeeds(page) {
     return equal(shown, rounded(epsilon.upper, shown, true));
   });
   await check('a margin is dragged, and ε and the shares follow', async () => {
+    const alone = await text(page, EPSILON);
     await page.locator('#need-add').click();
-    await answered(page, 2);
+    await page.locator('.need').nth(1).locator('select').first().selectOption('Tract');
+    await answered(page, 2, alone);
+    const shares = () => page.locator('.need [data-share]').evaluateAll((all) =>
+      all.map((node) => +node.dataset.share));
     const before = await text(page, EPSILON);
+    const [share] = await shares();
     await slider.focus();
     for (let i = 0; i < 20; i++) await page.keyboard.press('ArrowLeft');
     await answered(page, 2, before);
-    const shares = await page.locator('.need [data-share]').evaluateAll((all) =>
-      all.map((node) => +node.dataset.share));
-    const isMore = +await text(page, EPSILON) > +before;
-    return isMore && Math.abs(shares[0] + shares[1] - 1) < 1e-5 && shares[0] > shares[1] ||
-      `${before} to ${await text(page, EPSILON)}: ${shares}`;
+    const after = await text(page, EPSILON);
+    const [first, second] = await shares();
+    return +after > +before && first > share && Math.abs(first + second - 1) < 1e-5 ||
+      `ε from ${before} to ${after}; shares from ${share} to ${first} and ${second}`;
   });
   await check('the designed allocation is set, as one step', async () => {
     const found = +await text(page, EPSILON);
@@ -53,7 +59,6 @@ export async function checkNeeds(page) {
       document.getElementById('notice').textContent.includes('meets the needs'));
     await ready(page);
     const set = +await text(page, '#epsilon');
-    await page.locator('#needs').scrollIntoViewIfNeeded();
     await picture(page, 'needs.png', '#needs-title');
     await click(page, '#undo');
     return Math.abs(set - found) < 1e-3 || `${set} for ${found}`;
