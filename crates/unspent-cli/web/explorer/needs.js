@@ -6,7 +6,9 @@ import { b, bdi, byId, el, items, listed, listen, power } from './dom.js';
 import { fits, isDraft, withBudgetsOf } from './draft.js';
 import { number, shown } from './exact.js';
 import { limits } from './limits.js';
-import { checkConfidence, checkMargin, fitting, needsText, shapeOf, tablesOf } from './needstext.js';
+import {
+  checkConfidence, checkMargin, fitting, lostTables, needsText, shapeOf, tablesOf,
+} from './needstext.js';
 import { notice, showTrouble } from './notices.js';
 import { designOf, fileOf } from './questions.js';
 import { logScale } from './scales.js';
@@ -217,11 +219,8 @@ function showOutcome(need, found, hasPrices) {
 
 /** What must be said besides. */
 function notes({ tables, guarded, small_sigma2: sigma2, assumptions }) {
-  const lost = tables.filter(({ deviation }) => deviation === null);
-  const levels = [...new Set(lost.map(({ level }) => level))];
-  const of = (level) => lost.filter((table) => table.level === level).map(({ query }) => query);
-  const said = levels.map((level) =>
-    ['Can no longer be answered for ', bdi(level), ': ', ...listed(of(level)), '.']);
+  const said = lostTables(tables).map(({ levels, queries }) =>
+    ['Can no longer be answered for ', ...listed(levels), ': ', ...listed(queries), '.']);
   if (guarded) {
     const largest = guarded.largest.toPrecision(4);
     said.push(`The largest standard deviation is ${largest} times what it is with the starting allocation; ` +

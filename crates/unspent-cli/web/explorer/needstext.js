@@ -63,6 +63,19 @@ export function fitting(needs, draft) {
 export const shapeOf = (needs, rest) =>
   JSON.stringify([rest.kind, needs.map(({ id, level, by }) => [id, level, by])]);
 
+/** What a design cannot answer: levels that lack the same queries, together. */
+export function lostTables(tables) {
+  const groups = new Map();
+  for (const level of new Set(tables.map((table) => table.level))) {
+    const isLost = (table) => table.level === level && table.deviation === null;
+    const queries = tables.filter(isLost).map(({ query }) => query);
+    const key = JSON.stringify(queries);
+    if (!groups.has(key)) groups.set(key, { levels: [], queries });
+    groups.get(key).levels.push(level);
+  }
+  return [...groups.values()].filter(({ queries }) => queries.length);
+}
+
 /** Throw, in words, what cannot be asked. */
 export function checkMargin(value) {
   if (value.n <= 0n) throw new Error('It is above 0: no finite budget gives exact counts.');

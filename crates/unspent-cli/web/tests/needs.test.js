@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { outline, set, withBudgetsOf } from '../explorer/draft.js';
 import { Rational } from '../explorer/exact.js';
 import {
-  checkConfidence, checkMargin, fitting, needsText, quoted, shapeOf, tablesOf,
+  checkConfidence, checkMargin, fitting, lostTables, needsText, quoted, shapeOf, tablesOf,
 } from '../explorer/needstext.js';
 import { draft as plain } from './drafts.js';
 
@@ -72,6 +72,13 @@ test('answers with other margins are about the same needs, others are not', () =
     [need({ by: ['age'] })]];
   for (const other of others) assert.notEqual(shapeOf(other, DROP), shape);
   assert.notEqual(shapeOf([need()], { ...DROP, kind: 'guard' }), shape);
+});
+
+test('levels that lack the same tables are named together', () => {
+  const table = (level, query, deviation) => ({ level, query, deviation });
+  const tables = [table('State', 'total', 1), table('State', 'age', null), table('County', 'total', 1),
+    table('County', 'age', null), table('Town', 'total', 2), table('Town', 'age', 3)];
+  assert.deepEqual(lostTables(tables), [{ levels: ['State', 'County'], queries: ['age'] }]);
 });
 
 test('margins and confidences that cannot be asked for are said to be wrong', () => {

@@ -54,9 +54,9 @@ export async function checkNeeds(page) {
   });
   await check('the designed allocation is set, as one step', async () => {
     const found = +await text(page, EPSILON);
+    const before = await page.locator('#rho').inputValue();
     await page.locator('#design-use').click();
-    await page.waitForFunction(() => !document.getElementById('undo').disabled &&
-      document.getElementById('notice').textContent.includes('meets the needs'));
+    await page.waitForFunction((was) => document.getElementById('rho').value !== was, before);
     await ready(page);
     const set = +await text(page, '#epsilon');
     await picture(page, 'needs.png', '#needs-title');
