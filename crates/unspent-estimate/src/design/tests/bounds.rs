@@ -50,7 +50,9 @@ fn no_multipliers_and_precisions_give_a_bound_above_what_is_enough() {
             let kept = budgets.iter().zip(&of).filter(|(_, of)| **of).map(|(rho, _)| rho).sum();
             let promise = ExactPromise { of, limit: kept };
             let multiplier = draw.magnitude(4.0);
-            let found = least_cost(frame, &limits.exact, &[promise.clone()], &w, &y, &[multiplier]).unwrap();
+            let found =
+                least_cost(frame, &limits.exact, std::slice::from_ref(&promise), &w, &y, &[multiplier])
+                    .unwrap();
             assert!(found <= spent, "problem {seed} with a promise");
         }
         // Solved with a promise for some variables that binds, or nearly.

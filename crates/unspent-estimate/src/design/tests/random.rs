@@ -33,7 +33,7 @@ impl Draw {
 
     /// Over so many orders of magnitude, around 1.
     pub(super) fn magnitude(&mut self, orders: f64) -> f64 {
-        10f64.powf(orders * (self.unit() - 0.5))
+        pxfm::f_exp10(orders * (self.unit() - 0.5))
     }
 }
 
@@ -173,7 +173,7 @@ pub(super) fn precisions(draw: &mut Draw, variables: usize) -> Vec<Option<BigRat
     let mut found: Vec<Option<BigRational>> = vec![None; variables];
     while found.iter().all(Option::is_none) {
         for precision in &mut found {
-            let exponent = draw.magnitude(orders).log2().round() as i32;
+            let exponent = pxfm::f_log2(draw.magnitude(orders)).round() as i32;
             let power = BigRational::from_integer(BigInt::from(2)).pow(exponent);
             let value = BigRational::new((8 + draw.below(8)).into(), 8.into()) * power;
             *precision = draw.chance(part).then_some(value);

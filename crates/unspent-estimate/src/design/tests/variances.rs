@@ -2,225 +2,22 @@
 //! exact fractions.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use num_bigint::BigInt;
 use num_rational::BigRational;
-use num_traits::{One, Signed};
-use unspent::{Allocation, Rational};
+use num_traits::Signed;
 
-use super::dense::{Dense, Sum};
+use super::cases::{Asked, Case, is_zero, table};
+use super::dense::Sum;
 use super::random::{self, Draw};
-use crate::allocation::exact_queries;
-use crate::answers::{AnswerClasses, Precision, SumOfCells, coordinate_covariances};
+use crate::answers::{Precision, SumOfCells, coordinate_covariances};
 use crate::design::bound::double;
 use crate::design::compile::Compiled;
 use crate::design::evaluator::{Evaluator, Limit};
-use crate::design::exact::fraction;
-use crate::design::program::Variance;
-use crate::design::{Need, Quantity, Selection, Spread, UnitSet};
-use crate::matrix::Matrix;
-use crate::model::{Scratch, SharedClass, UnitClass};
-use crate::space::Space;
-use crate::tree::{Node, Tree};
+use crate::design::{Need, Spread, UnitSet};
+use crate::model::Scratch;
 
 /// The largest system that is solved densely in fractions.
 const DENSE: usize = 26;
-
-/// A sum of cells of a unit or of a set of units, with its variance: of `weights`, times `scale`.
-struct Asked {
-    level: usize,
-    set: Option<UnitSet>,
-    weights: Vec<i32>,
-    scale: BigRational,
-    variance: Variance,
-}
-
-struct Case {
-    units: Vec<u64>,
-    compiled: Compiled,
-    /// 0 where nothing is measured.
-    precisions: Vec<BigRational>,
-    measured: Vec<bool>,
-    exact: Vec<Vec<usize>>,
-    asked: Vec<Asked>,
-}
-
-impl Case {
-    fn new(draw: &mut Draw, units: Vec<u64>, cells: usize, sets: bool) -> Case {
-        let levels = units.len();
-        let offer = random::offer(draw, levels, cells, false);
-        let mut needs: Vec<Need> = vec![];
-        for level in 0..levels {
-            if !sets {
-                let tables = offer.queries().iter().map(|query| table(level, &query.by));
-                needs.extend(tables);
-            }
-            let of_level: Vec<Need> = (0..4)
-                .map(|_| random::need(draw, &offer, &units, sets))
-                .filter(|need| !matches!(need.quantity, Quantity::Table { .. }))
-                .collect();
-            needs.extend(of_level);
-        }
-        let compiled = Compiled::new(&offer, units.clone(), &needs).unwrap();
-        let space = compiled.frame.model.space();
-        let exact = offer
-            .levels()
-            .iter()
-            .map(|level| exact_queries(&offer, &level.name).map(|name| space.query(name).unwrap()).collect());
-        let exact = exact.collect();
-        let drawn = random::precisions(draw, compiled.frame.variables.len());
-        let measured = drawn.iter().map(Option::is_some).collect();
-        let precisions = drawn.into_iter().map(Option::unwrap_or_default).collect();
-        let asked = asked(&compiled, &offer, &needs);
-        Case { units, compiled, precisions, measured, exact, asked }
-    }
-
-    fn class(&self, level: usize) -> SharedClass {
-        let model = &self.compiled.frame.model;
-        let mut variances = vec![None; model.space().queries().len()];
-        for (variable, precision) in self.compiled.frame.variables.iter().zip(&self.precisions) {
-            if variable.level == level && precision.is_positive() {
-                variances[variable.query] = Some(double(&(BigRational::one() / precision)));
-            }
-        }
-        Arc::new(model.class(UnitClass { variances, exact: self.exact[level].clone(), lacking: vec![] }))
-    }
-
-    /// One node for each level, of as many units as lie in one above.
-    fn regular(&self) -> Tree {
-        let node = |level: usize| {
-            let parent = level.checked_sub(1);
-            let count = parent.map_or(1.0, |parent| self.units[level] as f64 / self.units[parent] as f64);
-            Node { parent, class: self.class(level), count }
-        };
-        Tree::new(&self.compiled.frame.model, (0..self.units.len()).map(node).collect())
-    }
-
-    /// A node for each unit, and the first node of each level.
-    fn explicit(&self) -> (Tree, Vec<usize>) {
-        let (mut nodes, mut starts) = (vec![], vec![]);
-        for (level, count) in self.units.iter().enumerate() {
-            let class = self.class(level);
-            let start = nodes.len();
-            for unit in 0..*count as usize {
-                let parent = (level > 0).then(|| {
-                    let inside = (count / self.units[level - 1]) as usize;
-                    starts[level - 1] + unit / inside
-                });
-                nodes.push(Node { parent, class: class.clone(), count: 1.0 });
-            }
-            starts.push(start);
-        }
-        (Tree::new(&self.compiled.frame.model, nodes), starts)
-    }
-
-    fn dense(&self) -> Dense<'_> {
-        let frame = &self.compiled.frame;
-        let measured = frame.variables.iter().zip(&self.precisions).filter(|(_, w)| w.is_positive());
-        let exact = self.exact.iter().enumerate();
-        Dense {
-            space: frame.model.space(),
-            units: &self.units,
-            measured: measured.map(|(v, w)| (v.level, v.query, w.clone())).collect(),
-            exact: exact.flat_map(|(level, of)| of.iter().map(move |query| (level, *query))).collect(),
-        }
-    }
-
-    /// The largest precision over the smallest.
-    fn spread(&self) -> f64 {
-        let doubles = self.doubles();
-        doubles.iter().fold(0.0f64, |x, y| x.max(*y)) / doubles.iter().fold(f64::MAX, |x, y| x.min(*y))
-    }
-
-    /// The precisions of what is measured, in doubles.
-    fn doubles(&self) -> Vec<f64> {
-        self.precisions.iter().filter(|w| w.is_positive()).map(double).collect()
-    }
-}
-
-fn table(level: usize, by: &[String]) -> Need {
-    Need {
-        name: "table".into(),
-        level,
-        quantity: Quantity::Table { by: by.to_vec(), margin: Rational::integer(1) },
-        set: None,
-        confidence: "0.95".parse().unwrap(),
-        all: false,
-    }
-}
-
-/// How often each cell counts that has values of a selection.
-fn weights(space: &Space, selection: &Selection) -> Vec<i32> {
-    let mut found = vec![];
-    space.each_cell(|_, places| {
-        let mut all = true;
-        for (axis, place) in space.axes.iter().zip(places) {
-            for (attribute, value) in axis.attributes.iter().zip(&axis.values[*place]) {
-                all &= selection.0.get(attribute).is_none_or(|chosen| chosen.contains(value));
-            }
-        }
-        found.push(i32::from(all));
-    });
-    found
-}
-
-/// Every answer of every table, and every count and share, with the variance that was compiled for it.
-fn asked(compiled: &Compiled, offer: &Allocation, needs: &[Need]) -> Vec<Asked> {
-    let model = &compiled.frame.model;
-    let space = model.space();
-    let mut asked = vec![];
-    for (need, parts) in needs.iter().zip(&compiled.needs) {
-        let of = |weights, scale, variance: &Variance| Asked {
-            level: need.level,
-            set: need.set.clone(),
-            weights,
-            scale,
-            variance: variance.clone(),
-        };
-        match &need.quantity {
-            Quantity::Table { by, .. } => {
-                let query = space.query(&format!("\u{1}{}", by.join("*"))).unwrap();
-                let (class_of, _) = AnswerClasses::counted(model, query);
-                for (answer, class) in class_of.iter().enumerate() {
-                    let Some(class) = class else { continue };
-                    let count = |cell| i32::from(space.place_of(query, cell) == Some(answer));
-                    let weights = (0..space.cells()).map(count).collect();
-                    asked.push(of(weights, BigRational::one(), &parts[*class as usize].variance));
-                }
-                // The table of the design has the same variances.
-                let number = offer.queries().iter().position(|q| q.by == *by).unwrap();
-                let table = compiled.tables.iter().find(|t| (t.level, t.query) == (need.level, number));
-                let same = |variance: &Variance| parts.iter().any(|part| part.variance == *variance);
-                let table = table.unwrap();
-                assert!(table.variances.iter().all(same) && table.variances.len() <= parts.len());
-                assert!(parts.iter().all(|part| table.variances.contains(&part.variance)));
-            }
-            Quantity::Count { of: selection, .. } => {
-                let weights = weights(space, selection);
-                asked.push(of(weights, BigRational::one(), &parts[0].variance));
-            }
-            Quantity::Share { of: selection, among, margin, about, .. } => {
-                let [margin, low, high] = [
-                    margin.clone(),
-                    about.clone().unwrap_or(Rational::integer(0)),
-                    about.clone().unwrap_or(Rational::integer(1)),
-                ]
-                .map(BigRational::from);
-                let among = self::weights(space, among);
-                let selected = self::weights(space, selection);
-                for (end, part) in [low - &margin, high + &margin].iter().zip(parts) {
-                    let [p, q]: [i32; 2] = [end.numer(), end.denom()].map(|x| x.try_into().unwrap());
-                    let both = selected.iter().zip(&among);
-                    let weights = both.map(|(s, a)| q * s * a - p * a).collect();
-                    let scale = BigRational::new(1.into(), BigInt::from(q) * q);
-                    asked.push(of(weights, scale, &part.variance));
-                }
-            }
-        }
-    }
-    asked
-}
 
 /// The largest relative differences, and how many of each kind were compared.
 #[derive(Debug, Default)]
@@ -240,11 +37,6 @@ struct Worst {
 fn relative(found: f64, wanted: &BigRational) -> f64 {
     let wanted = double(wanted);
     (found - wanted).abs() / wanted
-}
-
-/// Whether it may be 0: no other variance is so small.
-fn is_zero([low, high]: &[BigRational; 2]) -> bool {
-    !low.is_positive() && !high.is_negative() && double(&(high - low)) < 1e-40
 }
 
 /// Compares a variance with what a tree says.
@@ -446,77 +238,6 @@ fn check_sets(draw: &mut Draw, case: &Case, name: &str, dense: bool, worst: &mut
         };
         assert!(side, "{name}: {found:?} {low} {high}");
     }
-}
-
-#[test]
-fn slopes_and_curvature_are_those_of_fractions() {
-    let (mut compared, mut worst, mut curved) = (0, 0.0f64, 0.0f64);
-    for seed in 0..random::cases(60) {
-        let mut draw = Draw(2_000_000 + seed as u64);
-        let levels = 1 + draw.below(3);
-        let units = random::units(&mut draw, levels, false, 1_000);
-        let case = Case::new(&mut draw, units, 12, false);
-        let Compiled { frame, .. } = &case.compiled;
-        let at = frame.exactly(&case.precisions);
-        let seen: Vec<&Asked> =
-            case.asked.iter().filter(|a| frame.is_seen(&a.variance, &case.measured)).collect();
-        if seen.is_empty() {
-            continue;
-        }
-        let variance = &seen[draw.below(seen.len())].variance;
-        let value = frame.exact_value(variance, &at).unwrap();
-        if is_zero(&value) {
-            continue;
-        }
-        let one = BigRational::one();
-        let exact = frame.exact_slopes(&[(&one, variance)], &at);
-        let evaluator = Evaluator::new(frame, &case.measured);
-        let doubles = case.doubles();
-        let point = evaluator.at(&doubles);
-        let limit = Limit::new(variance, 1.0);
-        let slopes = evaluator.slopes(&limit, &point);
-        let mut curvature = Matrix::zeros(doubles.len(), doubles.len());
-        evaluator.add_curvature(&[limit], &[1.0], &point, &mut curvature);
-        let variables: Vec<usize> = (0..case.measured.len()).filter(|j| case.measured[*j]).collect();
-        let total = double(&value[1]);
-        for (place, j) in variables.iter().enumerate() {
-            let name = format!("tree {seed}, variable {j}");
-            let w = &doubles[place];
-            worst = worst.max((slopes[place] - double(&exact[*j])).abs() * w / total);
-            // A difference quotient: between the slopes at both ends, as variances are convex.
-            let mut moved = case.precisions.clone();
-            let step = &moved[*j] / BigInt::from(1u64 << 30);
-            moved[*j] += &step;
-            let near = frame.exactly(&moved);
-            let after = frame.exact_value(variance, &near).unwrap();
-            let quotient = double(&((&value[1] - &after[1]) / &step));
-            assert!((quotient - double(&exact[*j])).abs() * w <= 1e-8 * total, "{name}");
-            let slopes_after = frame.exact_slopes(&[(&one, variance)], &near);
-            for (other, k) in variables.iter().enumerate() {
-                let quotient = double(&((&exact[*k] - &slopes_after[*k]) / &step));
-                let difference = (quotient - curvature[(place, other)]).abs() * w * doubles[other];
-                curved = curved.max(difference / total);
-            }
-            compared += 1;
-        }
-        // Homogeneous of degree −1 (Euler): the slopes make up the variance.
-        let euler: BigRational = exact.iter().zip(&case.precisions).map(|(s, w)| s * w).sum();
-        assert!(value[0] <= euler && euler <= value[1], "tree {seed}");
-        let factor = fraction(draw.magnitude(4.0), 20);
-        let scaled: Vec<BigRational> = case.precisions.iter().map(|w| w * &factor).collect();
-        let found = frame.exact_value(variance, &frame.exactly(&scaled)).unwrap();
-        assert!(value[0] <= &found[1] * &factor && &found[0] * &factor <= value[1], "tree {seed}");
-        // Convex: half of the way, not above half of both.
-        let other: Vec<BigRational> =
-            case.precisions.iter().map(|w| w * fraction(draw.magnitude(3.0), 20)).collect();
-        let middle =
-            case.precisions.iter().zip(&other).map(|(a, b)| (a + b) / BigInt::from(2)).collect::<Vec<_>>();
-        let [there, between] =
-            [&other, &middle].map(|w| frame.exact_value(variance, &frame.exactly(w)).unwrap());
-        assert!(&between[0] + &between[0] <= &value[1] + &there[1], "tree {seed}");
-    }
-    println!("{compared} slopes: worst {worst:.1e}, curvature {curved:.1e}");
-    assert!(compared > 100 && worst < 1e-10 && curved < 1e-7, "{compared} {worst} {curved}");
 }
 
 #[test]
