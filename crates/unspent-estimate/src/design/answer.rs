@@ -9,7 +9,7 @@ use num_rational::BigRational;
 use num_traits::{One, Signed, Zero};
 use unspent::{Allocation, Bounds, Delta, Epsilon, Error, Rational, Release, Result, Scope};
 
-use super::barrier::{Linear, Problem, Solution, dot};
+use super::barrier::{Linear, Multipliers, Problem, Solution, dot};
 use super::bound::{ExactLimit, ExactPromise, double, least_cost};
 use super::compile::{Compiled, quantile};
 use super::evaluator::{Evaluator, Limit};
@@ -54,7 +54,7 @@ pub(super) struct Solved {
     pub(super) cost: f64,
     /// The part of the cost that each limit accounts for.
     pub(super) shares: Vec<f64>,
-    solution: Solution,
+    multipliers: Multipliers,
 }
 
 /// A design in the making.
@@ -113,6 +113,13 @@ impl<'n> Designer<'n> {
             }
             designer.guard = designer.compiled.guard(&at, &times);
         }
+        let mut parts = designer.compiled.needs.iter().flatten();
+        if designer.guard.is_empty() && parts.all(|part| designer.compiled.frame.is_exact(&part.variance)) {
+            return Err(Error::stated(
+                "needs: all of it is exact already, so that nothing has to be measured",
+                "ask for something that is not exact",
+            ));
+        }
         Ok(designer)
     }
 
@@ -168,13 +175,13 @@ impl<'n> Designer<'n> {
             start = self.within_promises(&problem, start, &promises)?;
         }
         problem.linear = promises;
-        let solution = problem.solve(start);
-        let cost = dot(&costs, &solution.precisions);
+        let Solution { precisions, multipliers } = problem.solve(start);
+        let cost = dot(&costs, &precisions);
         let parts: Vec<f64> =
-            limits.exact.iter().zip(&solution.multipliers).map(|(l, y)| y * double(&l.limit)).collect();
+            limits.exact.iter().zip(&multipliers.of_variances).map(|(l, y)| y * double(&l.limit)).collect();
         let sum: f64 = parts.iter().sum();
         let shares = parts.iter().map(|part| part / sum).collect();
-        Ok(Solved { precisions: solution.precisions.clone(), cost, shares, solution })
+        Ok(Solved { precisions, cost, shares, multipliers })
     }
 
     /// A point within all limits and promises: the least common factor of the promises with which there is
@@ -194,19 +201,20 @@ impl<'n> Designer<'n> {
         };
         let mut cost = vec![1e-9 / dot(&problem.cost, &start); count];
         cost.push(1.0);
-        let relaxed = Problem {
-            evaluator: problem.evaluator,
-            cost,
-            limits: problem.limits.clone(),
-            linear: promises.iter().map(with_factor).collect(),
-        };
+        let mut linear: Vec<Linear> = promises.iter().map(with_factor).collect();
+        // Half of what is promised is little enough: less would start the search at measurements of nothing.
+        let mut coefficients = vec![0.0; count];
+        coefficients.push(-1.0);
+        linear.push(Linear { coefficients, limit: -0.5 });
+        let relaxed = Problem { evaluator: problem.evaluator, cost, limits: problem.limits.clone(), linear };
         let mut from = start;
         from.push(2.0 * largest);
         let found = relaxed.solve(from).precisions;
         let factor = found[count];
-        let kept = |p: &Linear| dot(&p.coefficients, &found[..count]) < p.limit;
-        if promises.iter().all(kept) {
-            return Ok(found[..count].to_vec());
+        // In the middle between what the limits and the promises need.
+        let between: Vec<f64> = found[..count].iter().map(|w| w / factor.sqrt()).collect();
+        if promises.iter().all(|p| dot(&p.coefficients, &between) < p.limit) {
+            return Ok(between);
         }
         let worst: Vec<String> = self.needs.promises.iter().map(|p| format!("`{}`", p.scope)).collect();
         Err(Error::stated(
@@ -235,9 +243,9 @@ impl<'n> Designer<'n> {
             &self.compiled.frame,
             &asked,
             &limits.promises,
-            &solved.solution.precisions,
-            &solved.solution.multipliers,
-            &solved.solution.linear,
+            &solved.multipliers.at,
+            &solved.multipliers.of_variances,
+            &solved.multipliers.of_sums,
         )
     }
 
@@ -275,14 +283,16 @@ impl<'n> Designer<'n> {
         let frame = &self.compiled.frame;
         let spent: Vec<f64> = costs.iter().zip(&solved.precisions).map(|(c, w)| c * w).collect();
         let mut kept: Vec<bool> = spent.iter().map(|rho| *rho >= DROPPED * solved.cost).collect();
-        // A level with exact values must stay, and a level stays with a measurement.
+        // A level with exact values must stay, and a level stays with a measurement. So must the first one
+        // where units are bypassed: it is what takes their budget if there is no other above.
         let production = self.compiled.offer.production();
         for (at, level) in self.compiled.offer.levels().iter().enumerate() {
             let exact = production.exact_totals.contains(&level.name)
                 || production.invariants.iter().any(|invariant| invariant.level == level.name);
+            let is_first = at == 0 && production.bypass.is_some();
             let count = self.compiled.offer.queries().len();
             let of_level = at * count..(at + 1) * count;
-            if exact && !kept[of_level.clone()].contains(&true) {
+            if (exact || is_first) && !kept[of_level.clone()].contains(&true) {
                 let most = of_level.max_by(|i, j| spent[*i].total_cmp(&spent[*j])).expect("a query");
                 kept[most] = true;
             }

@@ -32,19 +32,31 @@ pub(super) struct Problem<'e> {
 pub(super) struct Solution {
     /// Within all limits.
     pub(super) precisions: Vec<f64>,
+    pub(super) multipliers: Multipliers,
+}
+
+/// What a bound of the least cost is made of.
+#[derive(Clone, Debug)]
+pub(super) struct Multipliers {
+    /// The precisions at which slopes are taken.
+    pub(super) at: Vec<f64>,
     /// Of each variance.
-    pub(super) multipliers: Vec<f64>,
+    pub(super) of_variances: Vec<f64>,
     /// Of each linear limit.
-    pub(super) linear: Vec<f64>,
+    pub(super) of_sums: Vec<f64>,
 }
 
 /// How much steeper the cost becomes from one round to the next.
 const STEEPER: f64 = 20.0;
 /// The relative gap at which the method ends. It is far below what rounding of the answer costs.
 const GAP: f64 = 2e-7;
+/// The relative gap from which on it is tried how good the multipliers are.
+const NARROW: f64 = 1e-4;
 /// The square of the Newton decrement at which a point is at the centre, and near to it.
 const CENTRED: f64 = 1e-8;
 const NEAR: f64 = 1e-2;
+/// The slack, as a part of the limit, below which a limit is nearly reached.
+const REACHED: f64 = 1e-2;
 /// How often multipliers are brought into balance.
 const BALANCINGS: usize = 3;
 /// Most steps of a round, and of all rounds.
@@ -75,8 +87,11 @@ impl Problem<'_> {
         let mut state = self.state(&w).expect("the start is within all limits");
         let mut steepness = terms / dot(&self.cost, &w);
         let mut steps = 0;
-        let mut centred = 1e-3;
+        let mut best: Option<(f64, Multipliers)> = None;
         loop {
+            let gap = terms / steepness / dot(&self.cost, &w);
+            // Multipliers make a good bound at the centre only.
+            let centred = if gap < NARROW { CENTRED } else { 1e-3 };
             let mut least = f64::INFINITY;
             for _ in 0..ROUND_STEPS {
                 stop::check();
@@ -90,48 +105,62 @@ impl Problem<'_> {
                 let Some((next, at)) = self.step(&w, &state, steepness, &direction, decrement) else { break };
                 (w, state) = (next, at);
             }
-            let gap = terms / steepness / dot(&self.cost, &w);
-            if centred <= CENTRED || steps > STEPS {
-                break;
+            if gap < NARROW || steps > STEPS {
+                // The steeper, the nearer is the centre to the best; but slacks lose digits.
+                let found = self.balanced(&w, &state, steepness);
+                if std::env::var("TRACE").is_ok() {
+                    println!(
+                        "round gap {gap:e} bound gap {:e} decrement {:e} slacks {:?}",
+                        1.0 - found.0 / dot(&self.cost, &w),
+                        self.newton(&w, &state, steepness).1,
+                        state.slack
+                    );
+                }
+                if best.as_ref().is_none_or(|(bound, _)| found.0 > *bound) {
+                    best = Some(found);
+                }
             }
-            if gap < GAP {
-                // Multipliers make a good bound at the centre only.
-                centred = CENTRED;
-                continue;
+            if gap < GAP || steps > STEPS {
+                break;
             }
             steepness *= STEEPER;
         }
-        let multiplier = |(slack, limit): (&f64, &Limit)| 1.0 / (steepness * slack * limit.limit);
-        let mut solution = Solution {
-            multipliers: state.slack.iter().zip(&self.limits).map(multiplier).collect(),
-            linear: state.linear.iter().map(|slack| 1.0 / (steepness * slack)).collect(),
-            precisions: w,
-        };
-        self.balance(&state, steepness, &mut solution);
-        solution
+        let (_, multipliers) = best.expect("the last round has multipliers");
+        Solution { precisions: w, multipliers }
     }
 
-    /// Changes the multipliers of variances, relatively as little as possible, so that costs and slopes are
-    /// in balance.
+    /// Multipliers at a point near the centre, and the bound that they give.
     ///
-    /// A slack is a difference of nearly equal numbers, so that multipliers made of slacks have few digits.
-    /// The slopes have many.
-    fn balance(&self, state: &State, steepness: f64, solution: &mut Solution) {
+    /// A slack is a difference of nearly equal numbers, so that multipliers made of slacks have few digits. The
+    /// slopes have many. So multipliers are changed, relatively as little as possible, to bring costs and
+    /// slopes into balance, as long as the bound gets better.
+    fn balanced(&self, w: &[f64], state: &State, steepness: f64) -> (f64, Multipliers) {
         let inner = self.evaluator.variables.len();
-        let slopes: Vec<Vec<f64>> =
-            self.limits.iter().map(|limit| self.evaluator.slopes(limit, &state.point)).collect();
+        // What each limit is for at each variable, as a part of the cost.
+        let of_variance = |limit: &Limit| -> Vec<f64> {
+            let slopes = self.evaluator.slopes(limit, &state.point);
+            slopes.iter().zip(&self.cost).map(|(slope, cost)| slope / cost).collect()
+        };
+        let of_sum = |limit: &Linear| -> Vec<f64> {
+            (0..inner).map(|j| -limit.coefficients[j] / self.cost[j]).collect()
+        };
+        let rows: Vec<Vec<f64>> =
+            self.limits.iter().map(of_variance).chain(self.linear.iter().map(of_sum)).collect();
+        let of_limit = |(slack, limit): (&f64, &Limit)| 1.0 / (steepness * slack * limit.limit);
+        let of_linear = |slack: &f64| 1.0 / (steepness * slack);
+        let mut all: Vec<f64> = (state.slack.iter().zip(&self.limits).map(of_limit))
+            .chain(state.linear.iter().map(of_linear))
+            .collect();
+        let mut best = (self.bound(w, &rows, &all), all.clone());
         for _ in 0..BALANCINGS {
-            let Solution { multipliers, linear, precisions, .. } = &*solution;
-            // By how much the cost of a variable is above its slopes, less what the barrier is for.
+            // By how much the cost of a variable is above what it is for, less what the barrier is for.
             let left = |j: usize| {
-                let promised: f64 = self.linear.iter().zip(linear).map(|(l, m)| m * l.coefficients[j]).sum();
-                let bought: f64 = slopes.iter().zip(multipliers).map(|(s, y)| y * s[j]).sum();
-                self.cost[j] + promised - 1.0 / (steepness * precisions[j]) - bought
+                let bought: f64 = rows.iter().zip(&all).map(|(row, y)| y * row[j]).sum();
+                1.0 - 1.0 / (steepness * w[j] * self.cost[j]) - bought
             };
             let mut squares = triangle(inner);
-            for (slopes, y) in slopes.iter().zip(multipliers) {
-                let relative: Vec<f64> = slopes.iter().zip(&self.cost).map(|(s, c)| y * s / c).collect();
-                add_square(&mut squares, &relative);
+            for (row, y) in rows.iter().zip(&all) {
+                add_square(&mut squares, &row.iter().map(|x| x * y).collect::<Vec<f64>>());
             }
             let mut matrix = Matrix::zeros(inner, inner);
             for (i, row) in squares.iter().enumerate() {
@@ -140,13 +169,41 @@ impl Problem<'_> {
                 }
                 matrix[(i, i)] += 1e-13 * row[i] + f64::MIN_POSITIVE;
             }
-            let right = (0..inner).map(|j| left(j) / self.cost[j]).collect();
+            let right = (0..inner).map(left).collect();
             let weights = Cholesky::new(&matrix).solve(&Matrix::new(inner, 1, right));
-            let weights: Vec<f64> = weights.entries().iter().zip(&self.cost).map(|(x, c)| x / c).collect();
-            for (slopes, y) in slopes.iter().zip(&mut solution.multipliers) {
-                *y *= (1.0 + *y * dot(slopes, &weights)).clamp(0.25, 4.0);
+            for (row, y) in rows.iter().zip(&mut all) {
+                *y *= (1.0 + *y * dot(row, weights.entries())).clamp(0.25, 4.0);
+            }
+            let bound = self.bound(w, &rows, &all);
+            if bound > best.0 {
+                best = (bound, all.clone());
             }
         }
+        let (bound, mut of_variances) = best;
+        let of_sums = of_variances.split_off(self.limits.len());
+        (bound, Multipliers { at: w[..inner].to_vec(), of_variances, of_sums })
+    }
+
+    /// The bound of Lemma B5 in doubles; `rows` are slopes and coefficients as parts of the costs.
+    fn bound(&self, w: &[f64], rows: &[Vec<f64>], multipliers: &[f64]) -> f64 {
+        let variances = self.limits.len();
+        let (mut sum, mut allowed, mut kept) = (0.0, 0.0, 0.0);
+        for ((row, y), limit) in rows.iter().zip(multipliers).zip(&self.limits) {
+            // A variance is made up of its slopes, as it is homogeneous.
+            let value: f64 = row.iter().zip(w).zip(&self.cost).map(|((s, w), c)| s * w * c).sum();
+            sum += y * value;
+            allowed += y * limit.limit;
+        }
+        for (limit, y) in self.linear.iter().zip(&multipliers[variances..]) {
+            kept += y * limit.limit;
+        }
+        let steepness = |j: usize| {
+            let of =
+                |range: std::ops::Range<usize>| -> f64 { range.map(|k| multipliers[k] * rows[k][j]).sum() };
+            of(0..variances) / (1.0 - of(variances..rows.len()))
+        };
+        let steepest = (0..self.evaluator.variables.len()).map(steepness).fold(0.0f64, f64::max);
+        sum * sum / (steepest * allowed) - kept
     }
 
     /// None if a limit is not kept.
@@ -165,6 +222,10 @@ impl Problem<'_> {
     }
 
     /// The Newton step relative to w, and the square of its decrement.
+    ///
+    /// Second derivatives are `A + GᵀG`, with a row of G for each limit that is nearly reached, as long as 1 over
+    /// its slack. Adding them up would leave no digit of A, which alone decides between measurements that are
+    /// equally good. So A is factored, and then the small system `1 + GA⁻¹Gᵀ`.
     fn newton(&self, w: &[f64], state: &State, steepness: f64) -> (Vec<f64>, f64) {
         let count = w.len();
         let inner = self.evaluator.variables.len();
@@ -173,38 +234,46 @@ impl Problem<'_> {
         let weights: Vec<f64> =
             self.limits.iter().zip(&state.slack).map(|(l, slack)| 1.0 / (slack * l.limit)).collect();
         self.evaluator.add_curvature(&self.limits, &weights, &state.point, &mut curvature);
-        let mut squares = triangle(inner);
-        for (limit, weight) in self.limits.iter().zip(&weights) {
-            let mut slopes = self.evaluator.slopes(limit, &state.point);
-            for (i, slope) in slopes.iter_mut().enumerate() {
-                *slope *= weight;
-                gradient[i] -= *slope;
+        let mut squares = triangle(count);
+        let mut reached: Vec<Vec<f64>> = vec![];
+        let mut add = |row: Vec<f64>, slack: f64| match slack < REACHED {
+            true => reached.push(row),
+            false => add_square(&mut squares, &row),
+        };
+        for ((limit, weight), slack) in self.limits.iter().zip(&weights).zip(&state.slack) {
+            let mut row = vec![0.0; count];
+            for (i, slope) in self.evaluator.slopes(limit, &state.point).iter().enumerate() {
+                gradient[i] -= weight * slope;
+                row[i] = -weight * slope * w[i];
             }
-            add_square(&mut squares, &slopes);
-        }
-        let mut relative = Matrix::zeros(count, count);
-        for i in 0..inner {
-            for j in 0..=i {
-                relative[(i, j)] = curvature[(i, j)] + squares[i][j];
-            }
+            add(row, *slack);
         }
         for (limit, slack) in self.linear.iter().zip(&state.linear) {
-            for i in 0..count {
-                gradient[i] += limit.coefficients[i] / slack;
-                for j in 0..=i {
-                    relative[(i, j)] += limit.coefficients[i] * limit.coefficients[j] / (slack * slack);
-                }
-            }
+            gradient.iter_mut().zip(&limit.coefficients).for_each(|(g, x)| *g += x / slack);
+            let row: Vec<f64> = limit.coefficients.iter().zip(w).map(|(x, w)| x / slack * w).collect();
+            let longest = row.iter().fold(0.0f64, |longest, x| longest.max(x.abs()));
+            add(row, 1.0 / longest);
         }
-        for i in 0..count {
-            for j in 0..=i {
-                relative[(i, j)] *= w[i] * w[j];
+        let mut relative = Matrix::identity(count);
+        for (i, row) in squares.iter().enumerate() {
+            for (j, x) in row.iter().enumerate() {
+                let curved = if i < inner { curvature[(i, j)] * w[i] * w[j] } else { 0.0 };
+                relative[(i, j)] += x + curved;
                 relative[(j, i)] = relative[(i, j)];
             }
-            relative[(i, i)] += 1.0;
         }
         let right: Vec<f64> = gradient.iter().zip(w).map(|(g, w)| 1.0 - g * w).collect();
-        let direction = Cholesky::new(&relative).solve(&Matrix::new(count, 1, right.clone()));
+        let factored = Cholesky::new(&relative);
+        let mut direction = factored.solve(&Matrix::new(count, 1, right.clone()));
+        if !reached.is_empty() {
+            let rows = Matrix::new(reached.len(), count, reached.concat());
+            let spread = factored.solve(&rows.transposed());
+            let mut small = rows.times(&spread);
+            small.add(&Matrix::identity(reached.len()), 1.0);
+            small.symmetrise();
+            let back = Cholesky::new(&small).solve(&rows.times(&direction));
+            direction.add(&spread.times(&back), -1.0);
+        }
         let decrement = dot(&right, direction.entries());
         (direction.entries().to_vec(), decrement)
     }

@@ -4,7 +4,7 @@ use num_rational::BigRational;
 use num_traits::ToPrimitive;
 
 use super::program::{Frame, Variance};
-use crate::matrix::Matrix;
+use crate::matrix::{Cholesky, Matrix};
 use crate::subspace::to_matrix;
 
 /// Variances of a frame in doubles, for variables that are all measured.
@@ -55,7 +55,8 @@ impl Limit {
 pub(super) struct Point {
     alpha: Vec<f64>,
     slopes: Vec<f64>,
-    inverses: Vec<Matrix>,
+    /// Of each stage the inverse of its matrix, and the solutions for its directions.
+    inverses: Vec<(Matrix, Vec<Vec<f64>>)>,
 }
 
 impl Evaluator {
@@ -125,16 +126,14 @@ impl Evaluator {
                     matrix.add(information, *factor);
                 }
             }
-            let inverse = if stage.size == 0 { matrix } else { matrix.inverse() };
-            let solved: Vec<Vec<f64>> = stage
-                .directions
-                .iter()
-                .map(|direction| {
-                    let mut x = vec![0.0; stage.size];
-                    inverse.apply(direction, &mut x);
-                    x
-                })
-                .collect();
+            // Directions that are well known do not go through the inverse, which is large for all others.
+            let count = stage.directions.len();
+            let factored = Cholesky::new(&matrix);
+            let columns = Matrix::new(count, stage.size, stage.directions.concat()).transposed();
+            let solved = factored.solve(&columns).transposed();
+            let solved: Vec<Vec<f64>> = (0..count).map(|direction| solved.row(direction).to_vec()).collect();
+            let mut inverse = factored.solve(&Matrix::identity(stage.size));
+            inverse.symmetrise();
             for (pair, first, second) in &stage.pairs {
                 let at = stage.level * self.pairs + pair;
                 point.alpha[at] = dot(&stage.directions[*first], &solved[*second]);
@@ -148,7 +147,7 @@ impl Evaluator {
                     point.slopes[at * self.queries + query] = dot(&solved[*first], &told[*second]);
                 }
             }
-            point.inverses.push(inverse);
+            point.inverses.push((inverse, solved));
         }
         point
     }
@@ -192,21 +191,20 @@ impl Evaluator {
         // Second derivatives by the precisions of queries in the sums over units of each level.
         let squared = self.queries * self.queries;
         let mut by_level = vec![0.0; self.levels * squared];
-        for (stage, inverse) in self.stages.iter().zip(&at.inverses) {
-            let mut gram = Matrix::zeros(stage.size, stage.size);
+        for (stage, (inverse, solved)) in self.stages.iter().zip(&at.inverses) {
+            let mut middle = Matrix::zeros(stage.size, stage.size);
             for (pair, first, second) in &stage.pairs {
                 let weight = of_pairs[stage.level * self.pairs + pair] / 2.0;
                 if weight == 0.0 {
                     continue;
                 }
-                let (a, b) = (&stage.directions[*first], &stage.directions[*second]);
+                let (a, b) = (&solved[*first], &solved[*second]);
                 for i in 0..stage.size {
                     for j in 0..stage.size {
-                        gram[(i, j)] += weight * (a[i] * b[j] + b[i] * a[j]);
+                        middle[(i, j)] += weight * (a[i] * b[j] + b[i] * a[j]);
                     }
                 }
             }
-            let middle = inverse.around(&gram);
             let to = &mut by_level[stage.level * squared..][..squared];
             // All matrices are symmetric: (I P⁻¹)ᵀ = P⁻¹ I.
             let present = || stage.information.iter().enumerate().filter_map(|(q, i)| Some((q, i.as_ref()?)));

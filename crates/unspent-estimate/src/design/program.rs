@@ -167,6 +167,18 @@ impl Frame {
         })
     }
 
+    /// Whether a variance is 0 whatever is measured.
+    pub(super) fn is_exact(&self, variance: &Variance) -> bool {
+        let none = vec![false; self.variables.len()];
+        variance.terms.iter().all(|(pair, _)| {
+            let Pair { block, first, second } = self.pairs[*pair];
+            (0..self.units.len()).filter(|level| !variance.levels[*level].is_zero()).all(|level| {
+                let exact = &self.known(level, block, &none).exact;
+                [first, second].iter().any(|d| exact.contains(&self.directions[block][*d]))
+            })
+        })
+    }
+
     /// All `α`, exactly, at these precisions of the variables.
     pub(super) fn exactly(&self, precisions: &[BigRational]) -> ExactPoint {
         let levels = self.units.len();

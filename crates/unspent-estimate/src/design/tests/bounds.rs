@@ -1,0 +1,81 @@
+//! The bound of the least budget: below everything that meets the needs, and near it.
+
+use num_rational::BigRational;
+use num_traits::Signed;
+
+use super::random::{self, Draw};
+use crate::design::answer::Designer;
+use crate::design::bound::{ExactPromise, double, least_cost};
+
+#[test]
+fn no_multipliers_and_precisions_give_a_bound_above_what_is_enough() {
+    let (mut worst, mut loosest, mut promised) = (0.0f64, 0.0f64, 0);
+    let cases = random::cases(60);
+    for seed in 0..cases {
+        let mut draw = Draw(3_000_000 + seed as u64);
+        let needs = random::needs(&mut draw);
+        let designer = Designer::new(&needs).unwrap();
+        let frame = &designer.compiled.frame;
+        let mut limits = designer.limits(&vec![1.0; needs.needs.len()], 1.0);
+        let solved = designer.solve(&limits).unwrap();
+        let least = designer.least_rho(&limits, &solved).unwrap();
+        let gap = 1.0 - double(&least) / solved.cost;
+        worst = worst.max(gap);
+        assert!(gap <= 1e-5, "problem {seed}: {gap:e}");
+        let budgets = designer.rounded(&limits, &solved, true).unwrap();
+        let spent: BigRational = budgets.iter().sum();
+        assert!(spent >= least, "problem {seed}");
+        loosest = loosest.max(double(&(&spent / &least)) - 1.0);
+        // What is spent meets the needs, in fractions.
+        let precisions: Vec<BigRational> =
+            budgets.iter().zip(&frame.variables).map(|(rho, v)| rho / &v.cost).collect();
+        let at = frame.exactly(&precisions);
+        for limit in &limits.exact {
+            let [_, value] = frame.exact_value(&limit.variance, &at).unwrap();
+            assert!(value <= limit.limit, "problem {seed}");
+        }
+        for _ in 0..4 {
+            // Near the best, or anywhere.
+            let orders = if draw.chance(0.5) { 0.1 } else { 4.0 };
+            let w: Vec<f64> = solved.precisions.iter().map(|w| w * draw.magnitude(orders)).collect();
+            let y: Vec<f64> = (solved.shares.iter().zip(&limits.exact))
+                .map(|(share, limit)| {
+                    (share + 1e-3 * draw.unit()) / double(&limit.limit) * draw.magnitude(orders)
+                })
+                .collect();
+            let found = least_cost(frame, &limits.exact, &[], &w, &y, &[]).unwrap();
+            assert!(found <= spent, "problem {seed}");
+            // A promise that the budgets keep exactly, with any multiplier.
+            let of: Vec<bool> = budgets.iter().map(|_| draw.chance(0.5)).collect();
+            let kept = budgets.iter().zip(&of).filter(|(_, of)| **of).map(|(rho, _)| rho).sum();
+            let promise = ExactPromise { of, limit: kept };
+            let multiplier = draw.magnitude(4.0);
+            let found =
+                least_cost(frame, &limits.exact, std::slice::from_ref(&promise), &w, &y, &[multiplier])
+                    .unwrap();
+            assert!(found <= spent, "problem {seed} with a promise");
+        }
+        // Solved with a promise for some variables that binds, or nearly.
+        let of: Vec<bool> = budgets.iter().map(|_| draw.chance(0.5)).collect();
+        let kept: f64 = (solved.precisions.iter().zip(&frame.variables).zip(&of))
+            .filter(|(_, of)| **of)
+            .map(|((w, v), _)| w * double(&v.cost))
+            .sum();
+        let part = BigRational::new((70 + draw.below(60)).into(), 100.into());
+        let limit = BigRational::from_float(kept).unwrap() * part;
+        if limit.is_positive() && of.contains(&false) {
+            limits.promises = vec![ExactPromise { of, limit }];
+            if let Ok(solved) = designer.solve(&limits) {
+                let least = designer.least_rho(&limits, &solved).unwrap();
+                let gap = 1.0 - double(&least) / solved.cost;
+                promised += 1;
+                worst = worst.max(gap);
+                assert!(gap <= 1e-5, "problem {seed} with a promise: {gap:e}");
+            }
+        }
+    }
+    println!(
+        "{cases} problems, {promised} with promises: worst gap {worst:.1e}, rounding costs {loosest:.1e}"
+    );
+    assert!(promised > cases / 10);
+}
