@@ -70,7 +70,7 @@ def health_table(path):
 
 
 class Tally:
-    """How often errors are within a margin; a run counts as one draw, since its errors depend on each other."""
+    """How often errors are within a margin; a run is one draw, since its errors depend on each other."""
 
     def __init__(self, confidence=0.95):
         self.confidence, self.runs = confidence, []
@@ -85,7 +85,8 @@ class Tally:
         off = (found.mean() - self.confidence) / error
         good = abs(off) <= 3 if binds else off >= -3
         verdict = "ok" if good else "MISSED"
-        print(f"  {name}: {found.mean():.4f} ± {error:.4f} ({off:+.1f} standard errors: {verdict})", flush=True)
+        shown = f"{found.mean():.4f} ± {error:.4f} ({off:+.1f} standard errors: {verdict})"
+        print(f"  {name}: {shown}", flush=True)
         return good
 
 
@@ -170,7 +171,7 @@ def real_tree(command, place, runs):
     good &= worst.report("county totals, the worst unit", binds=False)
     found = 1 - wrong.mean(axis=1) / runs
     low = 3 * np.sqrt(0.05 * 0.95 / (runs * wrong.shape[1]))
-    print(f"  the least of {len(found)} block groups: {found.min():.4f} (one at 0.95 would vary by ±{low:.4f})")
+    print(f"  the least of {len(found)} block groups: {found.min():.4f} (0.95 would vary by ±{low:.4f})")
     return good
 
 

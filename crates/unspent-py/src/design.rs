@@ -55,9 +55,10 @@ impl Design {
 
     /// What became of each need: a dict of columns.
     ///
-    /// `asked` and `predicted` are margins, in records or, for shares, as a part of 1; `coverage` is how often
-    /// an error is within the margin that was asked for; `budget` the part of the budget that the need
-    /// accounts for; `tenth_wider_saves` how much less epsilon would do if the margin were wider by a tenth.
+    /// `asked` and `predicted` are margins, in records or, for shares, as a part of 1; `coverage` is how
+    /// often an error is within the margin that was asked for; `budget` the part of the budget that the
+    /// need accounts for; `tenth_wider_saves` how much less epsilon would do if the margin were wider by a
+    /// tenth.
     #[getter]
     fn needs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         lists(py, &self.0.columns())

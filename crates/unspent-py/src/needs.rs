@@ -64,14 +64,14 @@ pub fn design(py: Python<'_>, needs: &Bound<'_, PyAny>, prices: bool) -> PyResul
 ///
 /// Nothing in it may come from confidential counts: an allocation that depends on them tells about them.
 ///
-/// `allocation` says which queries may be measured at which levels; its budgets are not looked at. `rest` says
-/// what becomes of tables that nobody asked for: "drop" (they may be lost), "best" (what the needs leave of a
-/// given epsilon is spent on them) or {"guard": allocation, "times": "1.25"} (no standard deviation is more
-/// than so many times what it is with that allocation).
+/// `allocation` says which queries may be measured at which levels; its budgets are not looked at. `rest`
+/// says what becomes of tables that nobody asked for: "drop" (they may be lost), "best" (what the needs
+/// leave of a given epsilon is spent on them) or {"guard": allocation, "times": "1.25"} (no standard
+/// deviation is more than so many times what it is with that allocation).
 ///
-/// `units` are a dict with a number for each level, as {"County": 1, "Town": 20}, or a public list of all units
-/// of the smallest level, a path or columns, of which only the codes are read, as `schema`, a file, or the
-/// allocation says. For the levels of the 2020 Census its numbers are known.
+/// `units` are a dict with a number for each level, as {"County": 1, "Town": 20}, or a public list of all
+/// units of the smallest level, a path or columns, of which only the codes are read, as `schema`, a file,
+/// or the allocation says. For the levels of the 2020 Census its numbers are known.
 ///
 /// The least epsilon is found at `delta`, that of the allocation unless given. With `epsilon` it is the best
 /// common factor of all margins at that epsilon instead; `wider` says whether it may be above 1. `law` is

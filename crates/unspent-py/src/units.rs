@@ -47,7 +47,8 @@ fn unknown(allocation: &unspent::Allocation) -> Error {
     let names: Vec<&str> = allocation.levels().iter().map(|level| level.name.as_str()).collect();
     Error::stated(
         format!("units: how many units the levels {} have is not known", names.join(", ")),
-        "give units=, a dict with a number for each level, or a public list of all units of the smallest level",
+        "give units=, a dict with a number for each level, or a public list of all units of the smallest \
+         level",
     )
 }
 

@@ -141,8 +141,8 @@ impl Compiled {
 
     fn of_squares(&self, level: usize, together: &dyn Fn(usize) -> BigRational) -> Vec<BigRational> {
         let mut squares: Vec<BigRational> = (0..=level).map(together).collect();
-        // With numbers of units that are not whole, packed sets may seem to fall apart and come together again.
-        // Less together is a larger variance, and without it the variance would not be convex.
+        // With numbers of units that are not whole, packed sets may seem to fall apart and come together
+        // again. Less together is a larger variance, and without it the variance would not be convex.
         for k in (0..level).rev() {
             squares[k] = squares[k].clone().min(squares[k + 1].clone());
         }
@@ -211,8 +211,9 @@ impl Compiled {
             }
             Quantity::Share { of, among, margin, population, about } => {
                 let (margin, population) = (positive("share", margin)?, positive("population", population)?);
-                // |m̂/T̂ − s| ≤ x if and only if m̂ − (s + x)T̂ ≤ 0 ≤ m̂ − (s − x)T̂: two sums of cells, whose
-                // variance is convex in the factor of T̂. Without a share the ends are those of 0 and 1.
+                // |m̂/T̂ − s| ≤ x if and only if m̂ − (s + x)T̂ ≤ 0 ≤ m̂ − (s − x)T̂: two sums of cells,
+                // whose variance is convex in the factor of T̂. Without a share the ends are those of 0 and
+                // 1.
                 let ends = match about {
                     Some(about) => {
                         let about: BigRational = about.clone().into();
