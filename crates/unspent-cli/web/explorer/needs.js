@@ -6,9 +6,8 @@ import { b, bdi, byId, el, items, listed, listen, power } from './dom.js';
 import { fits, isDraft, withBudgetsOf } from './draft.js';
 import { number, shown } from './exact.js';
 import { limits } from './limits.js';
-import {
-  checkConfidence, checkMargin, fitting, lostTables, needsText, shapeOf, tablesOf,
-} from './needstext.js';
+import { checkConfidence, checkMargin, fitting, lostTables } from './needstext.js';
+import { needsText, shapeOf, tablesOf } from './needstext.js';
 import { notice, showTrouble } from './notices.js';
 import { designOf, fileOf } from './questions.js';
 import { logScale } from './scales.js';

@@ -40,6 +40,7 @@ use unspent_estimate::Accuracy;
 
 pub use self::answers::Estimated;
 pub use self::areas::AreaName;
+pub(crate) use self::areas::Areas;
 pub use self::bounds::BoundsFile;
 pub(crate) use self::errors::{Answers, TrialErrors, Truth};
 pub use self::errors::{ErrorFigures, TrialMean};
