@@ -153,7 +153,7 @@ def real_tree(command, place, runs):
     totals, in_cells, errors_of_counties, wrong = Tally(), Tally(), [], 0
     for _ in range(runs):
         run(command, "measure", TABLE, "--allocation", allocation, "--out", fresh(noisy))
-        run(command, "estimate", noisy, "--out", fresh(out))
+        run(command, "estimate", noisy, "--leaf-cells", "--out", fresh(out))
         errors = values(rows(out, "County")[1], "total", "value").ravel() - counties
         errors_of_counties.append(errors)
         totals.add(errors, 5)
