@@ -242,7 +242,7 @@ class Program:
         self.cones.append(clarabel.ZeroConeT(1))
 
     def product_at_least(self, first, second, rows):
-        """first * second >= the sum of squares of rows: (2 rows, first - second) is not longer than the sum."""
+        """first * second >= the sum of squares of rows: the sum is as long as (2 rows, first - second)."""
         total = collections.Counter(first)
         total.update(second)
         difference = collections.Counter(first)
