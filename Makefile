@@ -3,7 +3,7 @@
 
 .PHONY: test test-web test-rust test-python kills check bench fuzz soak peers browser try-browser gallery \
 	oracle oracle-certificates oracle-estimate oracle-rounding oracle-design oracle-reference bench-estimate \
-	coverage bench-tables table-errors
+	coverage bench-tables table-errors design-coverage
 
 # Everything but the benches that compile others' programs to measure against.
 WORKSPACE = --workspace --exclude unspent-bench-noise --exclude unspent-bench-tables
@@ -73,6 +73,7 @@ check: target/python-venv/installed
 bench:
 	cargo bench -p unspent --bench accountant
 	cargo bench -p unspent-estimate --bench cells
+	cargo bench -p unspent-estimate --bench design
 	cargo bench -p unspent-cli --bench serve
 	cargo bench -p unspent-bench-noise
 
@@ -107,6 +108,12 @@ bench-estimate: $(BENCH_VENV)/installed
 coverage: $(BENCH_VENV)/installed
 	cargo build --release --locked -p unspent-cli
 	$(BENCH_VENV)/bin/python benchmarks/estimate.py target/release/unspent coverage $(RUNS)
+
+# Designs: how often estimates are within the margins that were asked for, in RUNS runs.
+design-coverage: RUNS = 200
+design-coverage: $(BENCH_VENV)/installed
+	cargo build --release --locked -p unspent-cli
+	$(BENCH_VENV)/bin/python benchmarks/design.py target/release/unspent $(RUNS)
 
 # Whole tables: times beside an interior-point solver, and their errors in RUNS runs (10 by default; they
 # take about twenty minutes on two free cores).

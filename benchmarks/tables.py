@@ -194,7 +194,9 @@ def report(case, ours, own, estimates, predicted, runs):
             ratio = predicted.rms[key] / ours.rms(key)
             mark = "ok" if 0.9 <= ratio <= 1.1 else "MISSED"
             numbers = f"{predicted.rms[key]:.3f}, {ours.rms(key):.3f}"
-            print(f"  {', '.join(key)}: {numbers}; ratio {ratio:.3f} (bar 0.9 to 1.1: {mark})")
+            plain = predicted.plain[key] / ours.rms(key)
+            bars = f"(bar 0.9 to 1.1: {mark}; plain {plain:.3f})"
+            print(f"  {', '.join(key)}: {numbers}; ratio {ratio:.3f} {bars}")
     sys.stdout.flush()
 
 
@@ -205,6 +207,7 @@ class Predicted:
         errors = pl.read_csv(out / "replicates.csv")
         keys = list(zip(errors["level"], errors["query"], strict=True))
         self.rms = dict(zip(keys, errors["rms_error"], strict=True))
+        self.plain = dict(zip(keys, errors["plain_rms_error"], strict=True))
         self.units = dict(zip(keys, errors["units"], strict=True))
         sizes = pl.read_csv(out / "replicates-by-size.csv")
         self.bias = {(row["level"], row["size_from"]): row["bias"] for row in sizes.iter_rows(named=True)}

@@ -39,7 +39,10 @@ pub struct Arguments {
     #[arg(long, value_name = "P", default_value = "0.95", allow_hyphen_values = true)]
     confidence: String,
 
-    /// Writes only these levels, with commas between them
+    /// Writes estimates of these levels only, with commas between them
+    ///
+    /// Whole tables (--tables) are written of all levels: they are made from the top down, and add up only
+    /// together.
     #[arg(long, value_name = "LEVELS", value_delimiter = ',')]
     levels: Vec<String>,
 
@@ -94,7 +97,9 @@ pub struct Arguments {
     /// Adds noise to the tables again and does all again so many times: how far they may be from the truth
     ///
     /// A simulation, no guarantee: replicates.csv has the errors by level and query, replicates-by-size.csv
-    /// those of totals by the size of units.
+    /// those of totals by the size of units. The tables stand for the truth, after counts too small to be
+    /// told from nothing were dealt out to siblings. Up to five replicates more have the tables as they are
+    /// for the truth: their errors, which are often too small, stand beside as plain ones.
     #[arg(long, value_name = "N", requires = "tables", default_value_t = 0, hide_default_value = true,
           value_parser = clap::value_parser!(u32).range(0..=1000))]
     replicates: u32,

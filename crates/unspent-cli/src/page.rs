@@ -38,6 +38,8 @@ static FILES: &[(&str, &str)] = web![
     "explorer/limits.js"
     "explorer/links.js"
     "explorer/main.js"
+    "explorer/needs.js"
+    "explorer/needstext.js"
     "explorer/notices.js"
     "explorer/questions.js"
     "explorer/reading.js"

@@ -42,12 +42,12 @@ impl unspent_data::Progress for Progress {
     }
 
     fn done(&mut self, what: &'static str, done: u64, all: u64) {
-        let started = match self.doing {
-            Some((known, started)) if known == what => started,
-            _ => Instant::now(),
-        };
+        let begun = self.doing.filter(|(known, _)| *known == what);
+        let started = begun.map_or_else(Instant::now, |(_, started)| started);
         self.doing = Some((what, started));
-        if !self.shown || self.last.is_some_and(|last| last.elapsed() < Duration::from_millis(100)) {
+        // What begins is always shown: nothing may follow for minutes.
+        let recent = self.last.is_some_and(|last| last.elapsed() < Duration::from_millis(100));
+        if !self.shown || (recent && begun.is_some()) {
             return;
         }
         self.last = Some(Instant::now());
@@ -79,9 +79,13 @@ fn bar(rows: u64, elapsed: f64, part: Option<f64>) -> String {
 fn with_bar(part: f64, elapsed: f64, text: &str) -> String {
     let part = part.clamp(0.0, 1.0);
     let full = (part * 24.0).round() as usize;
-    let left = if part > 0.0 { elapsed * (1.0 - part) / part } else { 0.0 };
     let (done, rest) = ("█".repeat(full), "·".repeat(24 - full));
-    format!("[{done}{rest}] {:3.0} %  {text}, {left:.0} s left", 100.0 * part)
+    // Before anything is done, nobody knows how long it takes.
+    let left = match part > 0.0 {
+        true => format!(", {:.0} s left", elapsed * (1.0 - part) / part),
+        false => String::new(),
+    };
+    format!("[{done}{rest}] {:3.0} %  {text}{left}", 100.0 * part)
 }
 
 /// `12`, `3.4 k`, `1.2 M`.
@@ -105,5 +109,6 @@ mod tests {
             "[██████··················]  25 %  1.5 M rows, 500.0 k a second, 9 s left"
         );
         assert_eq!(bar(10, 1.0, None), "10 rows, 10 a second");
+        assert_eq!(with_bar(0.0, 5.0, "0 of 3 units"), "[························]   0 %  0 of 3 units");
     }
 }

@@ -44,7 +44,7 @@ pub mod units;
 pub mod utility;
 
 pub use accuracy::UnitsAccuracy;
-pub use design::unit_tree;
+pub use design::{NeedsFolder, needs_text, unit_tree};
 pub use estimate::{Estimate, WholeTables};
 pub use interval::{Interval, Intervals};
 pub use manifest::Manifest;

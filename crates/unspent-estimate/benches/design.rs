@@ -1,5 +1,5 @@
-//! Speed of designs, on one thread: `cargo bench -p unspent-estimate --bench design`. Every answer includes its
-//! bound in exact fractions and its certified ε.
+//! Speed of designs, on one thread: `cargo bench -p unspent-estimate --bench design`. Every answer includes
+//! its bound in exact fractions and its certified ε.
 
 use std::fmt::Write;
 

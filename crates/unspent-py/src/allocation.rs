@@ -9,14 +9,17 @@ use pyo3::types::{PyList, PyTuple};
 use unspent::file::FileDigest;
 use unspent::question::CalibrationQuestion;
 use unspent::{Conversion, Delta, Epsilon, Neighbours, Preset, Release, Scaling, Scope};
+use unspent_estimate::design::explain;
 
 use crate::bounds::Bounds;
 use crate::certificate::{self, Certificate, Recalibration};
 pub use crate::classes::Allocation;
 use crate::composition::Composition;
+use crate::design::Explained;
 use crate::error::{OrRaise, exception};
 use crate::mechanism;
 use crate::number::{fraction, rational};
+use crate::units::units_of;
 use crate::work::{asked, interruptible};
 use crate::worst::WorstCase;
 
@@ -275,6 +278,27 @@ impl Allocation {
             ..CalibrationQuestion::about(self.0.clone())
         };
         Ok(Recalibration(asked(py, question)?))
+    }
+
+    /// What it is optimal for: how important each of its tables must be, for no other allocation to have all
+    /// deviations as small with less.
+    ///
+    /// `units` and `schema` are as in `Needs`.
+    ///
+    /// >>> import unspent
+    /// >>> explained = unspent.preset("pl94-persons-us-2020").explain()
+    /// >>> explained.tables["level"][0], float(explained.least_rho / explained.rho) > 0.999
+    /// ('State', True)
+    #[pyo3(signature = (units=None, *, schema=None))]
+    fn explain(
+        &self,
+        py: Python<'_>,
+        units: Option<&Bound<'_, PyAny>>,
+        schema: Option<PathBuf>,
+    ) -> PyResult<Explained> {
+        let allocation = self.0.clone();
+        let units = units_of(py, units, schema, &allocation)?;
+        interruptible(py, move || explain(&allocation, &units))?.or_raise(py).map(Explained)
     }
 
     /// The measurements as a pandas DataFrame.

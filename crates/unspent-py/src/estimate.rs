@@ -37,10 +37,10 @@ const DISTRICT: &str = "district";
 ///
 /// `noisy` is a folder of noisy measurements, as `measure` writes it with `out`, or published ones; `more`
 /// are others of the same records. With `out` a directory is written as the command does, which must not
-/// exist and appears whole or not at all; `levels` are those that are written, all unless given. `queries`
-/// are those that are answered, all unless given; with `leaf_cells` also the full table, which is else not
-/// written for the smallest units. The Estimates read the folder again for the smallest units and for other
-/// areas: it must stay as it is.
+/// exist and appears whole or not at all; `levels` are those whose estimates are written, all unless given;
+/// whole tables are written of all levels. `queries` are those that are answered, all unless given; with
+/// `leaf_cells` also the full table, which is else not written for the smallest units. The Estimates read the
+/// folder again for the smallest units and for other areas: it must stay as it is.
 ///
 /// `sums` are other sums of cells, each a name and a predicate: 'adults: age = "adult"'. `ratios` are
 /// ratios of two sums: "adults / total". `districts` says which units make areas: a CSV file or several,

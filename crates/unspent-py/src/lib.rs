@@ -21,17 +21,21 @@ mod certificate;
 mod classes;
 mod columns;
 mod composition;
+mod design;
 mod error;
 mod estimate;
 mod group;
 mod interval;
+mod lines;
 mod measure;
 mod measurements;
 mod mechanism;
 mod memory;
+mod needs;
 mod noise;
 mod number;
 mod texts;
+mod units;
 mod utility;
 mod whole;
 mod work;
@@ -60,6 +64,8 @@ mod _native {
     #[pymodule_export]
     use crate::composition::Composition;
     #[pymodule_export]
+    use crate::design::{Checked, Design, Explained};
+    #[pymodule_export]
     use crate::error::{NotPrivateWarning, ToleranceError, UnspentError};
     #[pymodule_export]
     use crate::estimate::{Estimates, estimate};
@@ -71,6 +77,8 @@ mod _native {
     use crate::measurements::{Measurements, NoisyMeasurement};
     #[pymodule_export]
     use crate::mechanism::{DiscreteGaussian, Gaussian};
+    #[pymodule_export]
+    use crate::needs::{Needs, design};
     #[pymodule_export]
     use crate::noise::sample;
     #[pymodule_export]

@@ -220,17 +220,21 @@ impl WholeTables {
     }
 
     /// How far the tables may be from the truth, by level and query, if `replicates` was given: level, query,
-    /// units, answers, mean_absolute_error and rms_error, over units, answers and replicates.
+    /// units, answers, mean_absolute_error and rms_error, over units, answers and replicates, and
+    /// plain_mean_absolute_error and plain_rms_error.
     ///
-    /// This is a simulation, no guarantee: the tables stand for the truth, noise was added to them again, and
-    /// all was done again.
+    /// This is a simulation, no guarantee: the tables stand for the truth, after counts too small to be told
+    /// from nothing were dealt out to siblings; noise was added to them again, and all was done again. Plain
+    /// errors are those with the tables as they are for the truth, from up to five replicates more; they are
+    /// often too small.
     #[getter]
     fn replicates<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.simulated(py, TableErrors::by_query)
     }
 
     /// The errors of totals by the size of the units, by the same simulation: level, size_from, size_to,
-    /// units, bias and rms_error. The bias is above 0 where tables count too many.
+    /// units, bias and rms_error, plain_bias and plain_rms_error. The bias is above 0 where tables count too
+    /// many.
     #[getter]
     fn replicates_by_size<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.simulated(py, TableErrors::by_size)

@@ -141,7 +141,9 @@ def test_replicates_are_labelled_as_a_simulation(noisy):
     )
     total = errors["query"] == "total"
     assert (errors["rms_error"] >= errors["mean_absolute_error"]).all() and errors["rms_error"][total][-1] > 0
+    assert (errors["plain_rms_error"] >= errors["plain_mean_absolute_error"]).all()
     sizes = tables.replicates_by_size
+    assert sizes["plain_bias"].dtype == sizes["plain_rms_error"].dtype == float
     assert sizes["units"][sizes["level"] == "Block"].sum() == len(tables.codes("Block"))
 
 

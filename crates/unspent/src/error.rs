@@ -317,6 +317,13 @@ impl Error {
         self
     }
 
+    /// The same error without the line at fault: for a text that a program made, which nobody has seen.
+    #[must_use]
+    pub fn without_excerpt(mut self) -> Error {
+        self.0.excerpt = None;
+        self
+    }
+
     /// The line at fault, if the error was found in a file.
     #[must_use]
     pub fn excerpt(&self) -> Option<&Excerpt> {

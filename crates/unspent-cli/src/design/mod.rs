@@ -1,15 +1,14 @@
-//! `unspent design`: the allocation with the least epsilon that meets needs.
+//! `unspent design`: the allocation with the least budget that meets needs.
 
 mod figure;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::Args;
-use unspent::file::read_text;
-use unspent::schema::Schema;
-use unspent::{Allocation, ErrorKind, Neighbours, Preset};
+use unspent::{Allocation, Neighbours};
+use unspent_data::{NeedsFolder, needs_text};
 use unspent_estimate::accuracy::usual_units;
-use unspent_estimate::design::{self, Checked, Design, Explained, Needs, OtherFiles, UnitTree, Units};
+use unspent_estimate::design::{self, Checked, Design, Explained, Needs, Units};
 
 use crate::Failure;
 use crate::accuracy::numbers;
@@ -18,10 +17,10 @@ use crate::plot;
 use crate::progress::Progress;
 use crate::source;
 
-/// Finds the allocation with the least epsilon that meets needs, and proves that none needs less.
+/// Finds the allocation with the least budget that meets needs, and proves that none is smaller.
 ///
 /// A needs file says what must be known of a release, and how well: margins with a confidence, for
-/// counts, tables, shares and sets of units. The answer is an allocation of the least budget that meets
+/// counts, tables, shares and sets of units. The answer is an allocation of the least rho that meets
 /// all of them, with a bound below which none can, the epsilon that it certifiably has, what each need
 /// costs, and what can no longer be answered. No data is read: needs must not depend on it.
 ///
@@ -203,45 +202,9 @@ impl Arguments {
 
 /// Reads a needs file, and what it names.
 fn read(path: &str) -> Result<Needs, Failure> {
-    let hint = "a needs file is a short text; examples/needs.toml is one";
-    let text = read_text(Path::new(path), hint, "check the path");
-    let text = text.map_err(|e| e.at(path).with_kind(ErrorKind::Unreadable))?;
-    let folder = Path::new(path).parent().unwrap_or(Path::new("")).to_path_buf();
-    Ok(Needs::parse(path, &text, &mut Folder(folder))?)
-}
-
-/// The files beside a needs file. Paths are from its folder on.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-}
-
-impl OtherFiles for Folder {
-    fn folder(&self) -> Option<&Path> {
-        Some(&self.0)
-    }
-
-    fn allocation(&mut self, name: &str) -> unspent::Result<Allocation> {
-        match Preset::find(name) {
-            Ok(preset) => preset.allocation(),
-            // A bare word that is no file was meant to be a preset.
-            Err(error) if !name.contains(['.', '/', '\\']) && !self.0.join(name).exists() => Err(error),
-            Err(_) => Allocation::read(&self.0.join(name), None),
-        }
-    }
-
-    fn units(&mut self, list: &str, schema: Option<&str>, offer: &Allocation) -> unspent::Result<UnitTree> {
-        let schema = schema.map(|name| match Schema::shipped(name) {
-            Ok(schema) => Ok(schema),
-            Err(_) => Schema::read(&self.0.join(name)),
-        });
-        let mut progress = Progress::new();
-        let list = source::table(&self.path(list));
-        let tree = unspent_data::unit_tree(list, schema.transpose()?, offer.clone(), &mut progress);
-        drop(progress);
-        tree
-    }
+    let text = needs_text(Path::new(path))?;
+    let mut progress = Progress::new();
+    let needs = Needs::parse(path, &text, &mut NeedsFolder::of(Path::new(path), &mut progress));
+    drop(progress);
+    Ok(needs?)
 }

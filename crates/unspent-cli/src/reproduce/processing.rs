@@ -51,6 +51,7 @@ pub fn question(schema: &Schema, noises: &[LevelNoise], overall: [f64; 2]) -> Re
             allocations,
             bands: BANDS.to_vec(),
             shares_of: None,
+            districts: vec![],
             stages: vec![Stage::Raw, Stage::Estimate, Stage::Whole],
             trials: MAX_TRIALS,
             seed: SEED,

@@ -13,6 +13,8 @@ use unspent::question::{CertificateQuestion, Limits, Product, ReadQuestion, Repo
 use unspent::{Ask, Effort, ErrorKind, Question, Scope, Terms};
 use unspent_estimate::AccuracyQuestion;
 
+use super::design::DesignQuestion;
+use super::size::check_cells;
 use crate::{page, pictures, plot};
 
 const JSON: &str = "application/json";
@@ -153,7 +155,7 @@ pub fn get(path: &str) -> Result<Reply> {
 /// Whether something is asked there with a body.
 pub fn takes_body(path: &str) -> Result<()> {
     match path.strip_prefix("/api/") {
-        Some("figure" | "export" | "accuracy") => Ok(()),
+        Some("figure" | "export" | "accuracy" | "design") => Ok(()),
         Some(name) if Question::NAMES.contains(&name) => Ok(()),
         _ => Err(nothing(path)),
     }
@@ -174,6 +176,10 @@ pub fn question(path: &str, body: &[u8]) -> Result<Asked> {
         "accuracy" => {
             let asked: AccuracyQuestion = understood(body)?;
             Asked::new(false, move || accuracy(&asked))
+        }
+        "design" => {
+            let asked: DesignQuestion = understood(body)?;
+            Asked::new(false, move || Ok(Reply::json(&asked.design()?)))
         }
         name => {
             let asked = Question::read(name, body).map_err(|e| Trouble::new(400, e.to_string(), SHAPES))?;
@@ -207,20 +213,9 @@ fn understood<Q: DeserializeOwned>(body: &[u8]) -> Result<Q> {
         .map_err(|error| Trouble::new(400, format!("the question cannot be read: {error}"), SHAPES))
 }
 
-/// Most cells of a histogram whose estimates are looked at here: a hand that moves waits for them. The
-/// redistricting data have 2,016.
-const MAX_CELLS: u64 = 4_096;
-
 fn accuracy(question: &AccuracyQuestion) -> Result<Reply> {
     let allocation = question.allocation.allocation()?;
-    let cells = allocation.schema().map_or(0, |schema| schema.cells());
-    if cells > MAX_CELLS {
-        return Err(Trouble::new(
-            422,
-            format!("a table of {cells} cells is too large here; at most {MAX_CELLS} are possible"),
-            "`unspent accuracy FILE` has no such limit: save the draft as a file",
-        ));
-    }
+    check_cells(&allocation)?;
     let question = AccuracyQuestion { allocation: allocation.into(), ..question.clone() };
     Ok(Reply::json(&question.ask(&terms(Effort::Fast))?.shown()))
 }

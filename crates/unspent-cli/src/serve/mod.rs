@@ -8,7 +8,9 @@
 //! inside the program.
 
 mod api;
+mod design;
 mod http;
+mod size;
 
 use std::io::Write;
 use std::net::{IpAddr, SocketAddr};

@@ -2,6 +2,8 @@
 
 mod figures;
 
+use std::path::PathBuf;
+
 use clap::Args;
 use unspent::mechanism::Stated;
 use unspent::schema::Rows;
@@ -139,6 +141,13 @@ pub struct Arguments {
     #[arg(long, conflicts_with_all = ["query", "sigma2", "sigma", "scale", "plot", "plot_cells"])]
     after_processing: bool,
 
+    /// With --after-processing: districts of the smallest units, whose shares are looked at too
+    ///
+    /// A CSV file: a unit's code, then the district that it is in; more columns are more maps. May be
+    /// repeated.
+    #[arg(long, value_name = "MAP.csv", requires = "after_processing")]
+    districts: Vec<PathBuf>,
+
     /// Draws the noise so many times besides
     ///
     /// Means with intervals of 95 % stand beside what is expected. With --after-processing, how many
@@ -240,6 +249,7 @@ impl Arguments {
             units: self.units.as_deref().map_or(UnitList::Rows, |list| UnitList::List(source::table(list))),
             query: self.query.clone(),
             by: self.by.as_ref().map(names),
+            districts: self.districts.clone(),
             bands: bands.collect::<Result<_, _>>()?,
             delta: self.delta.as_deref().map(Delta::parse).transpose()?,
             trials,

@@ -12,6 +12,7 @@ import { checkEditing } from './explorer/editing.mjs';
 import { checkFiles } from './explorer/files.mjs';
 import { checkLinks } from './explorer/links.mjs';
 import { checkLooks } from './explorer/looks.mjs';
+import { checkNeeds } from './explorer/needs.mjs';
 import { open, scratch } from './explorer/page.mjs';
 import { checkParts } from './explorer/parts.mjs';
 import { checkPresets } from './explorer/presets.mjs';
@@ -19,7 +20,7 @@ import { checkSpending } from './explorer/spending.mjs';
 
 const PARTS = {
   presets: [checkPresets],
-  use: [checkEditing, checkParts, checkSpending, checkFiles, checkLinks, checkLooks],
+  use: [checkEditing, checkParts, checkSpending, checkFiles, checkLinks, checkNeeds, checkLooks],
 };
 const page = await open();
 for (const checks of PARTS[process.env.PART]) await checks(page);

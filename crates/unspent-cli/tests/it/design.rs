@@ -37,7 +37,7 @@ fn the_health_release_is_designed_written_and_certified() {
     // What was written keeps what was printed.
     let certificate = parse_json(&succeeds(&place.say("certificate a.toml --check --json")));
     assert_eq!(certificate["promises"][0]["kept"], true);
-    assert_eq!(certificate["rows"][0]["tight"], report["epsilon"], "{certificate}");
+    assert_eq!(certificate["lines"][0]["tight"], report["epsilon"]);
     assert_eq!(place.read("a.toml"), report["file"].as_str().unwrap());
     // It is there already, and may be replaced.
     let again = ["design", &example("health.toml"), "--out", "a.toml"];

@@ -133,6 +133,7 @@ fn tables_are_whole_and_say_that_they_are_biased() {
         "They are biased",
         "Errors of the whole tables, simulated (2 replicates):",
         "a simulation, no guarantee",
+        "plain: the tables as they are stand for the truth (2 replicates)",
     ] {
         assert!(printed.contains(words), "{words}: {printed}");
     }

@@ -27,6 +27,11 @@ fn the_description_describes() {
         "confidence": "0.9",
         "structural_zeros": false,
     });
+    let needs =
+        "allocation = \"this\"\ngoal = \"least-epsilon\"\n[[needs]]\nlevel = \"County\"\nmargin = 5\n";
+    let design = |rest: &str| json!({ "needs": format!("{needs}[rest]\n{rest}\n"), "allocation": preset });
+    let mut guarded = design("guard = { than = \"this\", times = \"1.25\" }");
+    guarded["prices"] = json!(false);
     let questions = [
         ("/api/presets", json!({})),
         ("/api/read", file("a.csv", "level,query,rho\nUS,total,1\n", Some("bounded"))),
@@ -43,6 +48,8 @@ fn the_description_describes() {
         ("/api/spending", about(&draft)),
         ("/api/accuracy", about(&draft)),
         ("/api/accuracy", accuracy),
+        ("/api/design", design("drop = true")),
+        ("/api/design", guarded),
         ("/api/calibration", calibration_of(&draft, "level")),
         ("/api/calibration", json!({ "allocation": preset, "epsilon": "20", "delta": "1e-9" })),
         ("/api/comparison", json!({ "first": [preset], "second": [units], "delta": "1e-9" })),

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::server::{Server, calibration_of, certificate_of, export_of, file, reading_of, total};
-use crate::support::{browser, parse_json, repository, stdout, unspent};
+use crate::support::{Place, browser, parse_json, repository, stdout, unspent};
 
 fn command(arguments: &[&str]) -> Value {
     parse_json(stdout(&unspent(arguments)))
@@ -60,6 +60,56 @@ fn errors_of_estimates_are_the_commands() {
         server.post("/api/read", &file("a.csv", "level,query,rho\nUS,total,1\n", Some("bounded"))).json();
     let unknown = ask(&bare["draft"], json!({}));
     assert!(unknown.trouble(422).contains("how many units the levels US have is not known"));
+}
+
+/// A budget from needs: for what a preset, a draft or a file offers.
+#[test]
+fn designs_are_the_commands() {
+    let server = Server::start();
+    let preset = "pl94-persons-us-2020";
+    let needs = |allocation: &str, more: &str| {
+        format!(
+            "allocation = \"{allocation}\"\ngoal = \"least-epsilon\"\nrest = {{ drop = true }}\n{more}\n\
+             [[needs]]\nlevel = \"Tract\"\nmargin = 20\n\
+             [[needs]]\nname = \"ages\"\nlevel = \"County\"\ntable = [\"votingage\"]\nmargin = 12\n"
+        )
+    };
+    let place = Place::new("served-design");
+    place.write("needs.toml", needs(preset, ""));
+    let ask = |question: Value| server.post("/api/design", &question);
+    let answer = ask(json!({ "needs": needs(preset, "") })).json();
+    assert_eq!(answer, parse_json(stdout(&place.say("design needs.toml --json"))));
+    // The same, as the page asks.
+    let draft = server.draft(preset);
+    let this = json!({ "draft": draft });
+    let fast = json!({ "needs": needs("this", ""), "allocation": this, "prices": false });
+    let fast = ask(fast).json();
+    for field in ["rho", "least_rho", "epsilon", "tables"] {
+        assert_eq!(fast[field], answer[field], "{field}");
+    }
+    assert_eq!(fast["needs"][1]["share"], answer["needs"][1]["share"]);
+    assert!(fast["needs"][1]["tenth_wider_saves"].is_null());
+    assert!(answer["needs"][1]["tenth_wider_saves"].as_f64().unwrap() > 0.0);
+    // What is wrong is said with its place.
+    let wrong = json!({ "needs": needs("this", "exact_totals = [\"Town\"]"), "allocation": this });
+    let trouble = ask(wrong);
+    assert!(trouble.trouble(422).contains("Town"));
+    let error = parse_json(&trouble.body)["error"].clone();
+    assert!(error["excerpt"].as_str().unwrap().contains("exact_totals = [\"Town\"]"));
+    assert_eq!(error["line"], 4);
+    let refused = |question: Value, said: &str| {
+        let found = ask(question).trouble(422);
+        assert!(found.contains(said), "{found}");
+    };
+    refused(json!({ "needs": needs("this", "") }), "no allocation came along");
+    refused(json!({ "needs": needs("blocks.toml", "") }), "`blocks.toml` is not the name of a preset");
+    let list = "units = { list = \"/etc/passwd\" }";
+    refused(json!({ "needs": needs("this", list), "allocation": this }), "this text is no file");
+    refused(json!({ "needs": needs("dhc-persons-us-2020", "") }), "too large here; at most 4096");
+    let many = needs(preset, "") + &"[[needs]]\nlevel = \"US\"\nmargin = 5\n".repeat(49);
+    refused(json!({ "needs": many }), "needs: there are 51; at most 50");
+    refused(json!({ "needs": "#".repeat(300_000) }), "300000 bytes are more than");
+    assert_eq!(ask(json!({ "allocation": this })).status, 400);
 }
 
 /// While a hand moves: the same guarantees, a little wider.

@@ -46,8 +46,8 @@ export function buildUnits() {
   }));
 }
 
-/** What is asked about the units. */
-export const unitsSet = () => unitsOf(state.now, written, known, exactTotals);
+/** What is asked about the units of a draft. */
+export const unitsSet = (draft) => unitsOf(draft, written, known, exactTotals);
 
 export function showAccuracy({ report, table }, question) {
   drawTable(byId('accuracy'), table);

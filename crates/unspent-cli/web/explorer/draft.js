@@ -94,6 +94,25 @@ export function renormalised(draft, level, limits) {
   return next;
 }
 
+/**
+ * The draft with the budgets of another one, in the places that it has: what the other one does not measure
+ * gets none. Null if the other one measures something that has no place.
+ */
+export function withBudgetsOf(draft, other) {
+  const levels = draft.levels.map((level) => {
+    const found = other.levels.find(({ name }) => name === level.name);
+    const shareOf = ({ query }) => found?.shares.find((part) => part.query === query)?.share ?? '0';
+    const shares = level.shares.map((part) => ({ ...part, share: shareOf(part) }));
+    return { ...level, share: found?.share ?? '0', shares: found ? shares : level.shares };
+  });
+  const places = outline(draft);
+  const isPlaced = (level) => (part) => number(part.share).n === 0n ||
+    places.some(([name, queries]) => name === level.name && queries.includes(part.query));
+  if (!other.levels.every((level) => level.shares.every(isPlaced(level)))) return null;
+  const { rho, delta, neighbours, epsilon, conversion } = other;
+  return { ...draft, rho, delta, neighbours, epsilon, conversion, levels };
+}
+
 export const isOne = (sum) => sum !== null && sum.compare(ONE) === 0;
 
 /** The draft under a name of its own, where it is not the start any more. */

@@ -20,6 +20,8 @@
 //   #part #prior #reading, #figure-curve #figure-tradeoff #figure-noise
 //   #reductions tr[data-label], input[name=scaling] #keep #calibrate #spent tr[data-label]
 //   [data-units="State"] [data-exact="State"], #accuracy, #accuracy-trouble    errors of estimates
+//   #needs[data-state=none|waiting|ready|trouble], #need-add, [data-need] .outcome [data-share], #rest-kind
+//   #design-epsilon #design-rho #design-use                             what meets the needs
 //   #export-toml #export-csv #export-figure #export-svg
 import { stripes } from '../charts/elements.js';
 import { buildUnits, counted, markAccuracy, showAccuracy, unitsSet } from './accuracy.js';
@@ -34,6 +36,7 @@ import { bdi, byId, listen, radios } from './dom.js';
 import { get, set } from './draft.js';
 import { FORMATS, takeAlong } from './exports.js';
 import { loadLimits } from './limits.js';
+import { askDesign, buildNeeds, listenForNeeds, markNeeds } from './needs.js';
 import { notice, showTrouble } from './notices.js';
 import { accuracyOf, certificateOf, draftIn, readingOf, spendingOf } from './questions.js';
 import { showReading } from './reading.js';
@@ -105,7 +108,7 @@ function askAll() {
 }
 
 function askAccuracy() {
-  accuracy.want(accuracyOf(state.now, unitsSet()));
+  accuracy.want(accuracyOf(state.now, unitsSet(state.now)));
 }
 
 /** The certificate of the start, once. */
@@ -147,8 +150,10 @@ function show() {
     last = null;
     build();
     buildUnits();
+    buildNeeds();
   }
   askAccuracy();
+  askDesign();
   update();
   for (const radio of radios('neighbours')) radio.checked = radio.value === state.now.neighbours;
   byId('undo').disabled = !state.past.length;
@@ -190,6 +195,7 @@ function mark() {
   byId('calibrate').disabled = isCalibrating() || wrong.size > 0;
   for (const format of FORMATS) byId(`export-${format}`).disabled = wrong.size > 0;
   markAccuracy(accuracy, wrong.size > 0);
+  markNeeds();
   const isAnswered = !isLoading() && all.every((end) => end.isFresh) && (accuracy.isFresh || accuracy.fail);
   const isReady = isAnswered && ends.certificate.answered?.reductions;
   byId('results').dataset.state = why ? 'trouble' : isReady ? 'ready' : 'waiting';
@@ -202,6 +208,7 @@ touched.listen(mark);
 noted.listen(notice);
 looked.listen(askPart);
 counted.listen(askAccuracy);
+counted.listen(askDesign);
 restarted.listen(() => {
   for (const id of ['file-trouble', 'keep-trouble', 'export-trouble']) showTrouble(byId(id), null);
 });
@@ -213,6 +220,7 @@ new ResizeObserver(() => {
 }).observe(bar);
 stripes();
 listenForFiles();
+listenForNeeds();
 listen(byId('undo'), 'click', undo);
 listen(byId('redo'), 'click', redo);
 listen(byId('reset'), 'click', reset);

@@ -4,6 +4,7 @@ export const certificateOf = (draft, reductions) => ({ release: [{ draft }], red
 export const readingOf = (draft, part, prior) => ({ release: [{ draft }], part, prior });
 export const spendingOf = (draft) => ({ allocation: { draft } });
 export const accuracyOf = (draft, units) => ({ allocation: { draft }, ...units });
+export const designOf = (draft, needs, prices) => ({ needs, allocation: { draft }, prices });
 export const calibrationOf = (draft, epsilon, scaling) => ({ allocation: { draft }, epsilon, scaling });
 export const fileOf = (name, text, neighbours) => ({ allocation: { file: { name, text, neighbours } } });
 

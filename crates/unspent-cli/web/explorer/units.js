@@ -6,6 +6,9 @@ import { number } from './exact.js';
 const isReleased = (level) =>
   number(level.share).n > 0n && level.shares.some((part) => number(part.share).n > 0n);
 
+/** The names of the levels that are released. */
+export const releasedLevels = (draft) => draft.levels.filter(isReleased).map(({ name }) => name);
+
 /** A whole number from 1 on; null for an empty text, undefined for any other. */
 export function readUnits(text) {
   const digits = text.trim().replaceAll(',', '');
@@ -19,7 +22,7 @@ export function readUnits(text) {
  * every level that is released, or none if the program is to take those it knows.
  */
 export function unitsOf(draft, texts, known, exact) {
-  const levels = draft.levels.filter(isReleased).map(({ name }) => name);
+  const levels = releasedLevels(draft);
   const read = levels.map((name) => readUnits(texts.get(name) ?? ''));
   const numbers = read.map((units, i) => (units === null ? known.get(levels[i]) : units));
   const isGiven = read.some(Boolean) && numbers.every(Boolean);

@@ -17,8 +17,8 @@ const MAX_OVERLAP: usize = 64;
 
 /// Which areas each unit is in.
 #[derive(Debug, Default)]
-pub(super) struct Areas {
-    pub(super) areas: Vec<AreaName>,
+pub(crate) struct Areas {
+    pub(crate) areas: Vec<AreaName>,
     /// The sets of areas that units are in; the first is empty.
     patterns: Vec<Vec<u32>>,
     /// The codes of all units that are in some area, ascending.
@@ -105,7 +105,7 @@ pub struct AreaName {
 
 impl Areas {
     /// Reads maps: the first column is the code of a unit, every other names an area that the unit is in.
-    pub(super) fn read(paths: &[impl AsRef<Path>], more: &[NamedArea]) -> Result<Areas> {
+    pub(crate) fn read(paths: &[impl AsRef<Path>], more: &[NamedArea]) -> Result<Areas> {
         let mut listed = Listed::default();
         let mut name = String::from("areas");
         for path in paths {
@@ -173,6 +173,18 @@ impl Areas {
             self.found[at].store(true, Ordering::Relaxed);
             self.pattern_of[at]
         })
+    }
+
+    /// The areas of each of these leaves. All units of the maps must be among them.
+    pub(crate) fn of_leaves<'c>(&self, codes: impl Iterator<Item = &'c str>) -> Result<Vec<&[u32]>> {
+        let areas = codes.map(|code| &self.patterns[self.pattern(code) as usize][..]).collect();
+        match (0..self.codes.len()).find(|at| !self.found[*at].load(Ordering::Relaxed)) {
+            None => Ok(areas),
+            Some(at) => Err(Error::stated(
+                format!("{}: unit `{}` is not among the smallest units", self.name, self.codes.get(at)),
+                "codes are those of the table; leading zeros may have been lost",
+            )),
+        }
     }
 
     /// The nodes of each area.

@@ -40,17 +40,20 @@ pub(crate) struct TrueQuery {
 }
 
 impl Truth {
-    /// Of the queries that inputs of the same levels measure or are asked for, and of the total.
+    /// Of the queries that inputs of the same levels measure or are asked for, and of the total and others
+    /// that nobody asked for.
     pub(super) fn new<'i>(
         inputs: &'i [Input],
         known: &[Arc<Vec<KnownUnit>>],
         bands: &[i64],
+        others: &'i [InputQuery],
     ) -> Result<Truth> {
         let mut queries: Vec<TrueQuery> = vec![];
         let total = InputQuery { name: unspent_estimate::TOTAL.into(), by: vec![] };
         let measured = |input: &'i Input| input.levels.iter().flat_map(|level| &level.queries);
         let all = inputs.iter().flat_map(|input| input.asked.iter().chain(measured(input)));
         let all = all.map(|query| (query, true)).chain([(&total, false)]);
+        let all = all.chain(others.iter().map(|query| (query, false)));
         let input = &inputs[0];
         for (InputQuery { name, by }, asked) in all {
             let places = places_of(&input.schema, by)?;
@@ -146,6 +149,11 @@ impl TrialErrors {
     pub(crate) fn new(truth: &Truth) -> TrialErrors {
         let (levels, queries, bands) = (truth.levels.len(), truth.queries.len(), truth.bands.len());
         TrialErrors { levels, queries, bands, trials: vec![], undetermined: vec![] }
+    }
+
+    /// How many trials there were.
+    pub(crate) fn trials(&self) -> u32 {
+        self.trials.len() as u32
     }
 
     /// What is added from now on is of another trial.

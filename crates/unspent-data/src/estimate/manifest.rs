@@ -79,6 +79,9 @@ pub struct ReplicatesEntry {
     pub what: String,
     /// How many there are.
     pub replicates: u32,
+    /// How many there were before, with the tables as they are for the truth; 0 in older manifests.
+    #[serde(default)]
+    pub plain_replicates: u32,
     /// The seed of their noise.
     pub seed: u64,
 }

@@ -26,6 +26,7 @@ mod manifest;
 mod replicates;
 mod run;
 mod simulated;
+mod stand_in;
 mod tables;
 mod trials;
 mod whole;
@@ -39,12 +40,15 @@ use unspent_estimate::Accuracy;
 
 pub use self::answers::Estimated;
 pub use self::areas::AreaName;
+pub(crate) use self::areas::Areas;
 pub use self::bounds::BoundsFile;
 pub(crate) use self::errors::{Answers, TrialErrors, Truth};
 pub use self::errors::{ErrorFigures, TrialMean};
 pub use self::estimates::{AnswerRow, DifferenceRow, Estimates, RatioRow, Tables, UnitCells};
 pub use self::manifest::{EstimateManifest, EstimatedLevel, TablesEntry};
-pub use self::replicates::{LevelTableErrors, MAX_REPLICATES, QueryTableErrors, SizeErrors, TableErrors};
+pub use self::replicates::{
+    LevelTableErrors, MAX_PLAIN_REPLICATES, MAX_REPLICATES, QueryTableErrors, SizeErrors, TableErrors,
+};
 pub use self::run::{REPLICATES, WHOLE_METHOD};
 pub(crate) use self::simulated::KnownUnit;
 pub(crate) use self::trials::Releases;
@@ -63,7 +67,7 @@ pub struct Estimate {
     pub structural_zeros: bool,
     /// Whether the full table of every smallest unit is written too.
     pub leaf_cells: bool,
-    /// The levels that are written; all if none are named.
+    /// The levels whose estimates are written; all if none are named. Whole tables are written of all.
     pub levels: Vec<String>,
     /// The queries that are written; all if none are named.
     pub queries: Vec<String>,

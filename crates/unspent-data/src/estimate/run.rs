@@ -56,9 +56,10 @@ pub const OWN_METHOD: &str = "whole tables that are not negative and add up over
      biased upward, large ones downward: no interval of an estimate applies to them";
 
 /// What the errors of replicates are.
-pub const REPLICATES: &str = "a simulation, no guarantee: the tables stand for the truth, noise was added to \
-     them once more, with a known seed, and all was done again; the errors are those of the new tables, over \
-     units, answers and replicates";
+pub const REPLICATES: &str = "a simulation, no guarantee: the tables stand for the truth, after counts too \
+     small to be told from nothing were dealt out to siblings; noise was added to them once more, with a \
+     known seed, and all was done again; the errors are those of the new tables, over units, answers and \
+     replicates; plain errors are those with the tables as they are for the truth, and are often too small";
 
 pub(super) fn to_directory(
     question: &Estimate,
@@ -79,8 +80,13 @@ pub(super) fn to_directory(
         }
         let optional = schema.attributes().iter().find(|attribute| attribute.optional);
         if let (true, Some(attribute)) = (wanted.records, optional) {
-            let cause = format!("records: attribute `{}` may be missing", attribute.name);
-            return Err(Error::stated(cause, "leave out --records: tables have a last value for it"));
+            return Err(Error::stated(
+                format!(
+                    "records: records may lack the attribute `{}`, and a row has a code for every attribute",
+                    attribute.name
+                ),
+                "leave records out: tables count those without it as one value more, the last",
+            ));
         }
     }
     let unfinished = Unfinished::create(&path)?;
@@ -285,8 +291,12 @@ impl Estimation {
             files.text("replicates.csv", &errors.by_query().csv())?;
             files.text("replicates-by-size.csv", &errors.by_size().csv())?;
             others.extend(["replicates.csv".into(), "replicates-by-size.csv".into()]);
-            let (replicates_made, seed) = (question.replicates, question.seed);
-            replicates = Some(ReplicatesEntry { what: REPLICATES.into(), replicates: replicates_made, seed });
+            replicates = Some(ReplicatesEntry {
+                what: REPLICATES.into(),
+                replicates: errors.replicates,
+                plain_replicates: errors.plain_replicates,
+                seed: question.seed,
+            });
         }
         let quality = &found.quality;
         let isolated = quality.isolated.iter().zip(&self.joined.levels).filter(|((_, of), _)| *of > 0);

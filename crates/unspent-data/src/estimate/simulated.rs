@@ -162,6 +162,25 @@ pub(super) fn places_of(schema: &Schema, by: &[String]) -> Result<Vec<u32>> {
     Ok(places)
 }
 
+/// Numbers that follow from a seed.
+pub(super) struct Draws {
+    seed: u64,
+    drawn: u64,
+}
+
+impl Draws {
+    pub(super) fn new(seed: u64) -> Draws {
+        Draws { seed, drawn: 0 }
+    }
+
+    /// A number below another one, which is not 0.
+    pub(super) fn below(&mut self, end: u64) -> u64 {
+        self.drawn += 1;
+        let word = address(self.seed, u64::MAX - 1, self.drawn);
+        ((u128::from(word) * u128::from(end)) >> 64) as u64
+    }
+}
+
 /// The seed of a replicate: those of other seeds are others.
 pub(super) fn seed_of(seed: u64, replicate: u64) -> u64 {
     address(seed, u64::MAX, replicate)

@@ -202,7 +202,7 @@ impl Releases {
     }
 
     pub(crate) fn truth(&self, bands: &[i64]) -> Result<Truth> {
-        Truth::new(&self.inputs, &self.known, bands)
+        Truth::new(&self.inputs, &self.known, bands, &[])
     }
 
     pub(crate) fn simulations(&self, tables: &WholeTables) -> Vec<Simulation<'_>> {

@@ -4,7 +4,7 @@
 //! roots ─▶ children of every unit, level by level ─▶ leaves, as their measurements are read again
 //! ```
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 
 use unspent::{Error, Result, parallel};
@@ -36,6 +36,8 @@ pub(super) struct Whole {
     /// By level and code.
     pub(super) levels: Vec<Vec<UnitTable>>,
     pub(super) quality: WholeQuality,
+    /// Nodes with children of which something is known without noise, or of units in them.
+    limited: HashSet<usize>,
 }
 
 /// How good the projections are, and what was decided first.
@@ -68,6 +70,26 @@ struct Member {
 struct Ready {
     parent: usize,
     members: Vec<Member>,
+}
+
+/// How many of some things are done. It is said at once what is begun: one of them may take long.
+struct Steps<'p> {
+    progress: &'p mut dyn Progress,
+    what: &'static str,
+    done: u64,
+    all: u64,
+}
+
+impl Steps<'_> {
+    fn new<'p>(progress: &'p mut dyn Progress, what: &'static str, all: usize) -> Steps<'p> {
+        progress.done(what, 0, all as u64);
+        Steps { progress, what, done: 0, all: all as u64 }
+    }
+
+    fn more(&mut self) {
+        self.done += 1;
+        self.progress.done(self.what, self.done, self.all);
+    }
 }
 
 /// Looks at families, by the code of their parent, before they are solved.
@@ -105,7 +127,7 @@ pub(super) fn tables_of(
         leaves: vec![],
         quality: WholeQuality { isolated: vec![(0, 0); levels], ..WholeQuality::default() },
     };
-    solver.roots()?;
+    solver.roots(progress)?;
     solver.descend(progress)?;
     Ok(solver.finish())
 }
@@ -127,6 +149,11 @@ struct Solver<'s> {
 }
 
 impl Whole {
+    /// Whether something is known without noise of children of a node, or of units in them.
+    pub(super) fn is_limited(&self, node: usize) -> bool {
+        self.limited.contains(&node)
+    }
+
     /// The table of a unit by the numbers of its cells among all combinations of values, ascending.
     pub(super) fn numbered(space: &Space, table: &Table) -> Vec<(u32, i64)> {
         let numbers = space.cell_numbers();
@@ -167,11 +194,13 @@ impl Solver<'_> {
         Some(self.supports.lock().expect("not poisoned").entry(node).or_insert(support).clone())
     }
 
-    fn roots(&mut self) -> Result<()> {
+    fn roots(&mut self, progress: &mut dyn Progress) -> Result<()> {
         let Estimation { tree, joined, .. } = self.estimation;
         let roots = Roots::new(&joined.model, self.allowed.clone(), self.by == By::All);
         let is_root = |node: &usize| tree.nodes()[*node].parent.is_none() && self.is_unit(*node);
-        for node in (0..tree.nodes().len()).filter(is_root).collect::<Vec<_>>() {
+        let found: Vec<usize> = (0..tree.nodes().len()).filter(is_root).collect();
+        let mut steps = Steps::new(progress, "tables of the largest units", found.len());
+        for node in found {
             let mut coordinates = vec![0.0; joined.model.space().cells()];
             self.estimation.node_coordinates(node, self.by, &mut coordinates)?;
             let limits = self.limits.as_ref().and_then(|limits| limits.of_root(node));
@@ -179,6 +208,7 @@ impl Solver<'_> {
             let (table, quality) = found.map_err(|unmet| self.unmet(&unmet))?;
             self.note(node, &quality);
             self.tables[node] = Some(table);
+            steps.more();
         }
         Ok(())
     }
@@ -203,6 +233,9 @@ impl Solver<'_> {
         let tree = &self.estimation.tree;
         let mut waiting: Vec<usize> =
             (0..tree.nodes().len()).filter(|node| !tree.children(*node).is_empty()).collect();
+        let is_upper = |node: &&usize| tree.children(**node).iter().all(|child| self.is_unit(*child));
+        let all = waiting.iter().filter(is_upper).count();
+        let mut steps = Steps::new(progress, "parents of larger units", all);
         loop {
             let (now, later): (Vec<usize>, Vec<usize>) =
                 waiting.into_iter().partition(|node| self.tables[*node].is_some());
@@ -215,10 +248,10 @@ impl Solver<'_> {
             let ready = parallel::map(&upper, |parent| {
                 self.members(*parent).map(|members| Ready { parent: *parent, members })
             });
-            self.solve(ready.into_iter().collect::<Result<Vec<_>>>()?)?;
+            self.solve(ready.into_iter().collect::<Result<Vec<_>>>()?, &mut steps)?;
             // Leaves are read once if all tables above them are there.
             match upper.is_empty() {
-                true => self.stream(&with_leaves, progress)?,
+                true => self.stream(&with_leaves, steps.progress)?,
                 false => waiting.extend(with_leaves),
             }
         }
@@ -251,7 +284,7 @@ impl Solver<'_> {
     }
 
     /// Solves families, large ones one after the other.
-    fn solve(&mut self, ready: Vec<Ready>) -> Result<()> {
+    fn solve(&mut self, ready: Vec<Ready>, steps: &mut Steps<'_>) -> Result<()> {
         let size = |ready: &Ready| {
             let cells = self.support(ready.parent).map_or(0, |support| support.size());
             ready.members.len() * cells
@@ -261,10 +294,12 @@ impl Solver<'_> {
         for ready in large {
             let found = self.family(&ready, true)?;
             self.take(ready, found);
+            steps.more();
         }
         let found = parallel::map(&small, |ready| self.family(ready, false));
         for (ready, found) in small.into_iter().zip(found) {
             self.take(ready, found?);
+            steps.more();
         }
         Ok(())
     }
@@ -329,7 +364,7 @@ impl Solver<'_> {
         }
         let level = gathered.leaf_level;
         let parts: Vec<usize> = (0..joined.first.levels[level].parts).collect();
-        let (mut solved, all) = (0, parents.len());
+        let mut steps = Steps::new(progress, "parents of the smallest units", parents.len());
         for some in parts.chunks(16) {
             let found = parallel::map(some, |part| self.leaves_of(*part, &missing));
             for members in found {
@@ -341,14 +376,12 @@ impl Solver<'_> {
             let mut done: Vec<usize> =
                 waiting.keys().copied().filter(|parent| missing[parent] == 0).collect();
             done.sort_unstable();
-            solved += done.len();
             let take = |parent: usize| {
                 let members = waiting.remove(&parent).expect("is waited for");
                 Ready { parent, members }
             };
             let ready = done.into_iter().map(take).collect();
-            self.solve(ready)?;
-            progress.done("parents of the smallest units", solved as u64, all as u64);
+            self.solve(ready, &mut steps)?;
         }
         assert!(waiting.is_empty(), "every leaf was read again");
         Ok(())
@@ -407,6 +440,8 @@ impl Solver<'_> {
 
     fn finish(mut self) -> Whole {
         let Estimation { joined, gathered, .. } = self.estimation;
+        let is_limited = |node: &usize| self.limits.as_ref().is_some_and(|of| of.of_family(*node).is_some());
+        let limited = (0..self.tables.len()).filter(is_limited).collect();
         let mut levels: Vec<Vec<UnitTable>> = joined.levels.iter().map(|_| vec![]).collect();
         self.leaves.sort_by_key(|(place, _)| *place);
         levels[gathered.leaf_level] = self.leaves.into_iter().map(|(_, unit)| unit).collect();
@@ -418,7 +453,7 @@ impl Solver<'_> {
         }
         // Units without measurements came last.
         levels.iter_mut().for_each(|units| units.sort_by(|a, b| a.code.cmp(&b.code)));
-        Whole { levels, quality: self.quality }
+        Whole { levels, quality: self.quality, limited }
     }
 }
 

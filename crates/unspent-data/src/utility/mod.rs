@@ -13,6 +13,7 @@ mod noises;
 pub mod processing;
 
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 
 use serde::Serialize;
 use unspent::allocation::Level;
@@ -62,6 +63,8 @@ pub struct UtilityQuestion {
     pub query: Option<String>,
     /// The attributes whose cells are looked at; all of the table's unless given.
     pub by: Option<Vec<String>>,
+    /// Maps of the smallest units to districts, whose shares are looked at after processing.
+    pub districts: Vec<PathBuf>,
     /// Where bands of the units' sizes begin.
     pub bands: Vec<u64>,
     /// The δ of every ε; that of the allocation unless given.
@@ -123,6 +126,7 @@ impl UtilityQuestion {
             given: vec![],
             query: None,
             by: None,
+            districts: vec![],
             bands: BANDS.to_vec(),
             delta: None,
             trials: 0,
@@ -201,6 +205,7 @@ impl UtilityQuestion {
             allocations,
             bands: self.bands,
             shares_of: self.by,
+            districts: self.districts,
             stages: Stage::ALL.to_vec(),
             trials: if self.trials == 0 { PROCESSING_TRIALS } else { self.trials },
             seed: self.noise.seed(progress),

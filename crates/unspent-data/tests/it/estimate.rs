@@ -3,6 +3,7 @@
 
 mod bypassed;
 mod refused;
+mod replicates;
 mod whole;
 
 use std::collections::BTreeMap;

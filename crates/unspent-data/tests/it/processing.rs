@@ -6,7 +6,7 @@ use unspent::expected::Law;
 use unspent::{Allocation, Rational};
 use unspent_data::estimate::Stage;
 use unspent_data::utility::After;
-use unspent_data::utility::processing::{ErrorRow, ProcessingReport};
+use unspent_data::utility::processing::{ErrorRow, ProcessingReport, ShareRow};
 use unspent_data::{Columns, Input, NoiseSource, Quiet, UtilityQuestion, Values};
 
 use crate::support::{BUDGET, budget, table};
@@ -230,4 +230,46 @@ fn whole_tables_of_rhode_island_have_the_errors_of_the_design() {
     // Less noise is less error, by less than the root of the variance says and by more than half of it.
     let less = row(&found, "Block", "voting age * race", Stage::Whole).reduction.unwrap();
     assert!((0.022..0.05).contains(&less.mean), "{less:?}");
+}
+
+#[test]
+fn districts_are_looked_at_as_units_are() {
+    let place = std::env::temp_dir().join(format!("unspent-districts-{}", std::process::id()));
+    std::fs::create_dir_all(&place).unwrap();
+    let map = place.join("map.csv");
+    let with = |text: &str| {
+        std::fs::write(&map, text).unwrap();
+        let releases = [budget(), scaled(&budget(), "0.5")];
+        let mut question = question(sparse(60), releases, 4);
+        question.districts = vec![map.clone()];
+        question.after_processing(&mut Quiet)
+    };
+    // Each county is a district; and each town.
+    let mut text = String::from("town,seat,ward\n");
+    (0..60).for_each(|i| text += &format!("{},{},{i}\n", 1_000 + i, 100 + i / 10));
+    let found = with(&text).unwrap();
+    for (map, level) in [("seat", "County"), ("ward", "Town")] {
+        for stage in [Stage::Raw, Stage::Whole, Stage::Estimate] {
+            let of = |name: &str| {
+                let is = |row: &&ShareRow| row.level == name && row.stage == stage && row.size.is_none();
+                found.shares.iter().find(is).unwrap()
+            };
+            let (district, unit) = (of(map), of(level));
+            // Whole tables and estimates add up, so that districts are as good as the units they are. Raw
+            // counts do not: those of districts are sums of the noise of towns.
+            if level == "Town" || stage != Stage::Raw {
+                assert_eq!((district.before, district.after), (unit.before, unit.after), "{map} {stage:?}");
+            } else {
+                let units = |row: &ShareRow| row.before.within_5_points.unwrap().of;
+                assert_eq!(units(district), units(unit));
+            }
+        }
+    }
+    let said = found.document(None).unwrap().terminal();
+    assert!(said.contains("Districts") && said.contains("seat"), "{said}");
+    let error = with("town,seat\n9999,1\n").map(|_| ()).unwrap_err().to_string();
+    assert!(error.contains("unit `9999` is not among the smallest units"), "{error}");
+    let error = with("town,County\n1000,1\n").map(|_| ()).unwrap_err().to_string();
+    assert!(error.contains("is called `County`, as a level is"), "{error}");
+    std::fs::remove_dir_all(&place).unwrap();
 }

@@ -229,7 +229,7 @@ impl Prospect {
 }
 
 /// Fails unless there is a number for every level, each at least as large as the one above.
-fn check_units(allocation: &Allocation, units: &[u64]) -> Result<()> {
+pub(crate) fn check_units(allocation: &Allocation, units: &[u64]) -> Result<()> {
     let names: Vec<&str> = allocation.levels().iter().map(|level| level.name.as_str()).collect();
     let given = || units.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
     if units.len() != names.len() {

@@ -17,6 +17,7 @@ use super::exact::{fraction, shortened};
 use super::judge::{Judge, Verdict};
 use super::needs::{Goal, Law, Needs, Rest, Units};
 use super::{gaussian, law, words};
+use crate::accuracy::check_units;
 use crate::answers::AnswerClasses;
 
 /// Parts of ρ that are not worth a measurement.
@@ -73,6 +74,7 @@ pub(super) struct Designer<'n> {
 
 impl<'n> Designer<'n> {
     pub(super) fn new(needs: &'n Needs) -> Result<Designer<'n>> {
+        check_units(&needs.offer, &needs.units.per_level())?;
         let compiled = Compiled::new(&needs.offer, needs.units.per_level(), &needs.needs)?;
         let mut quantiles = vec![];
         for (number, need) in needs.needs.iter().enumerate() {
@@ -281,14 +283,16 @@ impl<'n> Designer<'n> {
         let frame = &self.compiled.frame;
         let spent: Vec<f64> = costs.iter().zip(&solved.precisions).map(|(c, w)| c * w).collect();
         let mut kept: Vec<bool> = spent.iter().map(|rho| *rho >= DROPPED * solved.cost).collect();
-        // A level with exact values must stay, and a level stays with a measurement.
+        // A level with exact values must stay, and a level stays with a measurement. So must the first one
+        // where units are bypassed: it is what takes their budget if there is no other above.
         let production = self.compiled.offer.production();
         for (at, level) in self.compiled.offer.levels().iter().enumerate() {
             let exact = production.exact_totals.contains(&level.name)
                 || production.invariants.iter().any(|invariant| invariant.level == level.name);
+            let is_first = at == 0 && production.bypass.is_some();
             let count = self.compiled.offer.queries().len();
             let of_level = at * count..(at + 1) * count;
-            if exact && !kept[of_level.clone()].contains(&true) {
+            if (exact || is_first) && !kept[of_level.clone()].contains(&true) {
                 let most = of_level.max_by(|i, j| spent[*i].total_cmp(&spent[*j])).expect("a query");
                 kept[most] = true;
             }

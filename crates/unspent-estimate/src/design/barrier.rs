@@ -108,6 +108,14 @@ impl Problem<'_> {
             if gap < NARROW || steps > STEPS {
                 // The steeper, the nearer is the centre to the best; but slacks lose digits.
                 let found = self.balanced(&w, &state, steepness);
+                if std::env::var("TRACE").is_ok() {
+                    println!(
+                        "round gap {gap:e} bound gap {:e} decrement {:e} slacks {:?}",
+                        1.0 - found.0 / dot(&self.cost, &w),
+                        self.newton(&w, &state, steepness).1,
+                        state.slack
+                    );
+                }
                 if best.as_ref().is_none_or(|(bound, _)| found.0 > *bound) {
                     best = Some(found);
                 }
@@ -123,9 +131,9 @@ impl Problem<'_> {
 
     /// Multipliers at a point near the centre, and the bound that they give.
     ///
-    /// A slack is a difference of nearly equal numbers, so that multipliers made of slacks have few digits. The
-    /// slopes have many. So multipliers are changed, relatively as little as possible, to bring costs and
-    /// slopes into balance, as long as the bound gets better.
+    /// A slack is a difference of nearly equal numbers, so that multipliers made of slacks have few digits.
+    /// The slopes have many. So multipliers are changed, relatively as little as possible, to bring costs
+    /// and slopes into balance, as long as the bound gets better.
     fn balanced(&self, w: &[f64], state: &State, steepness: f64) -> (f64, Multipliers) {
         let inner = self.evaluator.variables.len();
         // What each limit is for at each variable, as a part of the cost.
@@ -215,9 +223,9 @@ impl Problem<'_> {
 
     /// The Newton step relative to w, and the square of its decrement.
     ///
-    /// Second derivatives are `A + GᵀG`, with a row of G for each limit that is nearly reached, as long as 1 over
-    /// its slack. Adding them up would leave no digit of A, which alone decides between measurements that are
-    /// equally good. So A is factored, and then the small system `1 + GA⁻¹Gᵀ`.
+    /// Second derivatives are `A + GᵀG`, with a row of G for each limit that is nearly reached, as long as
+    /// 1 over its slack. Adding them up would leave no digit of A, which alone decides between measurements
+    /// that are equally good. So A is factored, and then the small system `1 + GA⁻¹Gᵀ`.
     fn newton(&self, w: &[f64], state: &State, steepness: f64) -> (Vec<f64>, f64) {
         let count = w.len();
         let inner = self.evaluator.variables.len();

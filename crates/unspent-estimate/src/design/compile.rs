@@ -6,7 +6,7 @@ use std::sync::Arc;
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::{One, Signed, Zero};
-use unspent::allocation::Budget;
+use unspent::allocation::{Budget, Bypass, Production};
 use unspent::{Allocation, Delta, Epsilon, Error, Rational, Release, Result};
 
 use super::bound::{ExactLimit, ExactPromise};
@@ -141,8 +141,8 @@ impl Compiled {
 
     fn of_squares(&self, level: usize, together: &dyn Fn(usize) -> BigRational) -> Vec<BigRational> {
         let mut squares: Vec<BigRational> = (0..=level).map(together).collect();
-        // With numbers of units that are not whole, packed sets may seem to fall apart and come together again.
-        // Less together is a larger variance, and without it the variance would not be convex.
+        // With numbers of units that are not whole, packed sets may seem to fall apart and come together
+        // again. Less together is a larger variance, and without it the variance would not be convex.
         for k in (0..level).rev() {
             squares[k] = squares[k].clone().min(squares[k + 1].clone());
         }
@@ -211,8 +211,9 @@ impl Compiled {
             }
             Quantity::Share { of, among, margin, population, about } => {
                 let (margin, population) = (positive("share", margin)?, positive("population", population)?);
-                // |m̂/T̂ − s| ≤ x if and only if m̂ − (s + x)T̂ ≤ 0 ≤ m̂ − (s − x)T̂: two sums of cells, whose
-                // variance is convex in the factor of T̂. Without a share the ends are those of 0 and 1.
+                // |m̂/T̂ − s| ≤ x if and only if m̂ − (s + x)T̂ ≤ 0 ≤ m̂ − (s − x)T̂: two sums of cells,
+                // whose variance is convex in the factor of T̂. Without a share the ends are those of 0 and
+                // 1.
                 let ends = match about {
                     Some(about) => {
                         let about: BigRational = about.clone().into();
@@ -332,19 +333,44 @@ impl Compiled {
             builder.query(&query.name, &query.by, query.shift)?;
         }
         let count = offer.queries().len();
+        let mut measured: Vec<&str> = vec![];
         for (at, level) in offer.levels().iter().enumerate() {
             let budgets: Vec<(usize, Rational)> =
                 (0..count).filter_map(|query| Some((query, rho(at * count + query)?))).collect();
             if budgets.is_empty() {
                 continue;
             }
+            measured.push(&level.name);
             let of_level = builder.level(&level.name)?;
             for (query, rho) in budgets {
                 builder.measure(of_level, query, Budget::Rho(rho))?;
             }
         }
-        builder.build_for(offer.production().clone())
+        builder.build_for(among(offer.production(), &measured))
     }
+}
+
+/// What is known of the production, for an allocation that has only these levels: no path has another one.
+fn among(production: &Production, levels: &[&str]) -> Production {
+    let there = |names: &Vec<String>| -> Vec<String> {
+        names.iter().filter(|name| levels.contains(&name.as_str())).cloned().collect()
+    };
+    let mut production = production.clone();
+    production.bypass = production.bypass.map(|bypass| match bypass {
+        Bypass::Keep(keep) => Bypass::Keep(there(&keep)),
+        Bypass::Paths(paths) => {
+            let mut lists: Vec<Vec<String>> = vec![];
+            for list in paths.iter().map(there) {
+                if !lists.contains(&list) {
+                    lists.push(list);
+                }
+            }
+            Bypass::Paths(lists)
+        }
+    });
+    production.exact_totals = there(&production.exact_totals);
+    production.invariants.retain(|invariant| levels.contains(&invariant.level.as_str()));
+    production
 }
 
 /// The margin of a deviation of 1, not less than it is.

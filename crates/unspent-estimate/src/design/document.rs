@@ -75,8 +75,8 @@ impl Law {
         match self {
             Law::Normal => {
                 "Predicted is the margin of a normal error. Held is how often an error is within the margin \
-                 that was asked for, by the law of the noise, for one unit and answer: it says whether a need \
-                 is met."
+                 that was asked for, by the law of the noise, for one unit and answer: it says whether a \
+                 need is met."
             }
             Law::Guaranteed => {
                 "Held is how often an error is within the margin that was asked for at least, for one unit \

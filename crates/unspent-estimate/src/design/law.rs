@@ -23,8 +23,8 @@ pub(super) fn deviations(coverage: f64) -> f64 {
 
 /// How often a sum of weighted discrete Gaussians is at most the margin in size.
 ///
-/// The largest `terms` (weight, σ²) have their own law; the rest of the variance is taken for normal, which it
-/// is nearly, being a sum of many small terms.
+/// The largest `terms` (weight, σ²) have their own law; the rest of the variance is taken for normal, which
+/// it is nearly, being a sum of many small terms.
 pub(super) fn with_lattice(terms: &[(f64, f64)], variance: f64, margin: f64) -> f64 {
     let mut largest: Vec<(f64, f64)> = terms.iter().filter(|(weight, _)| *weight != 0.0).copied().collect();
     let part = |(weight, sigma2): &(f64, f64)| weight * weight * sigma2;

@@ -298,10 +298,13 @@ impl Designer<'_> {
         ];
         said.push(match self.needs.law {
             Law::Normal => {
-                "Errors are taken for normal: no guarantee. Counts are whole, which matters where σ² is small."
+                "Errors are taken for normal: no guarantee. Counts are whole, which matters where σ² is \
+                 small."
                     .into()
             }
-            Law::Guaranteed => "Margins are guaranteed: errors are sub-Gaussian, whatever the design is.".into(),
+            Law::Guaranteed => {
+                "Margins are guaranteed: errors are sub-Gaussian, whatever the design is.".into()
+            }
         });
         let numbers: Vec<String> = self.needs.units.per_level().iter().map(u64::to_string).collect();
         let numbers = numbers.join(", ");

@@ -120,7 +120,7 @@ fn designs_are_told() {
     for said in [
         "Every query can be answered at every level.",
         "times 1.375: wider.",
-        "Law: guaranteed.",
+        "asked for at least, for one unit",
         "is not certified for a list of units",
     ] {
         assert!(text.contains(said), "{said}: {text}");

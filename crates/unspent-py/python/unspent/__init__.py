@@ -18,7 +18,8 @@ was promised:
 
 Tables of counts get their noise with ``measure``; ``interval`` says where a true count is, and ``utility``
 what noise does to a table. From noisy measurements ``estimate`` makes the best unbiased estimates, and whole
-tables that add up; ``accuracy`` says beforehand how good estimates will be.
+tables that add up; ``accuracy`` says beforehand how good estimates will be. The other way round ``design``
+finds the allocation with the least epsilon from what must be known, which is said with ``Needs``.
 
 ``unspent.plot`` draws (with matplotlib), ``unspent.events`` speaks to dp-accounting.
 """
@@ -33,9 +34,12 @@ from unspent._native import (
     CalibratedLine,
     Calibration,
     Certificate,
+    Checked,
     Composition,
+    Design,
     DiscreteGaussian,
     Estimates,
+    Explained,
     Gaussian,
     Interval,
     IntervalArray,
@@ -43,6 +47,7 @@ from unspent._native import (
     Measured,
     Measurement,
     Measurements,
+    Needs,
     NoisyMeasurement,
     NotPrivateWarning,
     Recalibration,
@@ -55,6 +60,7 @@ from unspent._native import (
     __version__,
     accuracy,
     certificate,
+    design,
     estimate,
     interval,
     measure,
@@ -73,10 +79,13 @@ __all__ = [
     "CalibratedLine",
     "Calibration",
     "Certificate",
+    "Checked",
     "Composition",
+    "Design",
     "DiscreteGaussian",
     "EstimateTable",
     "Estimates",
+    "Explained",
     "Gaussian",
     "Interval",
     "IntervalArray",
@@ -84,6 +93,7 @@ __all__ = [
     "Measured",
     "Measurement",
     "Measurements",
+    "Needs",
     "NoisyMeasurement",
     "NotPrivateWarning",
     "Recalibration",
@@ -97,6 +107,7 @@ __all__ = [
     "__version__",
     "accuracy",
     "certificate",
+    "design",
     "estimate",
     "events",
     "interval",

@@ -163,9 +163,9 @@ def published_columns(rows: list[tuple[str, str, str, str]], notes: dict[str, st
 
 
 def simulated(columns: dict[str, Any], notes: dict[str, str]) -> WholeTable:
-    """Errors of whole tables; the last band of sizes has no end."""
-    if "size_to" in columns:
-        columns["size_to"] = [math.nan if end is None else float(end) for end in columns["size_to"]]
+    """Errors of whole tables; the last band of sizes has no end, and plain replicates may lack a band."""
+    for name in {"size_to", "plain_bias", "plain_rms_error"} & columns.keys():
+        columns[name] = [math.nan if number is None else float(number) for number in columns[name]]
     return WholeTable({name: np.array(column) for name, column in columns.items()}, notes)
 
 

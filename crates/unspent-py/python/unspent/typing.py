@@ -4,14 +4,25 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from os import PathLike
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unspent._native import DiscreteGaussian, Gaussian
+from unspent._native import Allocation, DiscreteGaussian, Gaussian
 
-__all__ = ["Array", "ArrowTable", "Columns", "Conversion", "Exact", "Mechanism", "Neighbours", "Table"]
+__all__ = [
+    "Array",
+    "ArrowTable",
+    "Columns",
+    "Conversion",
+    "Exact",
+    "Guard",
+    "Mechanism",
+    "Neighbours",
+    "Rest",
+    "Table",
+]
 
 #: A number, exactly: a str like "100000/9563" or "1e-10" says what it says; a float is the double that it is.
 Exact: TypeAlias = int | float | str | Fraction | Decimal | np.integer[Any] | np.floating[Any]
@@ -37,3 +48,14 @@ class ArrowTable(Protocol):
 
 #: A table of counts: the path of a file, or columns by name, as in a dict, a DataFrame or a structured array.
 Table: TypeAlias = str | PathLike[str] | Columns | ArrowTable | NDArray[Any]
+
+
+class Guard(TypedDict):
+    """No standard deviation of a table is more than so many times what it is with that allocation."""
+
+    guard: Allocation
+    times: Exact
+
+
+#: What becomes of tables that nobody asked for.
+Rest: TypeAlias = Literal["drop", "best"] | Guard

@@ -29,6 +29,7 @@ pub use draft::{Draft, DraftInvariant, DraftLevel, DraftProduction, DraftQuery, 
 pub use new::{Outline, OutlineBudget};
 pub use offer::OFFER_KEYS;
 pub use preset::Preset;
+pub use write::quoted;
 
 use crate::allocation::{Allocation, MAX_DIGITS, Neighbours};
 use crate::error::{Error, ErrorKind, Result};

@@ -216,8 +216,9 @@ pub(super) fn key(name: &str) -> String {
     if bare { name.into() } else { quoted(name) }
 }
 
-/// A basic string.
-pub(super) fn quoted(text: &str) -> String {
+/// A text as a basic string of TOML, which may be a key, too.
+#[must_use]
+pub fn quoted(text: &str) -> String {
     let escaped = text.chars().map(|c| match c {
         '\\' | '"' => format!("\\{c}"),
         c if c.is_control() => format!("\\u{:04X}", u32::from(c)),

@@ -172,6 +172,11 @@ impl ProcessingReport {
         };
         let all: Vec<&ShareRow> = names.iter().flat_map(|name| of(name, false)).collect();
         rows("All sizes", all, &|row| row.level.clone());
+        let districts: Vec<&ShareRow> =
+            self.shares.iter().filter(|row| !names.contains(&row.level.as_str())).collect();
+        if !districts.is_empty() {
+            rows("Districts", districts, &|row| row.level.clone());
+        }
         rows(&format!("{level}, by size"), of(level, true), &|row| row.size.clone().unwrap_or_default());
         text.table(table);
         text.line("");

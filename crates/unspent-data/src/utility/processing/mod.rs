@@ -12,12 +12,14 @@ mod document;
 mod rows;
 mod shares;
 
+use std::path::PathBuf;
+
 use unspent::schema::Schema;
 use unspent::{Allocation, DiscreteGaussian, Error, Rational, Result};
 
 pub use self::rows::{ErrorRow, ProcessingReport, ShareFigures, ShareRow};
 pub use self::shares::Proportion;
-use self::shares::ShareSums;
+use self::shares::{DistrictSums, Districts, ShareSums};
 use super::evaluation::check_bands;
 use crate::estimate::{ErrorFigures, KnownUnit, Releases, Stage, TrialErrors, TrialMean, Truth, WholeTables};
 use crate::plan::{LevelQueries, Plan, Query, UnitBudget};
@@ -44,6 +46,9 @@ pub struct ProcessingQuestion {
     /// What tells the groups apart whose shares are looked at; unless given, the first attribute with more
     /// than two values.
     pub shares_of: Option<Vec<String>>,
+    /// Maps of the smallest units to districts, whose shares are looked at too: CSV files with a unit's code
+    /// in the first column and a district in every other.
+    pub districts: Vec<PathBuf>,
     /// What is looked at.
     pub stages: Vec<Stage>,
     /// How many times everything is done.
@@ -77,6 +82,9 @@ pub struct Processed {
     /// For each release and each stage.
     errors: Vec<Vec<TrialErrors>>,
     shares: Vec<Vec<ShareSums>>,
+    /// The columns of the maps, and what was counted of their districts.
+    maps: Vec<String>,
+    districts: Vec<Vec<DistrictSums>>,
 }
 
 impl Processing {
@@ -186,7 +194,7 @@ impl KnownTables {
         let KnownTables { processing, rows, levels: known } = self;
         let shares_of = processing.groups();
         let Processing { question, plan, all } = processing;
-        let ProcessingQuestion { schema, allocations, bands, stages, trials, seed, .. } = question;
+        let ProcessingQuestion { schema, allocations, bands, stages, trials, seed, districts, .. } = question;
         let names: Vec<String> = plan.levels().iter().map(|level| level.name.clone()).collect();
         // Whole tables are of all attributes: their cells are looked at as well.
         let cells = all.join(" * ");
@@ -196,6 +204,10 @@ impl KnownTables {
         let from = |from: &u64| i64::try_from(*from).unwrap_or(i64::MAX);
         let truth = releases.truth(&bands.iter().map(from).collect::<Vec<_>>())?;
         let by_groups = truth.query_by(&schema, &shares_of)?;
+        let maps = Districts::read(&districts, &truth)?;
+        let smallest = truth.levels.len() - 1;
+        let sums = maps.as_ref().map(DistrictSums::new).unwrap_or_default();
+        let mut districts = vec![vec![sums; Stage::ALL.len()]; allocations.len()];
         let tables = WholeTables::default();
         let simulations = releases.simulations(&tables);
         let of_each = |count: usize| -> Vec<Vec<TrialErrors>> {
@@ -204,18 +216,26 @@ impl KnownTables {
         let mut errors = of_each(simulations.len());
         let mut shares = vec![vec![ShareSums::new(&truth); Stage::ALL.len()]; simulations.len()];
         for trial in 0..trials {
-            for ((simulation, errors), shares) in simulations.iter().zip(&mut errors).zip(&mut shares) {
+            let each = simulations.iter().zip(&mut errors).zip(&mut shares).zip(&mut districts);
+            for (((simulation, errors), shares), districts) in each {
                 errors.iter_mut().for_each(TrialErrors::next_trial);
                 simulation.trial(&truth, seed.wrapping_add(trial), &stages, &mut |stage, answers| {
                     errors[stage.number()].add(&truth, answers);
                     if answers.query == by_groups && !shares_of.is_empty() {
                         shares[stage.number()].add(&truth, answers);
+                        if let Some(maps) = maps.as_ref().filter(|_| answers.level == smallest) {
+                            districts[stage.number()].add(maps, answers);
+                        }
                     }
                 })?;
+                if let Some(maps) = &maps {
+                    stages.iter().for_each(|stage| districts[stage.number()].next_trial(maps));
+                }
             }
             progress.rows(trial + 1, Some((trial + 1) as f64 / trials as f64));
         }
-        Ok(Processed { truth, rows, trials, bands, shares_of, stages, errors, shares })
+        let maps = maps.map_or(vec![], |districts| districts.maps);
+        Ok(Processed { truth, rows, trials, bands, shares_of, stages, errors, shares, maps, districts })
     }
 }
 

@@ -66,7 +66,7 @@ pub struct ErrorRow {
 /// Shares and majorities of groups.
 #[derive(Clone, Debug, Serialize)]
 pub struct ShareRow {
-    /// The level.
+    /// The level, or the column of a map of districts.
     pub level: String,
     /// The size of the units; none for all of them.
     pub size: Option<String>,
@@ -140,6 +140,13 @@ impl Processed {
                         shares.push(ShareRow { level, size, stage: *stage, before, after });
                     }
                 }
+            }
+        }
+        for (map, name) in self.maps.iter().enumerate() {
+            for stage in &self.stages {
+                let of = |release: usize| self.districts[release][stage.number()].counts[map];
+                let [before, after] = [0, after].map(|release| ShareFigures::new(&of(release), self.trials));
+                shares.push(ShareRow { level: name.clone(), size: None, stage: *stage, before, after });
             }
         }
         ProcessingReport {

@@ -1,9 +1,12 @@
 //! Shares of groups and thresholds that people use: whether the largest group's share is about right, and
 //! whether a group has the majority that it should have.
 
-use serde::Serialize;
+use std::path::PathBuf;
 
-use crate::estimate::{Answers, Truth};
+use serde::Serialize;
+use unspent::{Error, Result};
+
+use crate::estimate::{Answers, AreaName, Areas, Truth};
 use crate::utility::NORMAL_95;
 
 /// How far a share may be from the truth to count as about right.
@@ -38,22 +41,9 @@ impl ShareSums {
 
     pub(super) fn add(&mut self, truth: &Truth, answers: &Answers<'_>) {
         let Answers { level, unit, exact, found, .. } = *answers;
-        let Some(found) = found else { return };
-        let size: f64 = exact.iter().sum();
-        if size <= 0.0 {
-            return;
+        if let Some(found) = found {
+            self.counts[level * self.bands + truth.band(level, unit)].count(exact, found);
         }
-        let counts = &mut self.counts[level * self.bands + truth.band(level, unit)];
-        counts.units += 1;
-        let largest = (1..exact.len()).fold(0, |best, at| if exact[at] > exact[best] { at } else { best });
-        let share = share(found, largest);
-        // Beyond a half of an ulp or so, 0.05 is as near as it says.
-        let near = share.is_some_and(|share| (share - exact[largest] / size).abs() <= NEAR + 1e-12);
-        counts.near += u64::from(near);
-        let (should, has) = (majority(exact), majority(found));
-        counts.majorities += u64::from(should.is_some());
-        counts.lost += u64::from(should.is_some() && has != should);
-        counts.gained += u64::from(has.is_some() && has != should);
     }
 
     /// Of units of one size, or of all.
@@ -69,6 +59,107 @@ impl ShareSums {
                 gained: sum.gained + one.gained,
             }
         })
+    }
+}
+
+impl ShareCounts {
+    /// Looks at a unit or a district.
+    fn count(&mut self, exact: &[f64], found: &[f64]) {
+        let size: f64 = exact.iter().sum();
+        if size <= 0.0 {
+            return;
+        }
+        self.units += 1;
+        let largest = (1..exact.len()).fold(0, |best, at| if exact[at] > exact[best] { at } else { best });
+        let share = share(found, largest);
+        // Beyond a half of an ulp or so, 0.05 is as near as it says.
+        let near = share.is_some_and(|share| (share - exact[largest] / size).abs() <= NEAR + 1e-12);
+        self.near += u64::from(near);
+        let (should, has) = (majority(exact), majority(found));
+        self.majorities += u64::from(should.is_some());
+        self.lost += u64::from(should.is_some() && has != should);
+        self.gained += u64::from(has.is_some() && has != should);
+    }
+}
+
+/// Districts that are made of the smallest units.
+#[derive(Clone, Debug)]
+pub(super) struct Districts {
+    /// The columns of the maps.
+    pub(super) maps: Vec<String>,
+    /// The map of each district.
+    map_of: Vec<usize>,
+    /// The districts of each unit.
+    of_unit: Vec<Vec<u32>>,
+}
+
+impl Districts {
+    /// Those of some maps, if there are any.
+    pub(super) fn read(paths: &[PathBuf], truth: &Truth) -> Result<Option<Districts>> {
+        if paths.is_empty() {
+            return Ok(None);
+        }
+        let areas = Areas::read(paths, &[])?;
+        let mut maps: Vec<String> = areas.areas.iter().map(|area| area.map.clone()).collect();
+        maps.sort_unstable();
+        maps.dedup();
+        if let Some(level) = truth.levels.iter().find(|level| maps.contains(&level.name)) {
+            let cause = format!("districts: a column of the map is called `{}`, as a level is", level.name);
+            return Err(Error::stated(cause, "give the column another name"));
+        }
+        let map = |area: &AreaName| maps.iter().position(|map| *map == area.map).expect("one of them");
+        let map_of = areas.areas.iter().map(map).collect();
+        let leaves = &truth.levels.last().expect("a level").units;
+        let of_unit = areas.of_leaves(leaves.iter().map(|unit| unit.code.as_str()))?;
+        let of_unit = of_unit.into_iter().map(<[u32]>::to_vec).collect();
+        Ok(Some(Districts { maps, map_of, of_unit }))
+    }
+}
+
+/// What was counted of districts at a stage, by map; and the sums of the trial that is under way.
+#[derive(Clone, Debug, Default)]
+pub(super) struct DistrictSums {
+    pub(super) counts: Vec<ShareCounts>,
+    /// True groups of each district, and as published; none if they are not determined.
+    sums: Vec<(Vec<f64>, Option<Vec<f64>>)>,
+}
+
+impl DistrictSums {
+    pub(super) fn new(districts: &Districts) -> DistrictSums {
+        let mut sums =
+            DistrictSums { counts: vec![ShareCounts::default(); districts.maps.len()], sums: vec![] };
+        sums.clear(districts);
+        sums
+    }
+
+    fn clear(&mut self, districts: &Districts) {
+        self.sums = vec![(vec![], Some(vec![])); districts.map_of.len()];
+    }
+
+    /// Adds the groups of a unit of the smallest level.
+    pub(super) fn add(&mut self, districts: &Districts, answers: &Answers<'_>) {
+        let add = |to: &mut Vec<f64>, groups: &[f64]| {
+            to.resize(groups.len(), 0.0);
+            to.iter_mut().zip(groups).for_each(|(sum, group)| *sum += group);
+        };
+        for district in &districts.of_unit[answers.unit] {
+            let (exact, published) = &mut self.sums[*district as usize];
+            add(exact, answers.exact);
+            match (published.as_mut(), answers.found) {
+                (Some(sum), Some(found)) => add(sum, found),
+                _ => *published = None,
+            }
+        }
+    }
+
+    /// Looks at all districts, and starts anew.
+    pub(super) fn next_trial(&mut self, districts: &Districts) {
+        for ((exact, found), map) in self.sums.iter().zip(&districts.map_of) {
+            if let Some(found) = found {
+                self.counts[*map].count(exact, found);
+            }
+        }
+        self.clear(districts);
     }
 }
 

@@ -128,12 +128,32 @@ fn files_have_the_same_tables() {
     assert_eq!(records.lines().count() as i64, total + 1);
     // The Land's total is exact in every replicate; the towns' tables are not.
     let replicates = fs::read_to_string(place.path("out").join("replicates.csv")).unwrap();
-    assert!(replicates.contains("Land,total,1,1,0,0\n"), "{replicates}");
+    assert!(replicates.contains("Land,total,1,1,0,0,0,0\n"), "{replicates}");
     let detailed = replicates.lines().find(|line| line.starts_with("Town,detailed,27,12,")).unwrap();
-    let rms: f64 = detailed.rsplit(',').next().unwrap().parse().unwrap();
-    assert!((2.0..6.0).contains(&rms), "{rms}");
-    assert_eq!(entry.replicates.map(|of| (of.replicates, of.seed)), Some((3, 5)));
+    let [rms, plain] = [5, 7].map(|column| detailed.split(',').nth(column).unwrap().parse::<f64>().unwrap());
+    assert!((2.0..6.0).contains(&rms) && (2.0..6.0).contains(&plain), "{rms} {plain}");
+    let made = entry.replicates.map(|of| (of.replicates, of.plain_replicates, of.seed));
+    assert_eq!(made, Some((3, 3, 5)));
     assert!(place.path("out").join("replicates-by-size.csv").exists());
+}
+
+#[test]
+fn replicates_keep_what_is_known_without_noise() {
+    // Towns have noise in which most of them are lost, but for two bounds; counties have exact totals.
+    let levels = NOISY.replace("[\"Land\"]", "[\"County\"]").replace("100/3", "4000").replace("= 5", "= 900");
+    let place = measured("whole-known", &levels, false);
+    let bounds =
+        "level,geocode,query,answer,at_least,at_most\nTown,001,age,old,60,70\nTown,203,age,child,0,0\n";
+    fs::write(place.path("bounds.csv"), bounds).unwrap();
+    for bounds in [vec![], vec![BoundsFile::read(&place.path("bounds.csv")).unwrap()]] {
+        let wanted = WholeTables { replicates: 2, bounds, ..WholeTables::default() };
+        let estimates = question(&place, wanted).estimates(&mut Quiet).unwrap();
+        let errors = estimates.tables_and_errors(&mut Quiet).unwrap().1.unwrap();
+        let total = |level: usize| errors.levels[level].queries.iter().find(|query| query.query == "total");
+        // The county's total is that of the tables that stand for the truth, in every replicate.
+        assert_eq!((total(1).unwrap().rms, total(1).unwrap().plain_rms), (0.0, 0.0));
+        assert!(total(2).unwrap().rms > 1.0);
+    }
 }
 
 #[test]

@@ -149,15 +149,25 @@ impl Needs {
     /// # Ok::<(), unspent::Error>(())
     /// ```
     pub fn parse(origin: &str, text: &str, files: &mut dyn OtherFiles) -> Result<Needs> {
+        Needs::read(origin, text, files, false)
+    }
+
+    /// The same of a text that may have no needs yet.
+    pub fn parse_unfinished(origin: &str, text: &str, files: &mut dyn OtherFiles) -> Result<Needs> {
+        Needs::read(origin, text, files, true)
+    }
+
+    fn read(origin: &str, text: &str, files: &mut dyn OtherFiles, unfinished: bool) -> Result<Needs> {
         let folder = files.folder().map(Path::to_path_buf);
-        let reader = NeedsReader { reader: Reader { origin, text, hint: HINT, beside: folder.as_deref() } };
-        reader.reader.read(|root| reader.needs(root, files))
+        let reader = Reader { origin, text, hint: HINT, beside: folder.as_deref() };
+        reader.read(|root| NeedsReader { reader, unfinished }.needs(root, files))
     }
 }
 
-/// A needs file that is being read.
+/// A needs file that is being read; one that is unfinished may have no needs yet.
 struct NeedsReader<'t> {
     reader: Reader<'t>,
+    unfinished: bool,
 }
 
 impl<'t> NeedsReader<'t> {
@@ -360,6 +370,9 @@ impl<'t> NeedsReader<'t> {
     }
 
     fn all_needs(&self, root: &Table<'_, 't>, offer: &Allocation, units: &Units) -> Result<Vec<Need>> {
+        if self.unfinished && root.get("needs").is_none() {
+            return Ok(vec![]);
+        }
         let hint = "write [[needs]] with level = \"County\" and margin = 5, for example";
         let listed = root.needs("needs", hint)?;
         let tables = self.reader.tables("needs", listed, need::KEYS, hint)?;

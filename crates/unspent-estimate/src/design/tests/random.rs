@@ -165,8 +165,8 @@ pub(super) fn units(draw: &mut Draw, levels: usize, whole: bool, largest: u64) -
     }
 }
 
-/// Which variables are measured, and how precisely: over six orders of magnitude. With few bits, so that dense
-/// systems in fractions stay small.
+/// Which variables are measured, and how precisely: over six orders of magnitude. With few bits, so that
+/// dense systems in fractions stay small.
 pub(super) fn precisions(draw: &mut Draw, variables: usize) -> Vec<Option<BigRational>> {
     let part = [0.3, 0.6, 1.0][draw.below(3)];
     let orders = if draw.chance(0.7) { 6.0 } else { 1.0 };

@@ -1,5 +1,5 @@
-//! The closed form of variances against the estimator's own recursion on a tree, and against the definition in
-//! exact fractions.
+//! The closed form of variances against the estimator's own recursion on a tree, and against the definition
+//! in exact fractions.
 
 use std::collections::BTreeMap;
 

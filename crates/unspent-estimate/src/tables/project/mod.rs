@@ -7,6 +7,7 @@
 //! The dual value that belongs to the multipliers says how far the solution is from the best one.
 
 mod free;
+mod prices;
 mod step;
 
 use unspent::{parallel, stop};
@@ -30,6 +31,12 @@ const SUMS: f64 = 1e-7;
 const MAX_STEPS: usize = 3000;
 /// Steps between two looks at the gap.
 const LOOK: usize = 15;
+/// The weight of the signs that the method begins with, beside typical precisions.
+const WEIGHT: f64 = 2.0;
+/// Steps between two changes of this weight. Residuals of the first steps say nothing of the later ones.
+const CHANGE: usize = 60;
+/// Steps in which what makes the method fast may be done. Then comes the plain one, which converges.
+const FAST_STEPS: usize = 1500;
 
 /// A projection: children's estimates, and what their tables must add up to.
 pub(crate) struct Projection<'p> {
@@ -92,6 +99,15 @@ struct Residuals {
     multipliers: f64,
 }
 
+/// Which sums a step takes care of when it cuts off negative counts, besides doing so when it has no signs.
+#[derive(Clone, Copy)]
+struct Priced {
+    /// The children's, cell by cell.
+    cells: bool,
+    /// Given sums of groups of each child's cells.
+    groups: bool,
+}
+
 impl Residuals {
     /// Whether the two solutions differ by less than a thousandth.
     fn is_near(&self) -> bool {
@@ -121,14 +137,19 @@ impl Projection<'_> {
         let pinned = self.pinned.as_ref();
         let basis = &self.part.basis;
         let free: Vec<Free<'_>> = basis.blocks.iter().map(|b| Free::new(basis, b, pinned)).collect();
-        let run = Run { of: self, free, on_all_cores };
-        run.solve()
+        let cell_sums = self.anchor.chunks_exact(self.children()).map(|row| row.iter().sum()).collect();
+        let groups = pinned.map(|told| basis.groups_by(told));
+        Run { of: self, free, cell_sums, groups, on_all_cores }.solve()
     }
 }
 
 struct Run<'r> {
     of: &'r Projection<'r>,
     free: Vec<Free<'r>>,
+    /// What the children's values of each cell add up to, if they add up.
+    cell_sums: Vec<f64>,
+    /// The group that each cell is in, if sums of groups are given.
+    groups: Option<Vec<u32>>,
     on_all_cores: bool,
 }
 
@@ -136,7 +157,7 @@ impl Run<'_> {
     fn solve(&self) -> Projected {
         let mut chunks = self.chunks();
         let exact = self.gains(&chunks, 0.0);
-        let mut weight = 3.0 * self.typical_precision();
+        let mut weight = WEIGHT * self.typical_precision();
         let mut gains = self.gains(&chunks, weight);
         let unsigned = self.dual(&mut chunks, &exact, 0.0);
         let counts = (self.of.cells() * self.of.children()) as f64;
@@ -144,7 +165,8 @@ impl Run<'_> {
         let mut best: Option<Projected> = None;
         for step in 1..=MAX_STEPS {
             stop::check();
-            let residuals = self.step(&mut chunks, &gains, weight);
+            let is_fast = step <= FAST_STEPS;
+            let residuals = self.step(&mut chunks, &gains, weight, self.priced(is_fast));
             if step % LOOK != 0 && residuals.primal > 0.0 {
                 continue;
             }
@@ -161,7 +183,7 @@ impl Run<'_> {
                     break;
                 }
             }
-            let factor = residuals.factor();
+            let factor = if is_fast && step % CHANGE == 0 { residuals.factor() } else { 1.0 };
             if !(0.5..2.0).contains(&factor) {
                 weight *= factor;
                 gains = self.gains(&chunks, weight);
@@ -171,6 +193,14 @@ impl Run<'_> {
             }
         }
         best.expect("looked at least once")
+    }
+
+    /// Limits are for the signs alone: prices would have to be found together with them. Prices of groups and
+    /// of cells that are found one after the other make the method another one, which is fast (Lemma T3a).
+    fn priced(&self, is_fast: bool) -> Priced {
+        let unlimited = self.of.signs.limits.is_none();
+        let cells = unlimited && self.of.add_up;
+        Priced { cells, groups: unlimited && (is_fast || !cells) }
     }
 
     /// The dual value of Lemma T3: the least cost less the multipliers' part, without signs. With a weight of
@@ -220,13 +250,12 @@ impl Run<'_> {
 
     /// Scales tables that nearly have the sums that are given until they have them.
     fn repair(&self, tables: &mut [f64]) {
-        let Projection { anchor, add_up, pinned, .. } = self.of;
-        let n = self.of.children();
-        let groups = pinned.as_ref().map(|told| self.of.part.basis.groups_by(told));
+        let Projection { anchor, add_up, .. } = self.of;
+        let (n, groups) = (self.of.children(), &self.groups);
         // One of the two sums is exact after each turn; with both, they meet each other.
         for _ in 0..if *add_up && groups.is_some() { 30 } else { 1 } {
             let mut worst = 0.0f64;
-            if let Some(groups) = &groups {
+            if let Some(groups) = groups {
                 let count = groups.iter().max().map_or(0, |last| *last as usize + 1);
                 let mut sums = vec![(0.0, 0.0); count * n];
                 for (cell, group) in groups.iter().enumerate() {
@@ -244,8 +273,9 @@ impl Run<'_> {
                 }
             }
             if *add_up {
-                for (row, anchor) in tables.chunks_exact_mut(n).zip(anchor.chunks_exact(n)) {
-                    let sums = (row.iter().sum::<f64>(), anchor.iter().sum::<f64>());
+                let rows = tables.chunks_exact_mut(n).zip(anchor.chunks_exact(n));
+                for ((row, anchor), must) in rows.zip(&self.cell_sums) {
+                    let sums = (row.iter().sum::<f64>(), *must);
                     row.iter_mut().zip(anchor).for_each(|(x, p)| scale(x, *p, sums));
                 }
             }

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::free::Free;
-use super::{Projection, Residuals, Run};
+use super::{Priced, Projection, Residuals, Run};
 use crate::matrix::Matrix;
 use crate::tables::kind::geometric_mean;
 use crate::tables::signs::project_signs;
@@ -37,6 +37,8 @@ pub(super) struct Chunk {
     /// The last solution without signs; in the course of a step, its coordinates.
     pub(super) x: Vec<f64>,
     pub(super) w: Vec<f64>,
+    /// The sums of groups of cells that are given, group by group.
+    pub(super) sums: Vec<f64>,
     pub(super) multiplier: Vec<f64>,
     work: Vec<f64>,
 }
@@ -67,6 +69,14 @@ impl Run<'_> {
         let kinds = &kind_of[children.clone()];
         let one_kind = kinds.iter().all(|kind| *kind == kinds[0]).then_some(kinds[0] as usize);
         let w: Vec<f64> = anchor.clone();
+        let mut sums = vec![];
+        if let Some(groups) = &self.groups {
+            let n = children.len();
+            sums.resize(groups.iter().max().map_or(0, |last| *last as usize + 1) * n, 0.0);
+            for (row, group) in anchor.chunks_exact(n).zip(groups) {
+                sums[*group as usize * n..][..n].iter_mut().zip(row).for_each(|(sum, p)| *sum += p);
+            }
+        }
         let mut work = vec![];
         let mut chunk = Chunk {
             number,
@@ -78,6 +88,7 @@ impl Run<'_> {
             anchor,
             slope_cells,
             w,
+            sums,
             work: vec![],
             children,
         };
@@ -159,19 +170,30 @@ impl Run<'_> {
     }
 
     /// One step of the method.
-    pub(super) fn step(&self, chunks: &mut [Chunk], gains: &Gains, weight: f64) -> Residuals {
+    pub(super) fn step(&self, chunks: &mut [Chunk], gains: &Gains, weight: f64, priced: Priced) -> Residuals {
         let add = |chunk: &mut Chunk| {
             let target = chunk.w.iter().zip(&chunk.multiplier).zip(&chunk.anchor);
             chunk.x.clear();
             chunk.x.extend(target.map(|((w, u), p)| weight * (w - u - p)));
         };
         self.without_signs(chunks, gains, add);
-        let residuals = self.each_mut(chunks, |chunk| {
-            let mut found = Residuals::default();
+        let groups = self.groups.as_ref().filter(|_| priced.groups);
+        self.each_mut(chunks, |chunk| {
             for i in 0..chunk.x.len() {
                 chunk.x[i] += chunk.anchor[i];
                 // What is not signed yet, in the place of the multiplier.
                 chunk.multiplier[i] += RELAXED * chunk.x[i] + (1.0 - RELAXED) * chunk.w[i];
+            }
+            if let Some(groups) = groups {
+                self.price_groups(chunk, groups);
+            }
+        });
+        let prices = if priced.cells { self.cell_prices(chunks) } else { vec![] };
+        let residuals = self.each_mut(chunks, |chunk| {
+            let mut found = Residuals::default();
+            let n = chunk.children.len();
+            for (row, price) in chunk.multiplier.chunks_exact_mut(n).zip(&prices) {
+                row.iter_mut().for_each(|v| *v -= price);
             }
             chunk.work.clear();
             chunk.work.extend_from_slice(&chunk.multiplier);

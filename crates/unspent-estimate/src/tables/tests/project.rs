@@ -173,6 +173,22 @@ fn tables_do_not_depend_on_the_number_of_threads() {
 }
 
 #[test]
+fn few_people_among_many_children_take_few_steps() {
+    let mut random = Random::new(11);
+    let mut case = Case::new(700, 1, 0.5, &mut random);
+    // Most cells have so few people that most children have none.
+    case.support.counts.iter_mut().enumerate().for_each(|(cell, count)| {
+        *count = if cell % 3 == 0 { *count } else { (*count).min(4) };
+    });
+    for isolate in [false, true] {
+        let (_, _, quality) = case.family(isolate).projected(true).unwrap();
+        assert!(quality.relative_gap() <= 1e-6, "{quality:?}");
+        // Without prices (Lemma T3a) it takes 180 steps and more.
+        assert!(quality.steps <= 60, "{quality:?}");
+    }
+}
+
+#[test]
 fn limits_to_groups_take_part_in_the_projection() {
     let mut random = Random::new(5);
     let case = Case::new(4, 1, 0.9, &mut random);
