@@ -2,8 +2,8 @@
 # change things.
 
 .PHONY: test test-web test-rust test-python kills check bench fuzz soak peers browser try-browser gallery \
-	oracle oracle-certificates oracle-estimate oracle-rounding oracle-reference bench-estimate coverage \
-	bench-tables table-errors design-coverage
+	oracle oracle-certificates oracle-estimate oracle-rounding oracle-design oracle-reference bench-estimate \
+	coverage bench-tables table-errors design-coverage
 
 # Everything but the benches that compile others' programs to measure against.
 WORKSPACE = --workspace --exclude unspent-bench-noise --exclude unspent-bench-tables
@@ -168,9 +168,19 @@ oracle-rounding: $(ORACLE_VENV)/installed
 	UNSPENT_ORACLE_ROUNDING=$(CURDIR)/target/oracle-rounding.jsonl \
 		cargo test --locked --release -p unspent-estimate --test rounding
 
+# Fresh random needs: least budgets against a solver of cone programs; and a thousand random trees, whose
+# variances are compared with the estimator's and with the definition. SEED and COUNT may be given.
+oracle-design: $(ORACLE_VENV)/installed
+	$(ORACLE).design --seed $(SEED) --count $(COUNT) --out target/oracle-design.jsonl
+	UNSPENT_ORACLE_DESIGN=$(CURDIR)/target/oracle-design.jsonl \
+		cargo test --locked --release -p unspent-estimate --test design -- --nocapture
+	UNSPENT_DESIGN_CASES=$(COUNT) \
+		cargo test --locked --release -p unspent-estimate --lib design::tests -- --nocapture
+
 # Regenerates the reference files of the tests.
 oracle-reference: $(ORACLE_VENV)/installed
 	$(ORACLE) selftest
 	$(ORACLE) fixed oracle
 	$(ORACLE) random --seed 20221 --pairs 3000 --out oracle/reference.json
 	$(ORACLE).estimate --seed 20222 --count 60 --largest 60 --out oracle/estimate.jsonl
+	$(ORACLE).design --seed 20223 --count 200 --out oracle/design.jsonl

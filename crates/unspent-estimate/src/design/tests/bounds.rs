@@ -2,10 +2,12 @@
 
 use num_rational::BigRational;
 use num_traits::Signed;
+use unspent::Allocation;
 
 use super::random::{self, Draw};
 use crate::design::answer::Designer;
 use crate::design::bound::{ExactPromise, double, least_cost};
+use crate::design::{Need, Quantity, Units};
 
 #[test]
 fn no_multipliers_and_precisions_give_a_bound_above_what_is_enough() {
@@ -78,4 +80,31 @@ fn no_multipliers_and_precisions_give_a_bound_above_what_is_enough() {
         "{cases} problems, {promised} with promises: worst gap {worst:.1e}, rounding costs {loosest:.1e}"
     );
     assert!(promised > cases / 10);
+}
+
+#[test]
+fn needs_that_are_exact_already_are_refused() {
+    let text = "name = 'Exact'\nneighbours = 'bounded'\nexact_totals = ['Town']\n[attributes]\na = ['0', '1']\n\
+                [queries]\na = ['a']\n[[levels]]\nname = 'County'\nsigma2 = { a = 1 }\n[[levels]]\nname = 'Town'\n\
+                sigma2 = { a = 1 }\n";
+    let total = |level: usize| Need {
+        name: "total".into(),
+        level,
+        quantity: Quantity::Table { by: vec![], margin: "5".parse().unwrap() },
+        set: None,
+        confidence: "0.95".parse().unwrap(),
+        all: false,
+    };
+    let mut needs = random::needs(&mut Draw(1));
+    needs.offer = Allocation::parse("exact.toml", text).unwrap();
+    needs.units = Units::PerLevel(vec![1, 3]);
+    needs.needs = vec![total(0), total(1)];
+    let error = needs.design(false).unwrap_err().to_string();
+    assert!(error.contains("exact already"), "{error}");
+    // Beside something that is not exact they cost nothing.
+    let by_value = Quantity::Table { by: vec!["a".into()], margin: "5".parse().unwrap() };
+    needs.needs.push(Need { quantity: by_value, ..total(1) });
+    let design = needs.design(false).unwrap();
+    assert!(design.needs.iter().all(|need| need.met));
+    assert!(design.needs[0].share < 1e-6 && design.needs[1].share < 1e-6, "{:?}", design.needs);
 }
