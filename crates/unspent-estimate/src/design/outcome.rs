@@ -7,6 +7,7 @@ use unspent::{Allocation, Epsilon, Error, Neighbours, Rational, Result, Scope};
 use super::answer::{Designer, Limits, Owner, SHORT, Solved, given_epsilon};
 use super::bound::double;
 use super::compile::Compiled;
+use super::exact::shortened;
 use super::judge::Verdict;
 use super::needs::{Law, Need, Needs, Quantity, Rest, Units};
 use super::program::ExactPoint;
@@ -108,7 +109,7 @@ pub fn explain(allocation: &Allocation, units: &Units) -> Result<Explained> {
     Ok(Explained {
         allocation: allocation.name().into(),
         rho: allocation.rho(),
-        least_rho: least.into(),
+        least_rho: shortened(&least).into(),
         units: units.clone(),
         tables,
     })
@@ -201,7 +202,8 @@ impl Designer<'_> {
         Ok(Design {
             rho: plain.rho(),
             allocation,
-            least_rho: least_rho.map(Rational::from),
+            // Rounded down, it is a bound still, and can be read.
+            least_rho: least_rho.map(|rho| shortened(&rho).into()),
             delta: self.needs.delta.clone(),
             epsilon,
             epsilon_of_least_rho,
