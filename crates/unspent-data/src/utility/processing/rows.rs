@@ -146,7 +146,9 @@ impl Processed {
             for stage in &self.stages {
                 let of = |release: usize| self.districts[release][stage.number()].counts[map];
                 let [before, after] = [0, after].map(|release| ShareFigures::new(&of(release), self.trials));
-                shares.push(ShareRow { level: name.clone(), size: None, stage: *stage, before, after });
+                if before.within_5_points.is_some() || after.within_5_points.is_some() {
+                    shares.push(ShareRow { level: name.clone(), size: None, stage: *stage, before, after });
+                }
             }
         }
         ProcessingReport {
