@@ -120,7 +120,7 @@ fn least_budgets_are_those_of_a_general_solver() {
     }
     assert!(compared > 9 * skipped && dense > compared / 4 && tightened < compared / 4);
     println!(
-        "{compared} budgets, {dense} of them by the definition, {skipped} not solved, {tightened} with tightened \
-         limits: worst difference {worst:.1e}, rounding costs up to {loosest:.1e}"
+        "{compared} budgets, {dense} of them by the definition, {skipped} not solved, {tightened} with \
+         tightened limits: worst difference {worst:.1e}, rounding costs up to {loosest:.1e}"
     );
 }

@@ -84,8 +84,9 @@ fn no_multipliers_and_precisions_give_a_bound_above_what_is_enough() {
 
 #[test]
 fn needs_that_are_exact_already_are_refused() {
-    let text = "name = 'Exact'\nneighbours = 'bounded'\nexact_totals = ['Town']\n[attributes]\na = ['0', '1']\n\
-                [queries]\na = ['a']\n[[levels]]\nname = 'County'\nsigma2 = { a = 1 }\n[[levels]]\nname = 'Town'\n\
+    let text = "name = 'Exact'\nneighbours = 'bounded'\nexact_totals = ['Town']\n[attributes]\n\
+                a = ['0', '1']\n[queries]\na = ['a']\n[[levels]]\nname = 'County'\n\
+                sigma2 = { a = 1 }\n[[levels]]\nname = 'Town'\n\
                 sigma2 = { a = 1 }\n";
     let total = |level: usize| Need {
         name: "total".into(),
