@@ -1,10 +1,11 @@
 //! `unspent account`: what a composition promises, at the ε and δ asked for.
 
+use std::path::{Path, PathBuf};
+
 use clap::Args;
-use unspent::mechanism::{Stated, parse_count, parse_shift};
+use unspent::mechanism::Described;
 use unspent::question::AccountQuestion;
-use unspent::report::account::Noise;
-use unspent::{Ask, Delta, DiscreteGaussian, Epsilon, Error, Rational, Result};
+use unspent::{Ask, Delta, Epsilon, Error, Rational, Result};
 
 use crate::Failure;
 use crate::output;
@@ -29,6 +30,10 @@ Examples:
     unspent account --mechanism sigma2=100000/1460,count=10 --mechanism sigma2=50,count=3,shift=2 \\
       --epsilon 1 --epsilon 2.5 --delta 1e-10 --json
 
+  A survey with Laplace noise, and a model trained by DP-SGD on the same people:
+    unspent account --mechanism laplace:b=2,count=10 \\
+      --mechanism subsampled-gaussian:sigma=1.1,q=256/60000,count=14000 --delta 1e-5
+
   How often the privacy loss exceeds 4:
     unspent account --mechanism sigma2=5,count=10 --epsilon 4 --tails
 
@@ -38,14 +43,41 @@ Exit codes:
   2  the command line is at fault: bad usage or bad input"
 )]
 pub struct Arguments {
-    /// Equal noisy answers: sigma2=S[,count=N][,shift=D]; may be repeated
+    /// Equal mechanisms: [KIND:]KEY=VALUE,…[,count=N]; may be repeated
     ///
+    /// Without a kind it is discrete Gaussian noise:
     /// sigma2  parameter (variance) of the discrete Gaussian noise, between 1e-3 and 1e12
     /// sigma   its standard deviation instead, of which sigma2 is the square; scale is the same
     /// count   how many such answers there are, between 1 and 2^63 (default 1)
     /// shift   how far one record moves each of them, between 1 and 1000000 (default 1)
-    #[arg(long = "mechanism", value_name = "KEY=VALUE,…", verbatim_doc_comment)]
+    ///
+    /// Other kinds and their keys, besides count:
+    /// gaussian                      sigma2 (or sigma, scale), shift
+    /// laplace, discrete-laplace     b (or scale), shift
+    /// randomised-response           k, and epsilon or truth (the probability of the true value)
+    /// pure-dp                       epsilon
+    /// approximate-dp                epsilon, delta
+    /// finite                        p, q: masses without and with the record, p=1/2;1/2,q=1/4;3/4
+    /// truncated-discrete-gaussian   sigma2, bound, shift
+    /// subsampled-KIND               q, and the keys of a Gaussian, discrete-gaussian or discrete-laplace:
+    ///                               noise on a Poisson sample (DP-SGD)
+    /// gdp                           mu
+    /// zcdp                          rho: only an upper bound of what it reveals is known
+    #[arg(long = "mechanism", value_name = "[KIND:]KEY=VALUE,…", verbatim_doc_comment)]
     mechanisms: Vec<String>,
+
+    /// Reads mechanisms from a file: TOML with [[mechanism]] tables, or JSON; - is standard input
+    ///
+    /// Each has a kind and its keys: kind = "laplace", b = "2", count = 10. Numbers are read as written.
+    #[arg(long = "mechanisms", value_name = "FILE")]
+    file: Option<PathBuf>,
+
+    /// Which neighbours are compared: add, remove or both
+    ///
+    /// It matters where some mechanism is not symmetric (subsampled, finite). The default is both: the larger
+    /// of the two. One direction alone is no guarantee.
+    #[arg(long, value_name = "DIRECTION")]
+    direction: Option<String>,
 
     /// Asks for the least delta at this epsilon; may be repeated
     #[arg(long = "epsilon", value_name = "E", allow_hyphen_values = true)]
@@ -82,7 +114,7 @@ impl Arguments {
 
     /// Reads all arguments; computes no answer.
     fn question(&self) -> std::result::Result<AccountQuestion, Failure> {
-        if self.mechanisms.is_empty() {
+        if self.mechanisms.is_empty() && self.file.is_none() {
             return Err(Failure::usage(
                 "no release was described: at least one --mechanism is needed",
                 EXAMPLE,
@@ -96,7 +128,13 @@ impl Arguments {
         }
         let mut mechanisms = vec![];
         for (index, text) in self.mechanisms.iter().enumerate() {
-            mechanisms.push(parse_mechanism(&format!("--mechanism #{}", index + 1), text)?);
+            let place = |error: Error| error.at(format!("--mechanism #{}", index + 1));
+            mechanisms.push(Described::parse(text).map_err(place)?);
+        }
+        if let Some(path) = &self.file {
+            let text = read_text(path)?;
+            let place = |error: Error| error.at(path.display().to_string());
+            mechanisms.extend(Described::read_file(&text).map_err(place)?);
         }
         let tolerance = match &self.tolerance {
             Some(text) => Some(Rational::parse("tolerance", text)?.to_f64()),
@@ -106,43 +144,20 @@ impl Arguments {
             mechanisms,
             epsilons: self.epsilons.iter().map(|e| Epsilon::parse(e)).collect::<Result<_>>()?,
             deltas: self.deltas.iter().map(|d| Delta::parse(d)).collect::<Result<_>>()?,
+            direction: self.direction.as_deref().unwrap_or("both").parse()?,
             tolerance,
             tails: self.tails,
         })
     }
 }
 
-const MECHANISM_HINT: &str =
-    "write it like sigma2=6.25,count=10,shift=1 or, which is the same, sigma=2.5,count=10";
-
-/// Reads `sigma2=…,count=…,shift=…`, or `sigma=…` or `scale=…` for `sigma2=…`.
-fn parse_mechanism(place: &str, text: &str) -> Result<Noise> {
-    let refuse = |value: &str, allowed: &str| Err(Error::input(place, value, allowed, MECHANISM_HINT));
-    let (mut noise, mut count, mut shift) = (vec![], None, None);
-    for item in text.split(',') {
-        let Some((key, value)) = item.split_once('=') else {
-            return refuse(text, "a list of key=value separated by commas");
-        };
-        let known = match key.trim() {
-            "count" => &mut count,
-            "shift" => &mut shift,
-            key => {
-                let Some(stated) = Stated::named(key) else {
-                    return refuse(key, "one of the keys sigma2, sigma, scale, count and shift");
-                };
-                noise.push((stated, value));
-                continue;
-            }
-        };
-        if known.replace(value).is_some() {
-            return refuse(text, &format!("a description that gives {} only once", key.trim()));
-        }
-    }
-    let at = |error: Error| error.at(place);
-    let (stated, number) = Stated::only(noise).map_err(at)?;
-    let sigma2 = stated.parse(number).map_err(at)?;
-    let noise = parse_shift(shift.unwrap_or("1")).and_then(|shift| DiscreteGaussian::new(sigma2, shift));
-    let noise = noise.map_err(at)?;
-    let count = parse_count(count.unwrap_or("1")).map_err(at)?;
-    Ok(Noise { sigma2: noise.sigma2().clone(), count, shift: noise.shift() })
+/// The text of a file, or of standard input for `-`.
+fn read_text(path: &Path) -> Result<String> {
+    let read = if path == Path::new("-") {
+        std::io::read_to_string(std::io::stdin())
+    } else {
+        std::fs::read_to_string(path)
+    };
+    let cause = || format!("{}: cannot be read", path.display());
+    read.map_err(|source| Error::io(cause(), source, "--mechanisms takes a TOML or JSON file, or -"))
 }

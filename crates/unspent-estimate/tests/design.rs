@@ -96,7 +96,7 @@ fn least_budgets_are_those_of_a_general_solver() {
         };
         let design = needs.design(false).unwrap_or_else(|e| panic!("{line}: {e}"));
         let (least, rho) = (design.least_rho.unwrap().to_f64(), design.rho.to_f64());
-        assert!(design.needs.iter().all(|need| need.met), "{line}");
+        assert!(design.needs.iter().all(|need| need.met), "{line}: {:?}", design.needs);
         if problem["status"] != "Solved" {
             skipped += 1;
             continue;

@@ -339,7 +339,7 @@ impl Composition {
     /// What it spends in zCDP, a Fraction: it satisfies rho-zCDP and no smaller rho.
     #[getter]
     fn rho<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let rho = py.detach(|| self.inner.rho());
+        let rho = py.detach(|| self.inner.rho()).or_raise(py)?;
         fraction(py, &rho)
     }
 
@@ -450,6 +450,6 @@ impl Composition {
 
     /// A ρ that is not below that of the mechanisms.
     fn published_rho(&self) -> unspent::Result<Rho> {
-        Rho::new(self.inner.known_rho().upper())
+        Rho::new(self.inner.known_rho()?.upper())
     }
 }

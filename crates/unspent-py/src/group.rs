@@ -36,6 +36,6 @@ pub fn group(value: &Bound<'_, PyAny>) -> PyResult<Group> {
 pub fn mechanism<'py>(py: Python<'py>, group: &Group) -> PyResult<Bound<'py, PyAny>> {
     match group.mechanism {
         Mechanism::DiscreteGaussian(_) => DiscreteGaussian { group: group.clone() }.into_bound_py_any(py),
-        Mechanism::Gaussian(_) => Gaussian { group: group.clone() }.into_bound_py_any(py),
+        _ => Gaussian { group: group.clone() }.into_bound_py_any(py),
     }
 }

@@ -146,26 +146,25 @@ macro_rules! shared {
                 let moved = shift.map_or(Ok(Rational::integer(1)), |shift| rational("shift", shift))?;
                 // The smallest noise on one answer: a discrete one of the same sigma2 spends the same.
                 let noise = mechanism::Gaussian::spending(rho.value(), moved, 1).or_raise(py)?;
-                let noise = Mechanism::from(noise);
                 $class::make(noise.sigma2().clone(), count, shift, py)
             }
 
             /// sigma2, a Fraction.
             #[getter]
             fn sigma2<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-                fraction(py, self.group.mechanism.sigma2())
+                fraction(py, sigma2_of(&self.group))
             }
 
             /// Its square root, as Bounds: most are no fractions.
             #[getter]
             fn sigma(&self) -> Bounds {
-                sigma(self.group.mechanism.sigma2())
+                sigma(sigma2_of(&self.group))
             }
 
             /// How far one record can move the answer.
             #[getter]
             fn shift<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-                ($shift)(fraction(py, &self.group.mechanism.shift())?)
+                ($shift)(fraction(py, &self.group.mechanism.shift().expect("added noise"))?)
             }
 
             /// How many there are.
@@ -177,8 +176,7 @@ macro_rules! shared {
             /// What all of them together spend, in zCDP: count * shift**2 / (2 * sigma2), a Fraction.
             #[getter]
             fn rho<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-                let one = &self.group.mechanism.mu_squared() / &Rational::integer(2);
-                fraction(py, &(&one * &Rational::from(self.group.count)))
+                fraction(py, &self.group.mechanism.rho(self.group.count).expect("Gaussian noise"))
             }
 
             /// So many times as many.
@@ -207,8 +205,8 @@ macro_rules! shared {
 
             fn __repr__(&self) -> String {
                 let mechanism = &self.group.mechanism;
-                let sigma2 = mechanism.sigma2().to_decimal_or_fraction();
-                let shift = mechanism.shift();
+                let sigma2 = sigma2_of(&self.group).to_decimal_or_fraction();
+                let shift = mechanism.shift().expect("added noise");
                 // As it would be typed: a whole number, or a text that keeps every digit.
                 let shift = match shift.to_string() {
                     whole if !whole.contains('/') => whole,
@@ -235,9 +233,9 @@ macro_rules! shared {
             fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
                 let group = &slf.get().group;
                 let arguments = (
-                    group.mechanism.sigma2().to_string(),
+                    sigma2_of(group).to_string(),
                     group.count,
-                    group.mechanism.shift().to_string(),
+                    group.mechanism.shift().expect("added noise").to_string(),
                 );
                 Ok((slf.get_type().getattr("_restore")?, arguments.into_pyobject(slf.py())?))
             }
@@ -254,6 +252,11 @@ macro_rules! shared {
             }
         }
     };
+}
+
+/// Both classes are Gaussian noise.
+fn sigma2_of(group: &Group) -> &Rational {
+    group.mechanism.sigma2().expect("Gaussian noise")
 }
 
 shared!(

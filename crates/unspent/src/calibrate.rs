@@ -126,7 +126,7 @@ impl Composition {
         target: &Target,
         find: impl Fn(&Search<'_>, f64) -> Result<Calibration>,
     ) -> Result<Calibration> {
-        let sigmas: Vec<f64> = self.groups().iter().map(|g| g.mechanism.sigma2().to_f64()).collect();
+        let sigmas: Vec<f64> = self.groups().iter().map(sigma2_of).collect::<Result<_>>()?;
         let (least, most) = range(&sigmas);
         let mu2 = gaussian_mu2(target);
         let search = Search {
@@ -138,7 +138,8 @@ impl Composition {
             smallest_sigma2: &|factor| least_of(&sigmas) * factor,
             slope: gaussian_slope(target, mu2),
         };
-        find(&search, self.accountant().mu2() / mu2)
+        let deviation = self.accountant().scale().1;
+        find(&search, deviation * deviation / mu2)
     }
 
     /// The smallest σ² of the group of that index, all others as they are, that meets the target.
@@ -152,7 +153,7 @@ impl Composition {
             ));
         };
         let others = self.groups().iter().enumerate().filter(|(i, _)| *i != group);
-        let others: Vec<f64> = others.map(|(_, g)| g.mechanism.sigma2().to_f64()).collect();
+        let others: Vec<f64> = others.map(|(_, g)| sigma2_of(g)).collect::<Result<_>>()?;
         let search = Search {
             target,
             build: &|value| {
@@ -164,7 +165,7 @@ impl Composition {
             smallest_sigma2: &|value| value.min(least_of(&others)),
             slope: gaussian_slope(target, gaussian_mu2(target)),
         };
-        search.run(chosen.mechanism.sigma2().to_f64())
+        search.run(sigma2_of(chosen)?)
     }
 
     /// The same groups with other variances.
@@ -174,7 +175,8 @@ impl Composition {
             .iter()
             .enumerate()
             .map(|(i, Group { mechanism, count })| {
-                Ok((mechanism.with_sigma2(sigma2(i, mechanism.sigma2()))?, *count))
+                let old = mechanism.sigma2().ok_or_else(|| mechanism.refuses("variance to change"))?;
+                Ok((mechanism.with_sigma2(sigma2(i, old))?, *count))
             })
             .collect();
         let made = Composition::with_effort(groups?, self.effort())?;
@@ -183,6 +185,11 @@ impl Composition {
             None => made,
         })
     }
+}
+
+fn sigma2_of(group: &Group) -> Result<f64> {
+    let sigma2 = group.mechanism.sigma2().ok_or_else(|| group.mechanism.refuses("variance to change"))?;
+    Ok(sigma2.to_f64())
 }
 
 /// About the largest μ² of continuous Gaussian noise that meets the target: with many mechanisms the
@@ -402,7 +409,7 @@ impl Search<'_> {
 
     fn is_proved_by_zcdp(&self, value: f64) -> Result<bool> {
         // From above: what that proves the truth does.
-        let rho = Rho::new((self.build)(&exact(value))?.known_rho().upper())?;
+        let rho = Rho::new((self.build)(&exact(value))?.known_rho()?.upper())?;
         let proved = rho.delta_canonne_kamath_steinke(&self.target.epsilon);
         Ok(self.target.is_met_by(&Bounds::new(Magnitude::ZERO, proved)))
     }

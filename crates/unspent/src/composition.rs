@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::mechanism::{MAX_COUNT, Mechanism};
 use crate::number::float::Dd;
 use crate::number::{Bounds, Magnitude, Number, Rational};
-use crate::profile::{Accountant, Method, Point};
+use crate::profile::{Accountant, Direction, Method, Point};
 use crate::quantity::{Delta, Epsilon};
 
 /// The finest relative width of δ that it makes sense to aim at.
@@ -41,6 +41,7 @@ pub struct Group {
 #[derive(Clone, Debug)]
 pub struct Composition {
     made: Arc<Made>,
+    direction: Direction,
     tolerance: Option<f64>,
 }
 
@@ -66,7 +67,7 @@ impl Composition {
         groups: impl IntoIterator<Item = (M, u64)>,
         effort: Effort,
     ) -> Result<Composition> {
-        Composition::with_accountant(groups, |merged| Accountant::new(merged, effort))
+        Composition::with_accountant(groups, |merged| Accountant::new(merged, effort, Direction::Both))
     }
 
     /// Fast, and by smoothing alone: for one of many, of which few matter.
@@ -79,13 +80,14 @@ impl Composition {
     /// By one method alone.
     #[cfg(test)]
     pub(crate) fn restricted_to(groups: Vec<(Mechanism, u64)>, method: Method) -> Composition {
-        let account = |merged: &[_]| Accountant::new(merged, Effort::Normal).restrict_to(method);
+        let account =
+            |merged: &[_]| Ok(Accountant::new(merged, Effort::Normal, Direction::Both)?.restrict_to(method));
         Composition::with_accountant(groups, account).unwrap()
     }
 
     fn with_accountant<M: Into<Mechanism>>(
         groups: impl IntoIterator<Item = (M, u64)>,
-        account: impl Fn(&[(Mechanism, u128)]) -> Accountant,
+        account: impl Fn(&[(Mechanism, u128)]) -> Result<Accountant>,
     ) -> Result<Composition> {
         let mut list: Vec<Group> = vec![];
         for (mechanism, count) in groups {
@@ -112,17 +114,42 @@ impl Composition {
         }
         let mut merged: Vec<(Mechanism, u128)> = counts.into_iter().map(|(m, n)| (m.clone(), n)).collect();
         merged.sort();
-        let accountant = account(&merged);
-        if accountant.mu2() > 2.0 * MAX_RHO {
+        let accountant = account(&merged)?;
+        if let Some(mu2) = accountant.mu2().filter(|mu2| *mu2 > 2.0 * MAX_RHO) {
             return Err(Error::input(
                 "composition",
-                format!("rho = {:.3e}", accountant.mu2() / 2.0),
+                format!("rho = {:.3e}", mu2 / 2.0),
                 format!("a release of rho at most {MAX_RHO:e}"),
                 "so much privacy loss protects nothing: check the variances, shifts and counts",
             ));
         }
         let made = Arc::new(Made { groups: list, merged, accountant });
-        Ok(Composition { made, tolerance: None })
+        Ok(Composition { made, direction: Direction::Both, tolerance: None })
+    }
+
+    /// The same composition for one direction of neighbours, or for both, which is what it was made for.
+    pub fn in_direction(&self, direction: Direction) -> Result<Composition> {
+        let Made { groups, merged, accountant } = &*self.made;
+        let accountant = Accountant::new(merged, accountant.effort(), direction)?;
+        let made = Arc::new(Made { groups: groups.clone(), merged: merged.clone(), accountant });
+        Ok(Composition { made, direction, tolerance: self.tolerance })
+    }
+
+    /// Which neighbours answers are for.
+    #[must_use]
+    pub fn direction(&self) -> Direction {
+        self.direction
+    }
+
+    /// Whether adding and removing a record are the same to every mechanism.
+    #[must_use]
+    pub fn is_symmetric(&self) -> bool {
+        self.accountant().is_symmetric()
+    }
+
+    /// The probability with which the record is revealed whatever ε is: no δ below it has a finite ε.
+    pub fn infinity(&self) -> Bounds<Magnitude> {
+        self.accountant().infinity()
     }
 
     /// Demands that answers be known to this relative width: δ, ε, tails, the trade-off function, the power
@@ -156,7 +183,10 @@ impl Composition {
     #[must_use]
     pub fn is_same(&self, other: &Composition) -> bool {
         let mechanisms = Arc::ptr_eq(&self.made, &other.made) || self.made.merged == other.made.merged;
-        mechanisms && self.tolerance == other.tolerance && self.effort() == other.effort()
+        mechanisms
+            && self.direction == other.direction
+            && self.tolerance == other.tolerance
+            && self.effort() == other.effort()
     }
 
     /// The number of distinct mechanisms.
@@ -171,37 +201,40 @@ impl Composition {
         self.accountant().method()
     }
 
-    /// ρ = Σ nΔ²/2σ², exactly: the composition satisfies ρ-zCDP and no smaller ρ.
+    /// ρ = Σ nΔ²/2σ² of Gaussian noise, exactly: the composition satisfies ρ-zCDP and no smaller ρ. An error
+    /// names a mechanism of another kind.
     ///
     /// With thousands of incommensurate variances the fraction has as many digits as all of them
     /// together; [`rho_bounds`](Composition::rho_bounds) has not.
-    #[must_use]
-    pub fn rho(&self) -> Rational {
-        Rational::sum(&self.squares()) / Rational::integer(2)
+    pub fn rho(&self) -> Result<Rational> {
+        Ok(Rational::sum(&self.squares()?) / Rational::integer(2))
     }
 
     /// ρ, exactly unless that would be a very long fraction.
-    #[must_use]
-    pub fn known_rho(&self) -> Number {
-        self.short_rho().map_or_else(|| self.rho_bounds().into(), Number::Exact)
-    }
-
-    /// ρ exactly, unless that is a very long fraction.
-    fn short_rho(&self) -> Option<Rational> {
+    pub fn known_rho(&self) -> Result<Number> {
         const BITS: u64 = 1 << 10;
-        Some(Rational::sum_within(&self.squares(), BITS)? / Rational::integer(2))
+        let short = Rational::sum_within(&self.squares()?, BITS);
+        match short {
+            Some(squares) => Ok(Number::Exact(squares / Rational::integer(2))),
+            None => Ok(self.rho_bounds()?.into()),
+        }
     }
 
     /// nΔ²/σ² of every kind.
-    fn squares(&self) -> Vec<Rational> {
-        self.made.merged.iter().map(|(m, n)| &m.mu_squared() * &Rational::integer(*n)).collect()
+    fn squares(&self) -> Result<Vec<Rational>> {
+        let square = |(m, n): &(Mechanism, u128)| match m.mu_squared() {
+            Some(square) => Ok(&square * &Rational::integer(*n)),
+            None => Err(m.refuses("exact rho of zCDP")),
+        };
+        self.made.merged.iter().map(square).collect()
     }
 
     /// ρ to double precision.
-    pub fn rho_bounds(&self) -> Bounds<f64> {
+    pub fn rho_bounds(&self) -> Result<Bounds<f64>> {
+        self.squares()?;
         // μ² is a double-double, within 2⁻¹⁰⁰: its nearest double and a step either way.
-        let rho = 0.5 * self.accountant().mu2();
-        Bounds::new(rho.next_down(), rho.next_up())
+        let rho = 0.5 * self.accountant().mu2().expect("all noise is Gaussian");
+        Ok(Bounds::new(rho.next_down(), rho.next_up()))
     }
 
     /// The least δ for which the release is (ε, δ)-differentially private.
@@ -212,6 +245,16 @@ impl Composition {
 
     /// The least ε for which the release is (ε, δ)-differentially private.
     pub fn epsilon(&self, delta: &Delta) -> Result<Bounds<f64>> {
+        let revealed = self.infinity();
+        if delta.value().to_magnitude_bounds().1 <= revealed.lower() && !revealed.lower().is_zero() {
+            let (least, _) = revealed.to_decimal();
+            return Err(Error::input(
+                "delta",
+                delta.value().to_short(),
+                format!("a delta above {least}, the probability that the record is revealed for certain"),
+                "some mechanism has outcomes that only one of the neighbours can produce: no epsilon is finite",
+            ));
+        }
         self.demand("epsilon", |aim| self.accountant().epsilon(delta, aim, None))
     }
 
@@ -232,14 +275,57 @@ impl Composition {
 
     /// `P[L > ε]`: how often the privacy loss exceeds ε when the record is absent.
     pub fn p_tail(&self, epsilon: &Epsilon) -> Result<Bounds<Magnitude>> {
+        self.has_one_direction("p_tail")?;
         let at = Point::new(epsilon.value().clone());
         self.demand("p_tail", |aim| self.accountant().p_tail(&at, aim))
     }
 
     /// `Q[L > ε]`: how often the privacy loss exceeds ε when the record is present.
     pub fn q_tail(&self, epsilon: &Epsilon) -> Result<Bounds<Magnitude>> {
+        self.has_one_direction("q_tail")?;
         let at = Point::new(epsilon.value().clone());
         self.demand("q_tail", |aim| self.accountant().q_tail(&at, aim))
+    }
+
+    /// Refuses a question about one law of the loss where there are two, or none is known.
+    fn has_one_direction(&self, what: &str) -> Result<()> {
+        self.has_a_law(what)?;
+        if self.is_symmetric() || self.direction != Direction::Both {
+            return Ok(());
+        }
+        Err(Error::stated(
+            format!(
+                "{what}: the privacy loss has one law if the record is added and another if it is removed"
+            ),
+            "ask for one direction, add or remove",
+        ))
+    }
+
+    /// Refuses a question that has an answer only if the pair of laws is symmetric and nothing is revealed for
+    /// certain.
+    pub(crate) fn has_symmetric_pair(&self, what: &str) -> Result<()> {
+        self.has_a_law(what)?;
+        let asymmetric = |g: &&Group| !g.mechanism.is_symmetric();
+        if let Some(group) = self.groups().iter().find(asymmetric) {
+            return Err(group.mechanism.refuses(&format!("symmetric pair of laws, which {what} needs")));
+        }
+        if !self.infinity().upper().is_zero() {
+            return Err(Error::stated(
+                format!("{what}: some mechanism reveals the record for certain with a positive probability"),
+                "ask for delta or epsilon, which count that probability",
+            ));
+        }
+        Ok(())
+    }
+
+    fn has_a_law(&self, what: &str) -> Result<()> {
+        let known = |g: &&Group| matches!(g.mechanism, Mechanism::ZeroConcentratedDp(_));
+        match self.groups().iter().find(known) {
+            Some(group) => {
+                Err(group.mechanism.refuses(&format!("law of the privacy loss, which {what} needs")))
+            }
+            None => Ok(()),
+        }
     }
 
     /// The total variation distance between the releases with and without the record: δ(0).

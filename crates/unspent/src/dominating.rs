@@ -64,6 +64,7 @@ impl Composition {
     /// # Ok::<(), unspent::Error>(())
     /// ```
     pub fn dominating_law(&self, interval: f64, tail: &Delta) -> Result<DominatingLaw> {
+        self.has_symmetric_pair("a dominating law")?;
         let step = Rational::from_f64("interval", interval)?;
         let range = Rational::power_of_ten(-9)..=Rational::integer(10);
         let step = step.within("interval", &range, "a distance of losses between 1e-9 and 10")?;
@@ -234,7 +235,7 @@ mod tests {
         let mut checked = 0;
         for case in oracle::file("standard.json")["cases"].as_array().unwrap().iter().step_by(3) {
             let release = oracle::composition(case);
-            let interval = (0.05 * release.rho().to_f64().sqrt()).clamp(1e-3, 1.0);
+            let interval = (0.05 * release.rho().unwrap().to_f64().sqrt()).clamp(1e-3, 1.0);
             let law = release.dominating_law(interval, &Delta::parse("1e-13").unwrap()).unwrap();
             for point in case["points"].as_array().unwrap() {
                 let epsilon = oracle::exact(&point["e"]);

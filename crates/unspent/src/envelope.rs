@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn envelopes_are_below_the_exact_trade_off_function() {
         for case in oracle::guarantees("tradeoffs") {
-            let rho = Rho::new(oracle::composition(&case).rho()).unwrap();
+            let rho = Rho::new(oracle::composition(&case).rho().unwrap()).unwrap();
             for (conversion, refined) in Conversion::ALL.into_iter().zip([true, false]) {
                 let envelope = conversion.envelope(&rho, refined);
                 for point in case["points"].as_array().unwrap() {

@@ -23,6 +23,7 @@ pub mod composition;
 pub mod dominating;
 pub mod expected;
 pub mod file;
+mod loss;
 pub mod mechanism;
 #[cfg(test)]
 mod oracle;
@@ -51,6 +52,8 @@ pub mod theory {
     pub mod transform {}
     #[doc = include_str!("../theory/contour.md")]
     pub mod contour {}
+    #[doc = include_str!("../theory/mechanisms.md")]
+    pub mod mechanisms {}
     #[doc = include_str!("../theory/sieve.md")]
     pub mod sieve {}
     #[doc = include_str!("../theory/smoothing.md")]
@@ -74,9 +77,12 @@ pub use dominating::DominatingLaw;
 pub use effort::Effort;
 pub use error::{Error, ErrorKind, Excerpt, Result};
 pub use file::Preset;
-pub use mechanism::{DiscreteGaussian, Gaussian, Mechanism};
+pub use mechanism::{
+    ApproximateDp, DiscreteGaussian, DiscreteLaplace, Finite, Gaussian, Laplace, Mechanism,
+    RandomisedResponse, Subsampled, TruncatedDiscreteGaussian, ZeroConcentratedDp,
+};
 pub use number::{Bounds, LogBounds, Magnitude, Number, Rational, Round};
-pub use profile::Method;
+pub use profile::{Direction, Method};
 pub use quantity::{Alpha, Delta, Epsilon, Rho};
 pub use question::{Ask, Question, Terms};
 pub use release::Release;

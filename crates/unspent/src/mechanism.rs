@@ -10,6 +10,16 @@ use crate::number::float::{self, Dd, Sum};
 use crate::number::{Rational, Round};
 use crate::transform::{DiscreteGaussianTransform, GaussianTransform, Transform};
 
+mod discrete;
+mod laplace;
+mod subsampled;
+mod text;
+
+pub use discrete::{ApproximateDp, Finite, RandomisedResponse, TruncatedDiscreteGaussian, Truth};
+pub use laplace::{DiscreteLaplace, Laplace};
+pub use subsampled::{Base, Subsampled, ZeroConcentratedDp};
+pub use text::{Described, KINDS};
+
 /// Largest number of equal mechanisms in a group.
 pub const MAX_COUNT: u64 = 1 << 63;
 const MAX_SHIFT: u64 = 1_000_000;
@@ -261,87 +271,162 @@ impl Gaussian {
         Ok(Gaussian { sigma2: check_sigma2(sigma2)?, shift })
     }
 
+    /// σ².
+    #[must_use]
+    pub fn sigma2(&self) -> &Rational {
+        &self.sigma2
+    }
+
+    /// How far one record can move the answer.
+    #[must_use]
+    pub fn shift(&self) -> &Rational {
+        &self.shift
+    }
+
     /// The noise that spends ρ, if one record moves `moves` of the answers by `shift` each: σ² = mΔ²/2ρ.
     pub fn spending(rho: &Rational, shift: Rational, moves: u64) -> Result<Gaussian> {
         Gaussian::new(sigma2_spending(rho, &shift, moves)?, shift)
     }
 }
 
-/// A mechanism: the noise and how far one record moves the answer it protects.
+/// A mechanism: a pair of laws, without and with one record, or the worst pair of those it may have.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs)]
 pub enum Mechanism {
-    /// Noise on the integers.
     DiscreteGaussian(DiscreteGaussian),
-    /// Noise on the line.
     Gaussian(Gaussian),
+    Laplace(Laplace),
+    DiscreteLaplace(DiscreteLaplace),
+    RandomisedResponse(RandomisedResponse),
+    ApproximateDp(ApproximateDp),
+    Finite(Finite),
+    TruncatedDiscreteGaussian(TruncatedDiscreteGaussian),
+    Subsampled(Subsampled),
+    ZeroConcentratedDp(ZeroConcentratedDp),
 }
 
-impl From<DiscreteGaussian> for Mechanism {
-    fn from(noise: DiscreteGaussian) -> Mechanism {
-        Mechanism::DiscreteGaussian(noise)
-    }
+macro_rules! from {
+    ($($kind:ident),*) => {$(
+        impl From<$kind> for Mechanism {
+            fn from(mechanism: $kind) -> Mechanism {
+                Mechanism::$kind(mechanism)
+            }
+        }
+    )*};
 }
+from!(DiscreteGaussian, Gaussian, Laplace, DiscreteLaplace, RandomisedResponse, ApproximateDp, Finite);
+from!(TruncatedDiscreteGaussian, ZeroConcentratedDp);
 
-impl From<Gaussian> for Mechanism {
-    fn from(noise: Gaussian) -> Mechanism {
-        Mechanism::Gaussian(noise)
+impl From<Subsampled> for Mechanism {
+    /// A sample of everything is no sample.
+    fn from(mechanism: Subsampled) -> Mechanism {
+        mechanism.unsampled().unwrap_or(Mechanism::Subsampled(mechanism))
     }
 }
 
 impl Mechanism {
-    /// σ².
+    /// What it is, in a word or two.
     #[must_use]
-    pub fn sigma2(&self) -> &Rational {
+    pub fn name(&self) -> &'static str {
         match self {
-            Mechanism::DiscreteGaussian(m) => &m.sigma2,
-            Mechanism::Gaussian(m) => &m.sigma2,
+            Mechanism::DiscreteGaussian(_) => "discrete Gaussian",
+            Mechanism::Gaussian(_) => "Gaussian",
+            Mechanism::Laplace(_) => "Laplace",
+            Mechanism::DiscreteLaplace(_) => "discrete Laplace",
+            Mechanism::RandomisedResponse(_) => "randomised response",
+            Mechanism::ApproximateDp(m) if m.delta().is_zero() => "pure DP",
+            Mechanism::ApproximateDp(_) => "approximate DP",
+            Mechanism::Finite(_) => "finite",
+            Mechanism::TruncatedDiscreteGaussian(_) => "truncated discrete Gaussian",
+            Mechanism::Subsampled(m) => match m.base() {
+                Base::DiscreteGaussian(_) => "subsampled discrete Gaussian",
+                Base::Gaussian(_) => "subsampled Gaussian",
+                Base::Laplace(_) => "subsampled Laplace",
+                Base::DiscreteLaplace(_) => "subsampled discrete Laplace",
+            },
+            Mechanism::ZeroConcentratedDp(_) => "zCDP event",
         }
     }
 
-    /// How far one record can move the answer.
+    /// σ² of Gaussian noise.
     #[must_use]
-    pub fn shift(&self) -> Rational {
+    pub fn sigma2(&self) -> Option<&Rational> {
         match self {
-            Mechanism::DiscreteGaussian(m) => Rational::from(m.shift),
-            Mechanism::Gaussian(m) => m.shift.clone(),
+            Mechanism::DiscreteGaussian(m) => Some(&m.sigma2),
+            Mechanism::Gaussian(m) => Some(&m.sigma2),
+            _ => None,
         }
     }
 
-    /// ρ that it spends if one record moves `moves` of the answers: mΔ²/2σ².
+    /// How far one record can move the answer, for added noise.
     #[must_use]
-    pub fn rho(&self, moves: u64) -> Rational {
-        half_ratio(&self.shift(), moves, self.sigma2())
+    pub fn shift(&self) -> Option<Rational> {
+        match self {
+            Mechanism::DiscreteGaussian(m) => Some(Rational::from(m.shift)),
+            Mechanism::Gaussian(m) => Some(m.shift.clone()),
+            Mechanism::Laplace(m) => Some(m.shift().clone()),
+            Mechanism::DiscreteLaplace(m) => Some(Rational::from(m.shift())),
+            _ => None,
+        }
     }
 
-    /// μ² = Δ²/σ²; the mechanism satisfies ρ-zCDP with ρ = μ²/2.
+    /// ρ that Gaussian noise spends if one record moves `moves` of the answers: mΔ²/2σ².
     #[must_use]
-    pub fn mu_squared(&self) -> Rational {
-        let shift = self.shift();
-        &(&shift * &shift) / self.sigma2()
+    pub fn rho(&self, moves: u64) -> Option<Rational> {
+        Some(&(&self.mu_squared()? * &Rational::from(moves)) / &Rational::integer(2))
     }
 
-    /// The same mechanism with another σ².
+    /// μ² = Δ²/σ² of Gaussian noise; it satisfies ρ-zCDP with ρ = μ²/2 and no smaller ρ.
+    #[must_use]
+    pub fn mu_squared(&self) -> Option<Rational> {
+        let (shift, sigma2) = (self.shift()?, self.sigma2()?);
+        Some(&(&shift * &shift) / sigma2)
+    }
+
+    /// The same Gaussian noise with another σ².
     pub fn with_sigma2(&self, sigma2: Rational) -> Result<Mechanism> {
         let sigma2 = check_sigma2(sigma2)?;
-        Ok(match self {
-            Mechanism::DiscreteGaussian(m) => DiscreteGaussian { sigma2, shift: m.shift }.into(),
-            Mechanism::Gaussian(m) => Gaussian { sigma2, shift: m.shift.clone() }.into(),
-        })
+        match self {
+            Mechanism::DiscreteGaussian(m) => Ok(DiscreteGaussian { sigma2, shift: m.shift }.into()),
+            Mechanism::Gaussian(m) => Ok(Gaussian { sigma2, shift: m.shift.clone() }.into()),
+            _ => Err(self.refuses("a variance sigma2")),
+        }
     }
 
-    /// The step `a` of `Σ Δ X/σ²`, if the noise lives on a lattice.
+    /// That a question makes no sense for it.
+    pub(crate) fn refuses(&self, what: &str) -> Error {
+        Error::stated(
+            format!("{}: this mechanism has no {what}", self.name()),
+            "that is for Gaussian and discrete Gaussian noise",
+        )
+    }
+
+    /// Whether the pair of laws is the same, up to names of outcomes, if the two are exchanged.
+    #[must_use]
+    pub fn is_symmetric(&self) -> bool {
+        !matches!(self, Mechanism::Finite(_) | Mechanism::Subsampled(_))
+    }
+
+    /// Whether its noise is Gaussian, on the line or on the integers.
+    pub(crate) fn is_gaussian(&self) -> bool {
+        self.sigma2().is_some()
+    }
+
+    /// The step `a` of `Σ Δ X/σ²`, if it is discrete Gaussian noise.
     pub(crate) fn loss_step(&self) -> Option<Rational> {
         match self {
-            Mechanism::DiscreteGaussian(_) => Some(&self.shift() / self.sigma2()),
-            Mechanism::Gaussian(_) => None,
+            Mechanism::DiscreteGaussian(m) => Some(&Rational::from(m.shift) / &m.sigma2),
+            _ => None,
         }
     }
 
-    pub(crate) fn transform(&self) -> Box<dyn Transform> {
-        match self {
+    /// `None` unless its noise is Gaussian.
+    pub(crate) fn transform(&self) -> Option<Box<dyn Transform>> {
+        Some(match self {
             Mechanism::DiscreteGaussian(m) => Box::new(DiscreteGaussianTransform::new(&m.sigma2, m.shift)),
-            Mechanism::Gaussian(_) => Box::new(GaussianTransform::new(&self.mu_squared())),
-        }
+            Mechanism::Gaussian(_) => Box::new(GaussianTransform::new(&self.mu_squared()?)),
+            _ => return None,
+        })
     }
 }
 

@@ -172,7 +172,7 @@ impl WorstCase {
             return Ok(Number::Exact(rho.value().clone()));
         }
         if let [only] = self.cases.as_slice() {
-            return Ok(self.best_of(only)?.known_rho());
+            return self.best_of(only)?.known_rho();
         }
         let largest = parallel::map(&self.cases, |case| case.rho()).into_iter().max();
         Ok(Number::Exact(largest.expect("at least one case")))
@@ -365,10 +365,10 @@ impl WorstCase {
     /// The same cases with all variances times a factor.
     fn scaled(&self, factor: &Rational) -> Result<WorstCase> {
         let scale = |case: &Arc<Case>| {
-            let groups = case
-                .groups
-                .iter()
-                .map(|(noise, count)| Ok((noise.with_sigma2(noise.sigma2() * factor)?, *count)));
+            let groups = case.groups.iter().map(|(noise, count)| {
+                let sigma2 = noise.sigma2().expect("allocations add Gaussian noise");
+                Ok((noise.with_sigma2(sigma2 * factor)?, *count))
+            });
             Ok(Arc::new(Case::new(case.routes.clone(), groups.collect::<Result<_>>()?)))
         };
         let cases = self.cases.iter().map(scale).collect::<Result<_>>()?;

@@ -152,7 +152,7 @@ fn epsilons(study: &Study) -> Result<StudyFigure> {
         let mut bars: [Vec<Bar>; 3] = Default::default();
         for level in &LEVELS {
             let composition = Study::level(&study.release, level.name)?;
-            let rho = Rho::new(composition.rho())?;
+            let rho = Rho::new(composition.rho()?)?;
             let values = [
                 composition.epsilon(&delta)?.upper(),
                 rho.epsilon(Conversion::CanonneKamathSteinke, &delta),
@@ -331,7 +331,7 @@ fn probabilities(_: &Study) -> Result<StudyFigure> {
 fn survey(_: &Study) -> Result<StudyFigure> {
     let panel = |sigma2: &str| {
         let composition = Composition::new([(DiscreteGaussian::parse(sigma2, "1")?, 1890)])?;
-        let rho = Rho::new(composition.rho())?;
+        let rho = Rho::new(composition.rho()?)?;
         let to = rho.epsilon(Conversion::BunSteinke, &Delta::parse("1e-12")?);
         let to = number(&Magnitude::from_f64(to).to_decimal(2, Round::Up));
         let mut lines: [Vec<(f64, f64)>; 3] = Default::default();

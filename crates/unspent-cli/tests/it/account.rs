@@ -225,7 +225,8 @@ fn smoothing_says_that_its_bounds_are_a_bracket() {
 
 #[test]
 fn bad_mechanisms_are_refused_by_name() {
-    const FORM: &str = "write it like sigma2=6.25,count=10,shift=1 or, which is the same, sigma=2.5,count=10";
+    const FORM: &str = "write it like sigma2=6.25,count=10 or laplace:b=2,shift=1,count=10";
+    const OWN: &str = "each kind has its own parameters";
     const NUMBER: &str = "write a decimal or a fraction, like 5, 3.65, 104/4099 or 1e-10";
     const MEANING: &str = "sigma and scale are the standard deviation, sigma2 is its square, the variance";
     const NOISE: &str = "give one of sigma2, sigma and scale: sigma and scale are the standard deviation, \
@@ -235,13 +236,13 @@ fn bad_mechanisms_are_refused_by_name() {
     const COUNT: &str = "the count says how many equal mechanisms there are";
     for (mechanism, cause, hint) in [
         ("count=3", "nothing says how wide the noise is", NOISE),
-        ("sigma2=5,", "`sigma2=5,` is not a list of key=value separated by commas", FORM),
-        ("5", "`5` is not a list of key=value separated by commas", FORM),
-        ("sigma2=5,cout=3", "`cout` is not one of the keys sigma2, sigma, scale, count and shift", FORM),
-        ("=5", "`` is not one of the keys sigma2, sigma, scale, count and shift", FORM),
-        ("sigma2=5,sigma2=6", "sigma2 is given twice", NOISE),
+        ("sigma2=5,", "mechanism: `sigma2=5,` is not a list of key=value separated by commas", FORM),
+        ("5", "mechanism: `5` is not a list of key=value separated by commas", FORM),
+        ("sigma2=5,cout=3", "parameter: `cout` is not sigma2 (or sigma, scale), [shift], [count]", OWN),
+        ("sigma2=5,=5", "parameter: `` is not sigma2 (or sigma, scale), [shift], [count]", OWN),
+        ("sigma2=5,sigma2=6", "sigma2 is given twice", "it takes sigma2 (or sigma, scale), [shift]"),
         ("sigma2=5,sigma=6", "the noise is given twice, as sigma2 and as sigma", NOISE),
-        ("scale=5,count=2,sigma=5", "the noise is given twice, as scale and as sigma", NOISE),
+        ("scale=5,count=2,sigma=5", "the noise is given twice, as sigma and as scale", NOISE),
         (
             "sigma=0",
             "sigma: `0` is not a positive standard deviation whose square is between 1e-3 and 1e12",
@@ -331,9 +332,9 @@ fn bad_usage_is_refused_with_a_way_out() {
     );
     refuses_with(&unspent(&["xyz"]), "unrecognized subcommand 'xyz'", HELP);
     refuses_with(
-        &account("--mechanisms x"),
-        "unexpected argument '--mechanisms' found",
-        &format!("did you mean `--mechanism`? {HELP}"),
+        &account("--mechanism sigma2=5 --epsilon 1 --direction up"),
+        "direction: `up` is not `both`, `remove` or `add`",
+        "remove hides that the record was there, add that it was not",
     );
     refuses_with(
         &account("--epsilon"),

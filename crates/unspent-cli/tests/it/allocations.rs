@@ -250,6 +250,18 @@ fn curves_as_csv_json_and_parquet_are_the_same() {
     assert!(deltas[60] < number("1e-250"));
 }
 
+/// What was asked before, or at the same time on another thread, changes no digit of an answer.
+#[test]
+fn a_point_of_a_curve_does_not_depend_on_the_others() {
+    let place = Place::new("alone");
+    let command = "curve dhc-persons-us-2020 --level State";
+    let many = place.data(&format!("{command} --from 0 --to 120 --points 61"));
+    let few = place.data(&format!("{command} --from 100 --to 120 --points 3"));
+    for alone in few.lines() {
+        assert!(many.lines().any(|line| line == alone), "{alone}");
+    }
+}
+
 #[test]
 fn curves_over_delta_and_tradeoffs() {
     let place = Place::new("over");

@@ -15,7 +15,7 @@ use std::num::NonZeroUsize;
 use unspent::expected::{Expected, Law, Sum};
 use unspent::sampler::{Key, Noise, Sampler};
 use unspent::schema::Schema;
-use unspent::{Allocation, DiscreteGaussian, Error, ErrorKind, Mechanism, Rational, Result, stop};
+use unspent::{Allocation, DiscreteGaussian, Error, ErrorKind, Rational, Result, stop};
 
 use super::errors::{Errors, Group, LevelErrors, NOT_PRIVATE, Pair, Simulated, SimulatedMean, Utility};
 use super::estimation::{self, EstimateErrors, UnitTree};
@@ -256,7 +256,7 @@ pub(super) fn check_bands(bands: &[u64]) -> Result<()> {
 fn plan(question: &Question) -> Result<Plan> {
     let noise = |noise: &LevelNoise| DiscreteGaussian::new(noise.before.clone(), 1);
     let noises: Vec<DiscreteGaussian> = question.noises.iter().map(noise).collect::<Result<_>>()?;
-    let rho = |noise: &DiscreteGaussian| Mechanism::from(noise.clone()).mu_squared() / Rational::from(2);
+    let rho = |noise: &DiscreteGaussian| noise.rho(1);
     let rhos: Vec<Rational> = noises.iter().map(rho).collect();
     let levels = question.noises.iter().zip(noises.iter().zip(&rhos)).map(|(level, (noise, rho))| {
         let query = Query { name: "cells", by: &question.by, noises: vec![(noise.clone(), rho.clone())] };

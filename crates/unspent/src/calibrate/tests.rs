@@ -62,7 +62,7 @@ fn calibrations_enclose_the_exact_crossing() {
 #[test]
 fn paper_table_one_state() {
     let release = release(&[("50000/10001", 10)]);
-    let rho = Rho::new(release.rho()).unwrap();
+    let rho = Rho::new(release.rho().unwrap()).unwrap();
     let delta = Delta::parse("1e-11").unwrap();
     let published = rho.epsilon_bun_steinke(&delta);
     let target = Target { epsilon: Epsilon::new(Rational::from_f64("", published).unwrap()).unwrap(), delta };

@@ -16,15 +16,10 @@
 //! double precision gives relative accuracy however small the answer is; the big exponent
 //! `log Φ(c) − (c−1)x` is kept apart, in double-double.
 
-use num_bigint::BigInt;
-
 use super::kernel::{Expectation, Kernel, Losses};
-use super::lattice::Lattice;
-use super::node::Line;
-use super::sieve::Sieve;
-use super::spectrum::Spectrum;
+use super::spectrum::LogPhi;
 use super::term::{Term, dropping};
-use crate::number::float::{self, DD_UNIT, Dd, FUNCTION, PI, Sum, UNIT};
+use crate::number::float::{self, DD_UNIT, Dd, FUNCTION, PI, UNIT};
 use crate::number::{Bounds, Magnitude, Round};
 use crate::stop;
 
@@ -32,19 +27,42 @@ use crate::stop;
 const MAX_NODES: f64 = (1u64 << 50) as f64;
 
 /// One integral to be evaluated.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) struct Problem<'a> {
-    pub spectrum: &'a Spectrum,
-    pub sieve: &'a Sieve,
-    /// μ² of the fictitious continuous Gaussian; 0 on a lattice.
-    pub s2: f64,
+    pub integrand: &'a dyn Integrand,
     pub expectation: Expectation,
     pub losses: Losses,
     /// The loss the kernel refers to, and the one Markov's inequality does.
     pub x: Dd,
     pub markov: Dd,
-    /// On a lattice, itself and the index of the loss `x` on it.
-    pub lattice: Option<(&'a Lattice, &'a BigInt)>,
+}
+
+/// What is integrated: the transform of a composition's loss.
+pub(crate) trait Integrand {
+    /// `log Φ` at a real tilt.
+    fn log_phi(&self, c: f64) -> LogPhi;
+
+    /// About the variance of the loss, and about the tilt at which its mean is `x`: where to start.
+    fn start(&self, x: f64) -> (f64, f64);
+
+    /// Aliasing is pushed below this fraction of the answer.
+    fn alias(&self) -> f64;
+
+    /// The trapezoidal sum over all nodes, in units of `Φ(c)`; `None` if it takes too long.
+    fn sum_nodes(&self, rule: &Rule<'_>) -> Option<Nodes>;
+}
+
+/// The trapezoidal rule on one line.
+pub(crate) struct Rule<'a> {
+    pub kernel: &'a Kernel,
+    pub c: f64,
+    pub x: Dd,
+    /// The slope of the phase at `t = 0` before `x` is taken out.
+    pub drift: Dd,
+    pub distance: f64,
+    pub spacing: Spacing,
+    /// About what the sum will be.
+    pub expected: f64,
 }
 
 /// The distance `D` between an answer and its aliases.
@@ -96,7 +114,15 @@ impl Problem<'_> {
                 Losses::Line => Spacing::Line { distance },
                 Losses::Lattice { .. } => Spacing::Lattice { nodes: (distance / step).round() as u64 },
             };
-            let nodes = self.sum_nodes(&kernel, c, here.drift, distance, spacing)?;
+            let nodes = self.integrand.sum_nodes(&Rule {
+                kernel: &kernel,
+                c,
+                x: self.x,
+                drift: here.drift,
+                distance,
+                spacing,
+                expected: float::exp(expected - exponent.hi) * distance / step,
+            })?;
             // Overflow or NaN anywhere: nothing is known.
             if !(nodes.value + nodes.rounding + nodes.density + nodes.density_error).is_finite() {
                 return None;
@@ -112,7 +138,7 @@ impl Problem<'_> {
             let lower = scale_down.mul(Magnitude::from_f64(low), Round::Down);
             // The answer can be smaller than expected (a sparse law has gaps): then the aliases
             // are not small against it, and a larger distance is worth another sum.
-            let too_near = alias > lower.mul(Magnitude::from_f64(4.0 * self.spectrum.alias), Round::Up);
+            let too_near = alias > lower.mul(Magnitude::from_f64(4.0 * self.integrand.alias()), Round::Up);
             if too_near && !last && !lower.is_zero() {
                 expected = expected.min(lower.ln(Round::Down)) - 1.0;
                 continue;
@@ -128,9 +154,9 @@ impl Problem<'_> {
         None
     }
 
-    fn log_phi(&self, c: f64) -> super::spectrum::LogPhi {
+    fn log_phi(&self, c: f64) -> LogPhi {
         stop::check();
-        self.spectrum.log_phi(&self.sieve.active, self.sieve.skipped, self.s2, c)
+        self.integrand.log_phi(c)
     }
 
     /// `log Φ(c) − (c−1)x`, for `UpperP` minus another x, and the bound of its error.
@@ -146,9 +172,8 @@ impl Problem<'_> {
     fn choose_line(&self) -> f64 {
         let (low, high) = self.expectation.domain();
         let x = self.x.hi;
-        let mu2 = self.spectrum.mu2.hi + self.s2;
+        let (mu2, start) = self.integrand.start(x);
         let reach = 1.0 / mu2.sqrt();
-        let start = x / mu2 + 0.5;
         let inside = |c: f64| {
             if high - low <= 1.0 {
                 c.clamp(0.05, 0.95)
@@ -164,6 +189,12 @@ impl Problem<'_> {
         for _ in 0..60 {
             let here = self.log_phi(c);
             let (kernel_slope, kernel_curve) = Kernel::log_slope(self.expectation, self.losses, c);
+            // Where nothing is known of Φ, it is too large to be summed.
+            if here.error == f64::INFINITY && here.slope.is_nan() {
+                above = c;
+                c = if below.is_finite() { 0.5 * (below + c) } else { 0.5 * c };
+                continue;
+            }
             let slope = here.slope - x + kernel_slope;
             spread = here.spread.max(0.0);
             let curve = spread + kernel_curve;
@@ -200,7 +231,7 @@ impl Problem<'_> {
     fn choose_distance(&self, c: f64, deviation: f64, step: f64, expected: f64) -> Option<(f64, Magnitude)> {
         let (low, high) = self.expectation.domain();
         let lattice = matches!(self.losses, Losses::Lattice { .. });
-        let want = expected + float::ln(self.spectrum.alias);
+        let want = expected + float::ln(self.integrand.alias());
         let (here, _) = self.exponent(self.log_phi(c).value, 0.0, c, self.markov);
         let deficit = (here.hi - want).max(1.0);
         // The second tilt on either side: the best for a Gaussian, nearer while that helps. The
@@ -251,137 +282,6 @@ impl Problem<'_> {
         });
         Some((distance, alias))
     }
-
-    /// The trapezoidal sum over the nodes inside the windows, in units of `Φ(c)`.
-    fn sum_nodes(
-        &self,
-        kernel: &Kernel,
-        c: f64,
-        drift: Dd,
-        distance: f64,
-        spacing: Spacing,
-    ) -> Option<Nodes> {
-        let spectrum = self.spectrum;
-        let per_node = 2.0 * PI / distance;
-        let plain_end = self.sieve.plain_end;
-        let beyond_plain = self.sieve.windows.last().is_some_and(|w| w.1 > plain_end);
-        let beyond = (self.sieve.measure - plain_end).max(0.0) / per_node;
-        if beyond * spectrum.kinds.len() as f64 > spectrum.work as f64 {
-            return None;
-        }
-        let (half_period, period) = match spacing {
-            Spacing::Line { .. } => (u64::MAX, 0),
-            Spacing::Lattice { nodes } => (nodes / 2, nodes),
-        };
-        let line = Line {
-            spectrum,
-            s2: self.s2,
-            skipped: self.sieve.skipped,
-            c,
-            kappa: spectrum.kappa.to_f64() + self.s2,
-            // drift − μ²/2 − x, the slope of the phase; small near the saddle point.
-            drift: drift.sub(spectrum.mu2.add(Dd::from(self.s2)).scale(0.5)).sub(self.x).to_f64(),
-            drift_error: 16.0 * DD_UNIT * (drift.hi.abs() + spectrum.mu2.hi + self.x.hi.abs()),
-            active: self.sieve.active.iter().map(|&j| (j, spectrum.kinds[j].transform.tilt(c))).collect(),
-            rates: if beyond_plain { self.rates(spacing) } else { vec![] },
-            tilts: if beyond_plain { spectrum.tilts(c) } else { vec![] },
-            phase: self.phase(spacing),
-        };
-        let mut total = Nodes::default();
-        let (mut sum, mut density) = (Sum::default(), Sum::default());
-        let peak = kernel.real() * (1.0 + 1e-12);
-        let mut next = 0u64;
-        let mut kept = 0u64;
-        let mut work = 0u64;
-        let windows = if dropping(Term::Windows, 1.0) == 0.0 { 1 } else { self.sieve.windows.len() };
-        for &(from, to) in &self.sieve.windows[..windows] {
-            // Windows are widened by a part in 10⁹ of a node so that no node falls in a crack.
-            let index = |t: f64, slack: f64| t / per_node * (1.0 + 2e-6 * slack) + slack;
-            let first = (index(from, -1e-9).ceil().max(0.0) as u64).max(next);
-            let last = (index(to, 1e-9).floor() as u64).min(half_period);
-            let last_plain = ((plain_end / per_node).floor() as u64).min(last);
-            let mut k = first;
-            while k <= last {
-                stop::check();
-                let t = k as f64 * per_node;
-                let half = if period > 0 { float::sin_cos_pi(k as f64 / period as f64) } else { (0.0, 1.0) };
-                let (k_value, k_error) = kernel.at(t, half);
-                let plain = t <= plain_end;
-                let node = if plain { line.plain(t) } else { line.general(k, t) };
-                let double = if k == 0 || 2 * k == period { 1.0 } else { 2.0 };
-                if !node.modulus_only {
-                    sum.push(double * node.value.mul(k_value).re);
-                    density.push(double * node.value.re);
-                }
-                let size = node.size * double;
-                total.rounding += size * (node.relative * k_value.abs() + k_error * (1.0 + node.relative));
-                total.density_error += size * node.relative;
-                work += if plain { 1 + line.active.len() as u64 } else { spectrum.kinds.len() as u64 };
-                // Too long, or hopeless: the errors drown the sum.
-                if work > spectrum.work || total.rounding > 4.0 * peak {
-                    return None;
-                }
-                // Up to half a turn of every kind the modulus of Φ falls with t (T9, V5).
-                let rest = last_plain.saturating_sub(k) as f64 * 2.0 * node.size * (1.0 + node.relative);
-                if rest > 0.0
-                    && rest * peak <= spectrum.rest * sum.value()
-                    && rest <= spectrum.rest * density.value()
-                {
-                    total.discarded += dropping(Term::Rest, rest * peak);
-                    total.density_error += dropping(Term::Rest, rest);
-                    k = last_plain;
-                }
-                k += 1;
-            }
-            kept += (last + 1).saturating_sub(first);
-            next = next.max(last.saturating_add(1));
-        }
-        // Compensated summation, and the additions of the error terms themselves.
-        total.value = sum.value();
-        total.density = density.value();
-        let n = kept as f64;
-        total.rounding = total.rounding * (1.0 + 1e-9) + 4.0 * UNIT * total.value.abs();
-        total.density_error = total.density_error * (1.0 + 1e-9) + 4.0 * UNIT * total.density.abs();
-        // Everything outside the windows (V2, V4): at most e^{−log_cut}·Φ(c)·K(c) a node.
-        let outside = match spacing {
-            Spacing::Lattice { nodes } => (nodes as f64 - n).max(0.0),
-            Spacing::Line { .. } => {
-                // Up to the end of the sieved range, and the Gaussian tail beyond it:
-                // Σ_{k} e^{−s²(Ω+kh)²/2} ≤ e^{−s²Ω²/2}·(1 + 1/(h·s²Ω)).
-                let smooth = self.s2 + spectrum.continuous;
-                let end = (2.0 * self.sieve.log_cut / smooth).sqrt();
-                2.0 * (end / per_node + 2.0 + 1.0 / (per_node * smooth * end))
-            }
-        };
-        let each = dropping(Term::Outside, float::exp(-self.sieve.log_cut) * 1.01);
-        total.discarded += outside * each * peak;
-        total.density_error += outside * each;
-        Some(total)
-    }
-
-    /// Turns of each kind per node: `a/D`, on a lattice `m/N`.
-    fn rates(&self, spacing: Spacing) -> Vec<Dd> {
-        match (spacing, self.lattice) {
-            (Spacing::Lattice { nodes }, Some((lattice, _))) => lattice.turns(nodes),
-            (Spacing::Lattice { .. }, None) => unreachable!("lattice nodes without a lattice"),
-            (Spacing::Line { distance }, _) => {
-                let d = Dd::from(distance);
-                self.spectrum.kinds.iter().map(|k| k.rate.mul(float::TWO_PI).div(d)).collect()
-            }
-        }
-    }
-
-    /// Turns per node of the phase that is taken out: `(μ²/2 + x)/D`; on a lattice that is a
-    /// whole number of `N`ths.
-    fn phase(&self, spacing: Spacing) -> Dd {
-        match (spacing, self.lattice) {
-            (Spacing::Lattice { nodes }, Some((_, index))) => Lattice::phase(index, nodes),
-            (Spacing::Lattice { .. }, None) => unreachable!("lattice nodes without a lattice"),
-            (Spacing::Line { distance }, _) => {
-                self.spectrum.mu2.scale(0.5).add(self.x).div(Dd::from(distance))
-            }
-        }
-    }
 }
 
 /// Markov's inequality at a second tilt, `reach` away: the aliases on its side, `distance` apart,
@@ -396,10 +296,12 @@ struct Side {
 
 /// Sums over nodes, and the bounds of their errors.
 #[derive(Clone, Copy, Debug, Default)]
-struct Nodes {
-    value: f64,
-    density: f64,
-    density_error: f64,
-    rounding: f64,
-    discarded: f64,
+pub(crate) struct Nodes {
+    pub value: f64,
+    /// The same with kernel 1.
+    pub density: f64,
+    pub density_error: f64,
+    pub rounding: f64,
+    /// Nodes that are not computed.
+    pub discarded: f64,
 }

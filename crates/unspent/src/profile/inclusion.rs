@@ -6,9 +6,9 @@
 
 use serde_json::Value;
 
+use super::spectrum::Spectrum;
 use super::term::{DROPPED, Term};
 use super::*;
-use crate::effort::Effort;
 use crate::oracle;
 
 struct Case {
@@ -78,10 +78,10 @@ impl Findings {
     }
 }
 
-fn run(cases: &[Case], prepare: impl Fn(Accountant) -> Accountant) -> Findings {
+fn run(cases: &[Case], prepare: impl Fn(Gaussians) -> Gaussians) -> Findings {
     let mut found = Findings::default();
     for case in cases {
-        let accountant = prepare(Accountant::new(&case.groups, Effort::Normal));
+        let accountant = prepare(Gaussians::new(&case.groups, Effort::Normal));
         for truth in &case.points {
             found.pairs += 1;
             let at = Point::new(truth.epsilon.clone());
@@ -145,7 +145,7 @@ fn every_ordinary_profile_lies_inside_and_is_narrow() {
 #[test]
 fn every_sparse_profile_lies_inside() {
     let sparse = standard(&["sparse", "near"]);
-    for prepare in [|a| a, |a: Accountant| a.restrict_to(Method::Enumeration)] {
+    for prepare in [|a| a, |a: Gaussians| a.restrict_to(Method::Enumeration)] {
         let found = run(&sparse, prepare);
         assert!(found.pairs >= 290);
         assert_inside(&found);
@@ -156,7 +156,7 @@ fn every_sparse_profile_lies_inside() {
 /// of the loss (on a coarse one the transform comes back at every period).
 fn fine(cases: Vec<Case>) -> Vec<Case> {
     let is_fine = |case: &Case| {
-        let accountant = Accountant::new(&case.groups, Effort::Normal);
+        let accountant = Gaussians::new(&case.groups, Effort::Normal);
         let step = accountant.lattice.as_ref().map_or(0.0, |l| l.step_f64);
         accountant.atoms.is_none() && step < 3e-3 * accountant.mu2().sqrt()
     };
@@ -174,7 +174,7 @@ fn smoothing_alone_encloses_the_same_truth() {
 fn all_methods_overlap() {
     let mut compared = [0; 2];
     for case in reference() {
-        let make = |method| Accountant::new(&case.groups, Effort::Normal).restrict_to(method);
+        let make = |method| Gaussians::new(&case.groups, Effort::Normal).restrict_to(method);
         let lattice = make(Method::Lattice);
         let others = [Method::Enumeration, Method::Smoothing].map(make);
         for truth in case.points.iter().step_by(4) {
@@ -198,7 +198,7 @@ fn all_methods_overlap() {
 }
 
 /// How many truths are outside, if a term is dropped; bounds that cross are noticed too, by a panic.
-fn outside(cases: &[Case], term: Option<Term>, prepare: impl Fn(Accountant) -> Accountant) -> usize {
+fn outside(cases: &[Case], term: Option<Term>, prepare: impl Fn(Gaussians) -> Gaussians) -> usize {
     DROPPED.set(term);
     let found = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(cases, prepare).outside.len()));
     DROPPED.set(None);
@@ -206,7 +206,7 @@ fn outside(cases: &[Case], term: Option<Term>, prepare: impl Fn(Accountant) -> A
 }
 
 /// With a term left out truths fall outside; with it, none does.
-fn assert_noticed(cases: &[Case], terms: &[Term], prepare: impl Fn(Accountant) -> Accountant + Copy) {
+fn assert_noticed(cases: &[Case], terms: &[Term], prepare: impl Fn(Gaussians) -> Gaussians + Copy) {
     assert_eq!(outside(cases, None, prepare), 0);
     for term in terms {
         let found = outside(cases, Some(*term), prepare);
@@ -239,11 +239,11 @@ fn a_dropped_part_of_the_contour_is_noticed() {
     let cases = half_the_reference();
     assert_noticed(&cases, &[Term::Outside], |a| {
         let a = a.restrict_to(Method::Lattice);
-        Accountant { spectrum: Spectrum { cut: 2.0, ..a.spectrum }, ..a }
+        Gaussians { spectrum: Spectrum { cut: 2.0, ..a.spectrum }, ..a }
     });
     assert_noticed(&cases, &[Term::Rest], |a| {
         let a = a.restrict_to(Method::Lattice);
-        Accountant { spectrum: Spectrum { rest: 1e-6, ..a.spectrum }, ..a }
+        Gaussians { spectrum: Spectrum { rest: 1e-6, ..a.spectrum }, ..a }
     });
 }
 

@@ -65,13 +65,14 @@ impl Accountant {
         let at = |epsilon: f64| self.delta(&Point::from_f64(epsilon), tolerance);
         let guess = guess.unwrap_or_else(|| self.gaussian_epsilon(&target));
         // Only where ε may be 0 is it worth asking; otherwise the search finds out by itself.
-        if guess < self.mu2().sqrt() && target.is_met_by(&at(0.0)) {
+        if guess < self.scale().1 && target.is_met_by(&at(0.0)) {
             return Bounds::new(0.0, 0.0);
         }
         // low: certainly ε(δ) ≥ low; high: certainly ε(δ) ≤ high.
-        // zCDP gives a first upper end, loose but certain.
-        let rho = float::up(0.5 * self.mu2(), 4.0);
-        let (mut low, mut high) = (0.0f64, zcdp::canonne_kamath_steinke(rho, delta));
+        let (mut low, mut high) = (0.0f64, self.first_end(delta, &target, tolerance));
+        if high.is_infinite() {
+            return Bounds::new(0.0, high);
+        }
         // The same by the middle of the bounds: not certain, but it steers.
         let (mut left, mut right) = (0.0f64, high);
         let mut guess = guess.min(high);
@@ -127,6 +128,23 @@ impl Accountant {
         Bounds::new(low, high)
     }
 
+    /// A first upper end, loose but certain; infinite if there is none.
+    fn first_end(&self, delta: &Delta, target: &Target, tolerance: f64) -> f64 {
+        if let Some(mu2) = self.mu2() {
+            // By zCDP.
+            return zcdp::canonne_kamath_steinke(float::up(0.5 * mu2, 4.0), delta);
+        }
+        let (mean, deviation) = self.scale();
+        let mut end = (mean + 8.0 * deviation).max(1e-9);
+        for _ in 0..60 {
+            if target.is_met_by(&self.delta(&Point::from_f64(end), tolerance)) {
+                return end;
+            }
+            end *= 4.0;
+        }
+        f64::INFINITY
+    }
+
     /// Evaluates on both sides of the root, further and further out until both are certain.
     fn certify(
         &self,
@@ -166,7 +184,7 @@ impl Accountant {
 
     /// The answer for continuous noise of the same μ: a first guess.
     fn gaussian_epsilon(&self, target: &Target) -> f64 {
-        let mu = self.mu2().sqrt();
+        let mu = self.scale().1;
         let log_target = target.delta.0.ln(Round::Down);
         // Beyond what doubles can do, the leading term of the tail.
         let mut epsilon = mu * mu / 2.0 + mu * (-2.0 * log_target.min(-0.1)).sqrt();
@@ -190,7 +208,7 @@ impl Accountant {
 
     /// −d/dε of the excess, for continuous noise.
     fn slope_guess(&self, epsilon: f64, target: &Target) -> f64 {
-        let mu = self.mu2().sqrt();
+        let mu = self.scale().1;
         let z = (epsilon - 0.5 * mu * mu) / mu;
         if target.near_one {
             // 1 − δ ≈ Φ(z): its logarithm rises like the inverse Mills ratio at −z.

@@ -101,7 +101,7 @@ impl Line<'_> {
 }
 
 /// `e^{exponent}` for an exponent within `error` of the truth.
-fn finish(exponent: Complex, error: f64, modulus_only: bool) -> Node {
+pub(super) fn finish(exponent: Complex, error: f64, modulus_only: bool) -> Node {
     if modulus_only || error > 0.5 {
         let size = float::exp(exponent.re + error);
         return Node { value: Complex::default(), size, relative: 1.0, modulus_only: true };

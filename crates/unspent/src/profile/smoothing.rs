@@ -12,14 +12,15 @@
 //! from the tolerance, and each power has its own sieve, made when first needed.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicI32, Ordering};
 
 use super::contour::{Integral, Problem};
+use super::gaussians::{Gaussians, log_cut};
 use super::kernel::{Expectation, Losses};
 use super::sieve::Sieve;
+use super::sieved::Sieved;
 use super::spectrum::Spectrum;
 use super::term::{Term, dropping};
-use super::{Accountant, DeltaBounds, Point, log_cut};
+use super::{DeltaBounds, Point};
 use crate::number::float::{self, Dd, UNIT};
 use crate::number::{Bounds, Magnitude, Round};
 
@@ -37,19 +38,13 @@ pub(crate) struct Smoothing {
     levels: [Level; (FINEST + COARSEST + 1) as usize],
     /// Without any: the composition's own continuous Gaussians.
     own: Level,
-    /// No finer level is worth trying: one was, and took too long.
-    finest: AtomicI32,
 }
 
 type Level = OnceLock<Option<Sieve>>;
 
 impl Default for Smoothing {
     fn default() -> Smoothing {
-        Smoothing {
-            levels: std::array::from_fn(|_| Level::new()),
-            own: Level::new(),
-            finest: AtomicI32::new(FINEST),
-        }
+        Smoothing { levels: std::array::from_fn(|_| Level::new()), own: Level::new() }
     }
 }
 
@@ -72,7 +67,7 @@ impl Smoothing {
 
     pub fn solve(
         &self,
-        accountant: &Accountant,
+        accountant: &Gaussians,
         expectation: Expectation,
         at: &Point,
         tolerance: f64,
@@ -89,8 +84,7 @@ impl Smoothing {
             return value;
         }
         let first = (-0.5 * float::ln(wanted) / std::f64::consts::LN_2).ceil();
-        // Levels that took too long before are not tried again.
-        let mut level = (first as i32).clamp(-COARSEST, FINEST).min(self.finest.load(Ordering::Relaxed));
+        let mut level = (first as i32).clamp(-COARSEST, FINEST);
         let mut best: Option<Bounds<Magnitude>> = None;
         for _ in 0..ATTEMPTS {
             match self.bracket(spectrum, level, expectation, at) {
@@ -105,7 +99,6 @@ impl Smoothing {
                     level += 1;
                 }
                 None => {
-                    self.finest.fetch_min((level - 1).max(-COARSEST), Ordering::Relaxed);
                     if best.is_some() || level <= -COARSEST {
                         break;
                     }
@@ -136,17 +129,8 @@ impl Smoothing {
         at: &Point,
     ) -> Option<Integral> {
         let sieve = self.sieve(spectrum, level)?;
-        Problem {
-            spectrum,
-            sieve,
-            s2: level.map_or(0.0, square),
-            expectation,
-            losses: Losses::Line,
-            x: at.dd,
-            markov: at.dd,
-            lattice: None,
-        }
-        .solve()
+        let integrand = Sieved { spectrum, sieve, s2: level.map_or(0.0, square), lattice: None };
+        Problem { integrand: &integrand, expectation, losses: Losses::Line, x: at.dd, markov: at.dd }.solve()
     }
 
     fn bracket(
@@ -169,65 +153,77 @@ impl Smoothing {
 
     /// `P[L > ε]` from secants: δ is convex in `x = e^ε` with right slope −`P[L > ε]`, so the chord to
     /// a point on the left is an upper bound and the chord to a point on the right a lower one.
-    pub fn p_tail(&self, accountant: &Accountant, at: &Point, tolerance: f64) -> Bounds<Magnitude> {
+    pub fn p_tail(&self, accountant: &Gaussians, at: &Point, tolerance: f64) -> Bounds<Magnitude> {
         let here = accountant.delta(at, tolerance);
         self.p_tail_from(accountant, at, tolerance, &here)
     }
 
     fn p_tail_from(
         &self,
-        accountant: &Accountant,
+        accountant: &Gaussians,
         at: &Point,
         tolerance: f64,
         here: &DeltaBounds,
     ) -> Bounds<Magnitude> {
         let mu2 = accountant.mu2();
         let c = (at.dd.hi / mu2 + 0.5).max(1.0) + 1.0 / mu2.sqrt();
-        // Half the digits: the best step balances the bracket against the curvature.
         let step = (tolerance / (c * (c - 1.0))).sqrt();
-        let step = step.min(0.05).max(16.0 * f64::EPSILON * at.dd.hi);
-        let (mut low, mut high) = (Magnitude::ZERO, Magnitude::ONE);
-        for scale in [1.0, 4.0, 16.0] {
-            let step = step * scale;
-            let left = at.dd.hi - step;
-            let right = at.dd.hi + step;
-            let after = delta_at(accountant, right, tolerance);
-            let width = exp_gap(at.dd, Dd::from(right));
-            let fall = here.delta.lower().sub(after.upper(), Round::Down);
-            let chord = fall.div(width.upper(), Round::Down);
-            low = if low < chord { chord } else { low };
-            let before = delta_at(accountant, left, tolerance);
-            let width = exp_gap(Dd::from(left), at.dd);
-            let fall = before.upper().sub(here.delta.lower(), Round::Up);
-            let chord = fall.div(width.lower(), Round::Up);
-            high = if chord < high { chord } else { high };
-        }
-        // Q ≤ 1 gives `P ≤ e^{−ε}·(1 − δ)`.
-        let cap = here
-            .complement
-            .upper()
-            .mul(Magnitude::exp(at.dd.neg(), at.dd.hi.abs() * UNIT, Round::Up), Round::Up);
-        let high = if cap < high { cap } else { high };
-        Bounds::new(if low < high { low } else { high }, high)
+        secants(at, here, step, |epsilon| delta_at(accountant, epsilon, tolerance))
     }
 
     /// `Q[L > ε]` = δ(ε) + e^ε·`P[L > ε]`.
-    pub fn q_tail(&self, accountant: &Accountant, at: &Point, tolerance: f64) -> Bounds<Magnitude> {
+    pub fn q_tail(&self, accountant: &Gaussians, at: &Point, tolerance: f64) -> Bounds<Magnitude> {
         let here = accountant.delta(at, tolerance);
-        let p = self.p_tail_from(accountant, at, tolerance, &here);
-        let end = |delta: Magnitude, p: Magnitude, round| {
-            let e = Magnitude::exp(at.dd, at.dd.hi.abs() * UNIT, round);
-            delta.add(e.mul(p, round), round)
-        };
-        Bounds::new(
-            end(here.delta.lower(), p.lower(), Round::Down),
-            end(here.delta.upper(), p.upper(), Round::Up),
-        )
+        q_from_p(at, &here, &self.p_tail_from(accountant, at, tolerance, &here))
     }
 }
 
+/// `P[L > ε]` from three lengths of secants (S7) of about this step, with δ at ε and at any other real number.
+/// Half the digits: the best step balances the width of δ against the curvature.
+pub(super) fn secants(
+    at: &Point,
+    here: &DeltaBounds,
+    step: f64,
+    delta_at: impl Fn(f64) -> Bounds<Magnitude>,
+) -> Bounds<Magnitude> {
+    let step = step.min(0.05).max(16.0 * f64::EPSILON * at.dd.hi.abs());
+    let (mut low, mut high) = (Magnitude::ZERO, Magnitude::ONE);
+    for scale in [1.0, 4.0, 16.0] {
+        let step = step * scale;
+        let left = at.dd.hi - step;
+        let right = at.dd.hi + step;
+        let after = delta_at(right);
+        let width = exp_gap(at.dd, Dd::from(right));
+        let fall = here.delta.lower().sub(after.upper(), Round::Down);
+        let chord = fall.div(width.upper(), Round::Down);
+        low = if low < chord { chord } else { low };
+        let before = delta_at(left);
+        let width = exp_gap(Dd::from(left), at.dd);
+        let fall = before.upper().sub(here.delta.lower(), Round::Up);
+        let chord = fall.div(width.lower(), Round::Up);
+        high = if chord < high { chord } else { high };
+    }
+    // Q ≤ 1 gives `P ≤ e^{−ε}·(1 − δ)`.
+    let cap =
+        here.complement.upper().mul(Magnitude::exp(at.dd.neg(), at.dd.hi.abs() * UNIT, Round::Up), Round::Up);
+    let high = if cap < high { cap } else { high };
+    Bounds::new(if low < high { low } else { high }, high)
+}
+
+/// `Q[L > ε]` = δ(ε) + e^ε·`P[L > ε]` (S8).
+pub(super) fn q_from_p(at: &Point, here: &DeltaBounds, p: &Bounds<Magnitude>) -> Bounds<Magnitude> {
+    let end = |delta: Magnitude, p: Magnitude, round| {
+        let e = Magnitude::exp(at.dd, at.dd.hi.abs() * UNIT, round);
+        delta.add(e.mul(p, round), round)
+    };
+    Bounds::new(
+        end(here.delta.lower(), p.lower(), Round::Down),
+        end(here.delta.upper(), p.upper(), Round::Up),
+    )
+}
+
 /// δ at any real ε: for ε < 0, `1 − δ(ε) = e^ε·(1 − δ(−ε))`.
-fn delta_at(accountant: &Accountant, epsilon: f64, tolerance: f64) -> Bounds<Magnitude> {
+fn delta_at(accountant: &Gaussians, epsilon: f64, tolerance: f64) -> Bounds<Magnitude> {
     if epsilon >= 0.0 {
         return accountant.delta(&Point::from_f64(epsilon), tolerance).delta;
     }

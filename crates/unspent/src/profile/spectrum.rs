@@ -26,7 +26,7 @@ impl Noise {
                 let normaliser = transform::normaliser(sigma2);
                 Some(Noise { sigma2, shift: noise.shift() as f64, normaliser })
             }
-            Mechanism::Gaussian(_) => None,
+            _ => None,
         }
     }
 }
@@ -54,7 +54,7 @@ impl Kind {
     fn new(mechanism: &Mechanism, count: u128) -> Kind {
         stop::check();
         let step = mechanism.loss_step();
-        let transform = mechanism.transform();
+        let transform = mechanism.transform().expect("Gaussian noise");
         let a = step.as_ref().map_or(Dd::from(1.0), Rational::to_dd);
         Kind {
             count: count as f64,
@@ -64,7 +64,7 @@ impl Kind {
             step,
             step_dd: a,
             noise: Noise::of(mechanism),
-            mu2: &mechanism.mu_squared() * &Rational::integer(count),
+            mu2: &mechanism.mu_squared().expect("Gaussian noise") * &Rational::integer(count),
             curvature: transform.curvature(),
             transform,
         }

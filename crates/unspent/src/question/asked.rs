@@ -11,11 +11,12 @@ use crate::allocation::Allocation;
 use crate::composition::Composition;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::Draft;
-use crate::mechanism::DiscreteGaussian;
+use crate::mechanism::Described;
 use crate::number::Rational;
+use crate::profile::Direction;
 use crate::quantity::{Alpha, Delta, Epsilon};
 use crate::release::Release;
-use crate::report::account::{Account, Noise};
+use crate::report::account::Account;
 use crate::report::certificate::{Asked, Certificate};
 use crate::report::comparison::Comparison;
 use crate::report::curve::{Curve, TradeoffCurve};
@@ -334,7 +335,10 @@ impl Ask for SpendingQuestion {
 #[serde(deny_unknown_fields)]
 pub struct AccountQuestion {
     /// The mechanisms.
-    pub mechanisms: Vec<Noise>,
+    pub mechanisms: Vec<Described>,
+    /// Which neighbours are compared; matters where some mechanism is not symmetric.
+    #[serde(default)]
+    pub direction: Direction,
     /// Asks for δ at these ε.
     #[serde(default)]
     pub epsilons: Vec<Epsilon>,
@@ -353,10 +357,11 @@ impl Ask for AccountQuestion {
     type Report = Account;
 
     fn work(&self, terms: &Terms) -> Result<Account> {
-        let group =
-            |noise: &Noise| Ok((DiscreteGaussian::new(noise.sigma2.clone(), noise.shift)?, noise.count));
-        let groups: Vec<_> = self.mechanisms.iter().map(group).collect::<Result<_>>()?;
+        let groups = self.mechanisms.iter().map(|d| (d.mechanism.clone(), d.count));
         let mut composition = Composition::with_effort(groups, terms.effort)?;
+        if self.direction != Direction::Both {
+            composition = composition.in_direction(self.direction)?;
+        }
         if let Some(tolerance) = self.tolerance {
             composition = composition.with_tolerance(tolerance)?;
         }

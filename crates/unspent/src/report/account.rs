@@ -1,11 +1,12 @@
 //! What a composition promises at given ε and δ.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::composition::Composition;
 use crate::error::{Error, Result};
-use crate::number::{LogBounds, Magnitude, Number, Rational, Round, rounded_up};
-use crate::profile::Method;
+use crate::mechanism::{Described, Mechanism};
+use crate::number::{LogBounds, Magnitude, Number, Round, rounded_up};
+use crate::profile::{Direction, Method};
 use crate::quantity::{Delta, Epsilon, Rho};
 use crate::report::document::{Document, Table};
 use crate::report::numerals::{brief, counted, lower, number_equals, up, upper};
@@ -19,34 +20,20 @@ pub struct Account {
     pub points: Vec<AccountPoint>,
     /// How they were obtained.
     pub method: Method,
-    /// The composition satisfies ρ-zCDP and no smaller ρ.
-    pub rho: Number,
+    /// The composition satisfies ρ-zCDP and no smaller ρ; for Gaussian noise alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rho: Option<Number>,
     /// The mechanisms, as given.
-    pub mechanisms: Vec<Noise>,
+    pub mechanisms: Vec<Described>,
     /// The number of distinct ones among them.
     pub kinds: usize,
+    /// Which neighbours the answers are for, where adding and removing a record differ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub direction: Option<Direction>,
     /// The relative width of δ that was demanded.
     pub tolerance: Option<f64>,
     /// Of this library.
     pub version: &'static str,
-}
-
-/// Equal discrete Gaussian mechanisms.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Noise {
-    /// The variance of the noise.
-    pub sigma2: Rational,
-    /// How many there are.
-    #[serde(default = "one")]
-    pub count: u64,
-    /// How far one record moves each answer.
-    #[serde(default = "one")]
-    pub shift: u64,
-}
-
-fn one() -> u64 {
-    1
 }
 
 /// A point (ε, δ) of the privacy profile: one is given, the other bounded.
@@ -97,11 +84,11 @@ pub enum Input {
 impl Account {
     pub(crate) fn new(
         composition: &Composition,
-        mechanisms: Vec<Noise>,
+        mechanisms: Vec<Described>,
         (epsilons, deltas): (&[Epsilon], &[Delta]),
         tails: bool,
     ) -> Result<Account> {
-        let rho = composition.known_rho();
+        let rho = composition.known_rho().ok();
         let mut points = vec![];
         for epsilon in epsilons {
             let place = |e: Error| e.at(format!("epsilon {}", brief(epsilon.value(), Round::Up)));
@@ -126,7 +113,7 @@ impl Account {
                 epsilon: composition.epsilon(delta).map_err(place)?.into(),
                 delta: Number::Exact(delta.value().clone()),
                 log10_delta: delta.value().to_bounds().into(),
-                zcdp: conversions(&rho, delta),
+                zcdp: rho.as_ref().and_then(|rho| conversions(rho, delta)),
                 p_tail: None,
                 q_tail: None,
             });
@@ -137,6 +124,7 @@ impl Account {
             rho,
             mechanisms,
             kinds: composition.kinds(),
+            direction: (!composition.is_symmetric()).then_some(composition.direction()),
             tolerance: composition.demanded_tolerance(),
             version: env!("CARGO_PKG_VERSION"),
         })
@@ -160,7 +148,17 @@ impl Account {
             "Every (≤) is a guarantee for this composition: one record moves only these answers, each by its \
              shift.",
         );
-        text.line("Whether neighbours add, remove or replace a record is up to the counts and shifts given.");
+        match self.direction {
+            None => text.line(
+                "Whether neighbours add, remove or replace a record is up to the counts and shifts given.",
+            ),
+            Some(direction) => text.line(words::direction(direction)),
+        }
+        if self.method == Method::OneSided {
+            text.line(
+                "Lower ends are those of the other mechanisms alone: of a zCDP event only an upper bound is known.",
+            );
+        }
         text
     }
 
@@ -168,17 +166,25 @@ impl Account {
         /// Groups of mechanisms shown before the rest is only counted.
         const SHOWN: usize = 20;
         let total: u128 = self.mechanisms.iter().map(|m| u128::from(m.count)).sum();
-        let answers = if total == 1 { "answer" } else { "answers" };
+        let gaussian = self.mechanisms.iter().all(Described::is_discrete_gaussian);
+        let (one, many) = if gaussian { ("answer", "answers") } else { ("mechanism", "mechanisms") };
+        let noise = if gaussian { " with discrete Gaussian noise" } else { "" };
         text.line(format!(
-            "Release: {total} {answers} with discrete Gaussian noise of {}; zCDP rho{}",
+            "Release: {total} {}{noise} of {}{}",
+            if total == 1 { one } else { many },
             counted(self.kinds, "kind", "kinds"),
-            number_equals(&self.rho)
+            self.rho.as_ref().map_or(String::new(), |rho| format!("; zCDP rho{}", number_equals(rho))),
         ));
-        let mut table = Table::new(&["count", "sigma2", "shift"]);
-        for noise in self.mechanisms.iter().take(SHOWN) {
-            let cells =
-                vec![noise.count.to_string(), brief(&noise.sigma2, Round::Down), noise.shift.to_string()];
-            table.row(cells);
+        let heads: &[&str] =
+            if gaussian { &["count", "sigma2", "shift"] } else { &["count", "mechanism", "parameters"] };
+        let mut table = Table::new(heads);
+        for Described { mechanism, count } in self.mechanisms.iter().take(SHOWN) {
+            table.row(match (gaussian, mechanism.sigma2(), mechanism.shift()) {
+                (true, Some(sigma2), Some(shift)) => {
+                    vec![count.to_string(), brief(sigma2, Round::Down), shift.to_string()]
+                }
+                _ => vec![count.to_string(), mechanism.name().to_string(), parameters(mechanism)],
+            });
         }
         if self.mechanisms.len() > SHOWN {
             table.note(format!("… and {} more groups", self.mechanisms.len() - SHOWN));
@@ -234,6 +240,20 @@ impl Account {
             text.line("");
         }
     }
+}
+
+/// Parameters in a line, long ones cut.
+fn parameters(mechanism: &Mechanism) -> String {
+    const LONGEST: usize = 24;
+    let shown = |(name, value): (&str, String)| {
+        let short: String = value.chars().take(LONGEST).collect();
+        if value.chars().count() > LONGEST {
+            format!("{name} = {short}…")
+        } else {
+            format!("{name} = {value}")
+        }
+    };
+    mechanism.parameters().into_iter().map(shown).collect::<Vec<_>>().join(", ")
 }
 
 /// ε by the published conversions; `None` where ρ is too small for them.

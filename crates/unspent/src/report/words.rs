@@ -1,7 +1,7 @@
 //! The catalogue of words: every sentence that more than one report, or more than one front end, says.
 
 use crate::number::{Number, Rational};
-use crate::profile::Method;
+use crate::profile::{Direction, Method};
 use crate::report::numerals::{READABLE, equals};
 use crate::scope::Scope;
 use crate::zcdp::Conversion;
@@ -62,6 +62,17 @@ pub fn whole(when: &str, name: &str, epsilon: &Number, delta: &Rational) -> Stri
     format!("{when}: {name}; the whole release has epsilon ≤ {epsilon} at delta {}.", delta.to_short())
 }
 
+/// Which neighbours answers are for, where it matters.
+pub(crate) fn direction(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Both => {
+            "Neighbours add or remove one record: each delta is the larger of the two directions."
+        }
+        Direction::Remove => "One direction only: the record is removed. Ask for both for a guarantee.",
+        Direction::Add => "One direction only: the record is added. Ask for both for a guarantee.",
+    }
+}
+
 /// How answers are obtained.
 pub fn method(method: Method) -> &'static str {
     match method {
@@ -73,6 +84,10 @@ pub fn method(method: Method) -> &'static str {
         }
         Method::Smoothing => {
             "smoothing. No usable lattice; the two ends are a certified bracket around the exact value."
+        }
+        Method::OneSided => {
+            "one-sided. Of some mechanism only zCDP is known: the upper end is a guarantee, and the lower end \
+             is that of the others."
         }
         Method::Continuous => "continuous. The privacy loss is smooth by itself; only rounding is left.",
     }

@@ -50,6 +50,7 @@ pub(crate) type Power = Bounds<Magnitude>;
 impl Composition {
     /// The trade-off function at α. Its **lower** bound is the guarantee.
     pub fn tradeoff(&self, alpha: &Alpha) -> Result<Bounds<Magnitude>> {
+        self.has_symmetric_pair("the trade-off function")?;
         // Guessing at random never misses more often than 1 − α.
         let rest = &Rational::integer(1) - alpha.value();
         let trivial = Bounds::new(Magnitude::ZERO, rest.to_magnitude_bounds().1);
@@ -59,12 +60,14 @@ impl Composition {
     /// The best attacker's power at the false-alarm rate α: 1 − f(α). Its **upper** bound is the
     /// guarantee.
     pub fn power(&self, alpha: &Alpha) -> Result<Bounds<Magnitude>> {
+        self.has_symmetric_pair("the power of a test")?;
         let trivial = Bounds::new(alpha.value().to_magnitude_bounds().0, Magnitude::ONE);
         self.demand("power", |aim| self.best_attack(alpha, aim).0.power.intersect(&trivial))
     }
 
     /// All knots with a threshold between `from` and `to`.
     pub fn knots(&self, from: &Rational, to: &Rational) -> Result<Vec<Knot>> {
+        self.has_symmetric_pair("the list of knots")?;
         let Some(lattice) = self.accountant().losses() else {
             return Err(Error::input(
                 "composition",
@@ -184,7 +187,7 @@ impl Composition {
             self.value_at(alpha, &Rational::from_f64("", epsilon).expect("finite"), tolerance)
         };
         let at = |epsilon: f64| within(epsilon, aim);
-        let mu = self.accountant().mu2().sqrt();
+        let mu = self.accountant().scale().1;
         // A wide bracket around the guess; H is unimodal in ε.
         let reach = 3.0 * mu + 1e-3 * guess.abs();
         // Where to look need not be known well.
@@ -246,7 +249,7 @@ impl Composition {
 
     /// Where `P[L > ε]` = α for continuous noise of the same μ.
     pub(crate) fn gaussian_threshold(&self, alpha: &Rational) -> f64 {
-        let mu = self.accountant().mu2().sqrt();
+        let mu = self.accountant().scale().1;
         let log = |x: &Rational| x.to_magnitude_bounds().0.ln(Round::Down);
         let half = Rational::parse("", "1/2").expect("a half");
         let rest = &Rational::integer(1) - alpha;
@@ -282,7 +285,7 @@ mod tests {
         for case in oracle::guarantees("tradeoffs") {
             let release = oracle::composition(&case);
             let is_fine = release.accountant().losses().is_some_and(|l| {
-                release.method() == Method::Lattice && l.step_f64 < 0.05 * release.accountant().mu2().sqrt()
+                release.method() == Method::Lattice && l.step_f64 < 0.05 * release.accountant().scale().1
             });
             let by_smoothing = is_fine
                 .then(|| Composition::restricted_to(oracle::groups(&case["groups"]), Method::Smoothing));

@@ -125,6 +125,11 @@ fn ln_one_minus(s: Complex, error: f64) -> Remainder {
     }
 }
 
+/// `ln(1 + s)` for `s` known to within `error`.
+pub(crate) fn ln_one_plus(s: Complex, error: f64) -> Remainder {
+    ln_one_minus(Complex::new(-s.re, -s.im), error)
+}
+
 /// `Σ_x e^{−x²/2σ²}`, within 16u relative.
 pub(crate) fn normaliser(sigma2: f64) -> f64 {
     if sigma2 >= 0.5 / PI {

@@ -18,7 +18,7 @@
 mod discrete_gaussian;
 mod gaussian;
 
-pub(crate) use discrete_gaussian::{DiscreteGaussianTransform, normaliser};
+pub(crate) use discrete_gaussian::{DiscreteGaussianTransform, ln_one_plus, normaliser};
 pub(crate) use gaussian::GaussianTransform;
 
 use crate::number::float::{Complex, Dd};

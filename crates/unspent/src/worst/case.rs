@@ -33,13 +33,13 @@ impl Case {
 
     /// Its budget, exactly.
     pub fn rho(&self) -> Rational {
-        let terms = self.groups.iter().map(|(noise, count)| &noise.mu_squared() * &Rational::from(*count));
+        let terms = self.groups.iter().map(|(noise, count)| &mu_squared(noise) * &Rational::from(*count));
         &Rational::sum(&terms.collect::<Vec<_>>()) / &Rational::integer(2)
     }
 
     /// Its budget to six digits, so that equal ones are equal: it only says where to look first.
     pub(super) fn rough_rho(&self) -> f64 {
-        let term = |(noise, count): &(Mechanism, u64)| noise.mu_squared().to_f64() * *count as f64;
+        let term = |(noise, count): &(Mechanism, u64)| mu_squared(noise).to_f64() * *count as f64;
         (1e6 * self.groups.iter().map(term).sum::<f64>()).round()
     }
 
@@ -70,4 +70,8 @@ impl Case {
         }
         Ok(Some(glance.epsilon_near(&target.delta, Some(target.epsilon.value().to_f64()))))
     }
+}
+
+fn mu_squared(noise: &Mechanism) -> Rational {
+    noise.mu_squared().expect("allocations add Gaussian noise")
 }

@@ -312,7 +312,7 @@ fn one_person_may_change_two_households() {
         Release::new(products).unwrap().main_path(&Scope::Total).unwrap()
     };
     let shifts = |c: &Composition| {
-        c.groups().iter().map(|g| (g.mechanism.shift().to_string(), g.count)).collect::<Vec<_>>()
+        c.groups().iter().map(|g| (g.mechanism.shift().unwrap().to_string(), g.count)).collect::<Vec<_>>()
     };
     assert_eq!(shifts(&total(1)), [("1".into(), 2), ("1".into(), 2)]);
     assert_eq!(shifts(&total(2)), [("1".into(), 2), ("2".into(), 2)]);

@@ -63,7 +63,7 @@ impl Paths {
             let largest = self.published.rows.iter().map(|row| &row[k]).max().expect("there are rows");
             largest.to_bounds().upper().log10(Round::Up)
         };
-        let rho = Rho::new(self.main().composition.rho())?;
+        let rho = Rho::new(self.main().composition.rho()?)?;
         let parsed = self.published.epsilons.iter().map(|text| Epsilon::parse(text));
         let parsed = parsed.collect::<Result<Vec<_>>>()?;
         let bun_steinke = |k: usize| rho.delta_bun_steinke(&parsed[k]).log10(Round::Up);

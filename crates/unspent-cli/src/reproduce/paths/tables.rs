@@ -17,7 +17,7 @@ impl Paths {
     }
 
     fn by_delta(&self) -> Result<Table> {
-        let rho = Rho::new(self.main().composition.rho())?;
+        let rho = Rho::new(self.main().composition.rho()?)?;
         let (up, down) = (
             |x: f64| Magnitude::from_f64(x).to_decimal(12, Round::Up),
             |x: f64| Magnitude::from_f64(x).to_decimal(12, Round::Down),

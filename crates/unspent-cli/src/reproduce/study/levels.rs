@@ -14,7 +14,7 @@ impl Study {
             let (before, after) =
                 (Study::sigma2(&self.release, level.name)?, Study::sigma2(&self.by_level, level.name)?);
             let total = self.release.allocations()[0].rho();
-            let share = &Study::level(&self.release, level.name)?.rho() / &total;
+            let share = &Study::level(&self.release, level.name)?.rho()? / &total;
             let reduction = 100.0 * (1.0 - (&after / &before).to_f64());
             let percent = (&share * &Rational::from(100)).to_f64();
             // What the study starts from, and so no claim; but it must be the same.

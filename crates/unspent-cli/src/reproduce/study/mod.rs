@@ -147,7 +147,9 @@ impl Study {
 
     /// σ² of a level: all its queries have the same.
     pub fn sigma2(release: &Release, name: &str) -> Result<Rational> {
-        Ok(Study::level(release, name)?.groups()[0].mechanism.sigma2().clone())
+        let level = Study::level(release, name)?;
+        let noise = level.groups()[0].mechanism.sigma2();
+        Ok(noise.expect("allocations have Gaussian noise").clone())
     }
 
     fn claim(

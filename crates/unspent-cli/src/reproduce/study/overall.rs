@@ -11,7 +11,7 @@ impl Study {
         let (epsilon, delta) = published::OVERALL;
         let total = self.release.main_path(&Scope::Total)?;
         let delta_exact = Delta::parse(delta)?;
-        let rho = Rho::new(total.rho())?;
+        let rho = Rho::new(total.rho()?)?;
         let configured = Rho::parse("235225/64516")?;
         let tight = total.epsilon(&delta_exact)?;
         let (both, one) = self.overall_reductions;

@@ -28,6 +28,10 @@ fn no_multipliers_and_precisions_give_a_bound_above_what_is_enough() {
         let spent: BigRational = budgets.iter().sum();
         assert!(spent >= least, "problem {seed}");
         loosest = loosest.max(double(&(&spent / &least)) - 1.0);
+        // Rounded up.
+        let wanted = solved.precisions.iter().zip(&frame.variables).map(|(w, v)| w * double(&v.cost));
+        let mut up = budgets.iter().zip(wanted).filter(|(rho, _)| rho.is_positive());
+        assert!(up.all(|(rho, wanted)| double(rho) >= wanted * (1.0 - 1e-12)), "problem {seed}");
         // What is spent meets the needs, in fractions.
         let precisions: Vec<BigRational> =
             budgets.iter().zip(&frame.variables).map(|(rho, v)| rho / &v.cost).collect();

@@ -1,0 +1,444 @@
+//! One direction of a composition: ordered pairs (P, Q).
+
+use num_bigint::BigInt;
+
+use super::super::contour::{Integral, Problem};
+use super::super::kernel::{Expectation, Losses};
+use super::super::spectrum::LogPhi;
+use super::super::term::{Term, dropping};
+use super::super::{DeltaBounds, Method, Point, at_most_one, smoothing};
+use super::atoms::{self, Part};
+use super::line::{LONG, OnLine};
+use super::markov;
+use crate::effort::Effort;
+use crate::error::{Error, Result};
+use crate::loss::{self, Loss, Way};
+use crate::mechanism::Mechanism;
+use crate::number::float::{self, DD_UNIT, Dd, UNIT};
+use crate::number::{Bounds, Magnitude, Rational, Round};
+
+/// `count` equal laws.
+#[derive(Debug)]
+pub(super) struct Kind {
+    pub law: Box<dyn Loss>,
+    pub count: f64,
+    pub count_dd: Dd,
+    pub whole: u128,
+}
+
+/// A grid of fractions on which all losses lie.
+#[derive(Clone, Debug)]
+pub(super) struct Lattice {
+    pub step: Rational,
+    /// Some loss.
+    pub origin: Rational,
+}
+
+#[derive(Debug)]
+pub(super) struct Ordered {
+    pub kinds: Vec<Kind>,
+    lattice: Option<Lattice>,
+    /// Number of atoms, if they are few enough to be added up.
+    atoms: Option<f64>,
+    /// `ln` of the probability under Q that nothing is revealed for certain: by the mechanisms, and with the
+    /// tails that are treated as if they did.
+    infinity: (Bounds<Magnitude>, Bounds<Magnitude>),
+    /// From this loss on δ is what is revealed for certain.
+    largest: Largest,
+    scale: (f64, f64),
+}
+
+#[derive(Debug)]
+enum Largest {
+    Exact(Rational),
+    AtMost(f64),
+}
+
+/// Most atoms that are added up one by one.
+const MAX_ATOMS: f64 = (1u64 << 18) as f64;
+const FAST_ATOMS: f64 = (1u64 << 13) as f64;
+/// Relative width of δ from which on an integral over all nodes that matter is limited by rounding alone.
+const GOOD: f64 = 1e-3;
+/// The same where atoms can be taken out, and how much work is tried before.
+const NARROW: f64 = 1e-9;
+const PEELABLE: f64 = 2e5;
+
+impl Ordered {
+    pub fn new(groups: &[(Mechanism, u128)], effort: Effort, way: Way) -> Result<Ordered> {
+        let mut kinds = vec![];
+        for (mechanism, whole) in groups {
+            let count = *whole as f64;
+            if let Some(law) = loss::of(mechanism, count, way)? {
+                kinds.push(Kind { law, count, count_dd: Rational::integer(*whole).to_dd(), whole: *whole });
+            } else if !matches!(mechanism, Mechanism::ZeroConcentratedDp(_)) {
+                return Err(Error::stated(
+                    format!("{}: this mechanism is not accounted for yet", mechanism.name()),
+                    "its pair of laws is known, its transform is not implemented",
+                ));
+            }
+        }
+        let infinity = infinity(&kinds);
+        let mut ordered = Ordered {
+            lattice: find_lattice(&kinds),
+            atoms: None,
+            infinity,
+            largest: largest(&kinds),
+            scale: (0.0, 0.0),
+            kinds,
+        };
+        let most = if effort == Effort::Fast { FAST_ATOMS } else { MAX_ATOMS };
+        ordered.atoms = ordered.parts().map(|parts| atoms::count(&parts)).filter(|n| *n <= most);
+        let here = ordered.log_phi(1.0);
+        ordered.scale = (here.slope, here.spread.max(1e-300).sqrt());
+        if ordered.kinds.is_empty() {
+            ordered.scale = (0.0, 1e-3);
+        }
+        Ok(ordered)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.kinds.is_empty()
+    }
+
+    pub fn scale(&self) -> (f64, f64) {
+        self.scale
+    }
+
+    pub fn method(&self) -> Method {
+        if self.lattice.is_some() {
+            Method::Lattice
+        } else if self.kinds.iter().any(|k| k.law.atoms().is_none()) {
+            Method::Continuous
+        } else if self.atoms.is_some() {
+            Method::Enumeration
+        } else {
+            Method::Smoothing
+        }
+    }
+
+    /// `Q[L = ∞]`, by the mechanisms alone.
+    pub fn infinity(&self) -> Bounds<Magnitude> {
+        self.infinity.0
+    }
+
+    pub fn log_phi(&self, c: f64) -> LogPhi {
+        let mut out = LogPhi { value: Dd::ZERO, error: 0.0, drift: Dd::ZERO, slope: 0.0, spread: 0.0 };
+        for kind in &self.kinds {
+            let tilted = kind.law.tilt(c);
+            let part = kind.count_dd.mul(tilted.log);
+            out.value = out.value.add(part);
+            out.error += kind.count * tilted.error + 16.0 * DD_UNIT * part.hi.abs();
+            out.slope += kind.count * tilted.mean;
+            out.spread += kind.count * tilted.variance;
+        }
+        out
+    }
+
+    /// δ(ε) at any real ε (M1).
+    pub fn delta(&self, at: &Point, tolerance: f64) -> DeltaBounds {
+        if self.is_beyond(at) {
+            return self.with_infinity(Bounds::new(Magnitude::ZERO, Magnitude::ZERO));
+        }
+        let (mean, deviation) = self.scale;
+        let below = (mean - at.dd.hi) / deviation;
+        let delta = || self.with_infinity(self.solve(Expectation::Delta, at, tolerance));
+        // 1 − δ = E_P[min(e^L, e^ε); L finite]: nothing is added.
+        let complement = || {
+            let found = at_most_one(self.solve(Expectation::Complement, at, tolerance));
+            // Tails that were taken for revealed are not.
+            let more = self.infinity.1.upper();
+            let upper = found.upper().add(more, Round::Up);
+            let real = self.infinity.0;
+            let found = if real.upper() < more { Bounds::new(found.lower(), upper) } else { found };
+            DeltaBounds::from_complement(found)
+        };
+        let (first, good): (DeltaBounds, bool) = if below <= 1.5 {
+            let found = delta();
+            (found, found.delta.upper() < Magnitude::from_f64(0.9))
+        } else {
+            let found = complement();
+            (found, found.complement.upper() < Magnitude::from_f64(0.5))
+        };
+        if good {
+            return first;
+        }
+        first.intersect(if below <= 1.5 { complement() } else { delta() })
+    }
+
+    /// Adds what is revealed for certain to the part of finite losses.
+    fn with_infinity(&self, finite: Bounds<Magnitude>) -> DeltaBounds {
+        let lower = finite.lower().add(self.infinity.0.lower(), Round::Down);
+        let upper = finite.upper().add(self.infinity.1.upper(), Round::Up);
+        DeltaBounds::from_delta(Bounds::new(lower, upper))
+    }
+
+    /// Whether no finite loss is above ε.
+    fn is_beyond(&self, at: &Point) -> bool {
+        match &self.largest {
+            Largest::Exact(largest) => at.exact >= *largest,
+            Largest::AtMost(largest) => at.dd.hi > *largest,
+        }
+    }
+
+    /// An upper bound of δ by Markov's inequality, if that is cheap.
+    pub fn markov(&self, at: &Point) -> Option<Magnitude> {
+        if self.is_empty() {
+            return None;
+        }
+        let log = |c: f64| {
+            let here = self.log_phi(c);
+            (here.value, here.error)
+        };
+        Some(markov(log, at.dd, self.scale).add(self.infinity.1.upper(), Round::Up))
+    }
+
+    /// The same with an event of ρ-zCDP besides.
+    pub fn above(&self, rho: &Rational, at: &Point) -> Magnitude {
+        let rho = rho.to_dd();
+        let log = |c: f64| {
+            let here = self.log_phi(c);
+            let event = rho.mul(Dd::sum(c, -1.0).scale(c));
+            (here.value.add(event), here.error + 16.0 * DD_UNIT * event.hi.abs())
+        };
+        let (mean, deviation) = self.scale;
+        let scale = (mean + rho.hi, (deviation * deviation + 2.0 * rho.hi).sqrt());
+        markov(log, at.dd, scale).add(self.infinity.1.upper(), Round::Up)
+    }
+
+    /// `P[L > ε]`, strictly.
+    pub fn p_tail(&self, at: &Point, tolerance: f64) -> Bounds<Magnitude> {
+        if self.is_beyond(at) && self.infinity.0.upper() == self.infinity.1.upper() {
+            return Bounds::new(Magnitude::ZERO, Magnitude::ZERO);
+        }
+        match self.exact(Expectation::UpperP, at) {
+            // Tails that were taken for revealed are as likely under P as under Q, and may be above ε.
+            Some(found) if self.infinity.0.upper() < self.infinity.1.upper() => {
+                Bounds::new(found.lower(), found.upper().add(self.infinity.1.upper(), Round::Up))
+            }
+            Some(found) => found,
+            None => self.p_tail_from(at, tolerance, &self.delta(at, tolerance)),
+        }
+    }
+
+    /// `Q[L > ε]`, strictly, with what is revealed for certain.
+    pub fn q_tail(&self, at: &Point, tolerance: f64) -> Bounds<Magnitude> {
+        if self.is_beyond(at) {
+            return Bounds::new(self.infinity.0.lower(), self.infinity.1.upper());
+        }
+        if let Some(finite) = self.exact(Expectation::UpperQ, at) {
+            return Bounds::new(
+                finite.lower().add(self.infinity.0.lower(), Round::Down),
+                finite.upper().add(self.infinity.1.upper(), Round::Up),
+            );
+        }
+        let here = self.delta(at, tolerance);
+        smoothing::q_from_p(at, &here, &self.p_tail_from(at, tolerance, &here))
+    }
+
+    fn p_tail_from(&self, at: &Point, tolerance: f64, here: &DeltaBounds) -> Bounds<Magnitude> {
+        let (mean, deviation) = self.scale;
+        let c = 1.0 + ((at.dd.hi - mean) / (deviation * deviation)).max(0.0) + 1.0 / deviation;
+        let width = here.delta.relative_width().clamp(1e-14, tolerance);
+        let step = (width / (c * (c - 1.0))).sqrt();
+        smoothing::secants(at, here, step, |epsilon| self.delta(&Point::from_f64(epsilon), tolerance).delta)
+    }
+
+    /// From the atoms themselves.
+    fn exact(&self, expectation: Expectation, at: &Point) -> Option<Bounds<Magnitude>> {
+        let on_lattice = self.on_lattice(expectation, at);
+        if on_lattice.is_some_and(|found| found.relative_width() < 1e-9) {
+            return on_lattice;
+        }
+        let listed = self.listed(expectation, at);
+        match (on_lattice, listed) {
+            (Some(a), Some(b)) => Some(a.intersect(&b)),
+            (a, b) => a.or(b),
+        }
+    }
+
+    /// One by one, if all losses are atoms and few.
+    fn listed(&self, expectation: Expectation, at: &Point) -> Option<Bounds<Magnitude>> {
+        self.atoms.filter(|_| self.kinds.iter().all(|k| k.law.atoms().is_some()))?;
+        Some(atoms::solve(&self.parts()?, None, expectation, at))
+    }
+
+    /// The atomic parts of all laws, if each has no other but on a segment.
+    fn parts(&self) -> Option<Vec<Part<'_>>> {
+        self.kinds.iter().map(|k| Some((k.law.parts()?.0, u64::try_from(k.whole).ok()?))).collect()
+    }
+
+    fn solve(&self, expectation: Expectation, at: &Point, tolerance: f64) -> Bounds<Magnitude> {
+        if let Some(found) = self.exact(expectation, at) {
+            return found;
+        }
+        // Where atoms can be taken out, that is better than a long sum.
+        let (work, good) = if self.atoms.is_some() { (PEELABLE, NARROW) } else { (LONG, GOOD) };
+        let own = self.on_line(expectation, at, 0.0, work).map(|found| found.value);
+        // What is known to some digits is limited by rounding, for which smoothing is no remedy.
+        if let Some(found) = own.filter(|found| found.relative_width() < good) {
+            return found;
+        }
+        if let Some(found) = self.peeled(expectation, at).filter(|found| found.relative_width() < GOOD) {
+            return own.map_or(found, |own| own.intersect(&found));
+        }
+        let smoothed = self.smoothed(expectation, at, tolerance);
+        let found = match (own, smoothed) {
+            (Some(a), Some(b)) => a.intersect(&b),
+            (a, b) => a.or(b).unwrap_or(Bounds::new(Magnitude::ZERO, Magnitude::ONE)),
+        };
+        if expectation != Expectation::Delta {
+            return found;
+        }
+        // Never say less than Markov's inequality does.
+        let most = self.markov(at).unwrap_or(Magnitude::ONE);
+        found.intersect(&Bounds::new(Magnitude::ZERO, most))
+    }
+
+    fn on_lattice(&self, expectation: Expectation, at: &Point) -> Option<Bounds<Magnitude>> {
+        let lattice = self.lattice.as_ref()?;
+        let (below, part) = (&(&at.exact - &lattice.origin) / &lattice.step).floor_and_fraction();
+        let rest = (&part * &lattice.step).to_dd();
+        let gap = (&(&Rational::integer(1) - &part) * &lattice.step).to_dd();
+        let index = if expectation == Expectation::LowerQ { below } else { below + BigInt::from(1) };
+        let exact = &lattice.origin + &(&lattice.step * &Rational::from_bigint(index));
+        let x = exact.to_dd();
+        let integrand =
+            OnLine { ordered: self, s2: 0.0, step: Some(lattice.step.to_dd()), peeled: false, work: LONG };
+        let problem = Problem {
+            integrand: &integrand,
+            expectation,
+            losses: Losses::Lattice { step: lattice.step.to_f64(), gap: gap.to_f64(), rest: rest.to_f64() },
+            x,
+            markov: if expectation == Expectation::Complement { at.dd } else { x },
+        };
+        Some(problem.solve()?.value)
+    }
+
+    /// Without smoothing, or with a Gaussian of μ² = s² in addition.
+    fn on_line(&self, expectation: Expectation, at: &Point, s2: f64, work: f64) -> Option<Integral> {
+        if !matches!(expectation, Expectation::Delta | Expectation::Complement) {
+            return None;
+        }
+        let integrand = OnLine { ordered: self, s2, step: None, peeled: false, work };
+        Problem { integrand: &integrand, expectation, losses: Losses::Line, x: at.dd, markov: at.dd }.solve()
+    }
+
+    /// Atoms, and atoms with one continuous loss, one by one; what is left has a continuous density, and its
+    /// transform falls fast enough for the integral (M8).
+    fn peeled(&self, expectation: Expectation, at: &Point) -> Option<Bounds<Magnitude>> {
+        self.atoms?;
+        let parts = self.parts()?;
+        let mut total = atoms::solve(&parts, None, expectation, at);
+        for (i, kind) in self.kinds.iter().enumerate() {
+            let Some(segment) = kind.law.parts()?.1 else {
+                continue;
+            };
+            let mut others = parts.clone();
+            others[i].1 -= 1;
+            let one = atoms::solve(&others, Some(segment), expectation, at);
+            let times = |end: Magnitude, round| end.mul(kind.magnitude(round), round);
+            total = sum(&total, &Bounds::new(times(one.lower(), Round::Down), times(one.upper(), Round::Up)));
+        }
+        let integrand = OnLine { ordered: self, s2: 0.0, step: None, peeled: true, work: LONG };
+        let rest =
+            Problem { integrand: &integrand, expectation, losses: Losses::Line, x: at.dd, markov: at.dd }
+                .solve()?;
+        Some(sum(&total, &rest.value))
+    }
+
+    /// Between two smoothed profiles (S1 to S5).
+    fn smoothed(&self, expectation: Expectation, at: &Point, tolerance: f64) -> Option<Bounds<Magnitude>> {
+        let (mean, deviation) = self.scale;
+        let c = 1.0 + ((at.dd.hi - mean) / (deviation * deviation)).max(0.0) + 2.5 / deviation;
+        let curvature = if expectation == Expectation::Complement { 0.25 } else { c * (c - 1.0) };
+        let finest = 0.9 * tolerance / curvature;
+        let first = (-0.5 * float::ln(finest) / std::f64::consts::LN_2).ceil();
+        let mut level = first.clamp(-2.0, 40.0) as i32;
+        let mut best: Option<Bounds<Magnitude>> = None;
+        for _ in 0..8 {
+            let s2 = 2f64.powi(-2 * level);
+            if let Some(Integral { value, density }) = self.on_line(expectation, at, s2, LONG) {
+                let factor = float::up(s2 * float::exp(s2 / 8.0), 8.0);
+                let excess = density.mul(Magnitude::from_f64(dropping(Term::Smoothing, factor)), Round::Up);
+                let found = match expectation {
+                    Expectation::Complement => {
+                        Bounds::new(value.lower(), value.upper().add(excess, Round::Up))
+                    }
+                    _ => Bounds::new(value.lower().sub(excess, Round::Down), value.upper()),
+                };
+                let both = best.map_or(found, |b| b.intersect(&found));
+                let coarsened = f64::from(level) < first;
+                if both.relative_width() <= tolerance || coarsened {
+                    return Some(both);
+                }
+                best = Some(both);
+                level += 1;
+            } else {
+                if best.is_some() || level <= -2 {
+                    break;
+                }
+                level -= 2;
+            }
+        }
+        best
+    }
+}
+
+impl Kind {
+    fn magnitude(&self, round: Round) -> Magnitude {
+        let (down, up) = Rational::integer(self.whole).to_magnitude_bounds();
+        if round == Round::Down { down } else { up }
+    }
+}
+
+fn sum(a: &Bounds<Magnitude>, b: &Bounds<Magnitude>) -> Bounds<Magnitude> {
+    Bounds::new(a.lower().add(b.lower(), Round::Down), a.upper().add(b.upper(), Round::Up))
+}
+
+/// `1 − Π(1 − q∞)^n`: of the mechanisms, and with the tails that are treated as if they revealed.
+fn infinity(kinds: &[Kind]) -> (Bounds<Magnitude>, Bounds<Magnitude>) {
+    let total = |keep: &dyn Fn(bool) -> bool| {
+        let sum: f64 = kinds
+            .iter()
+            .filter_map(|k| k.law.atoms().map(|a| (a, k.count)))
+            .filter(|(a, _)| keep(a.reveals))
+            .map(|(a, n)| n * float::ln1p(-a.infinity()))
+            .sum();
+        let value = -float::expm1(sum);
+        // Each within 64u and a few, the sum of one sign.
+        let slack = 100.0 + kinds.len() as f64;
+        if value == 0.0 {
+            return Bounds::new(Magnitude::ZERO, Magnitude::ZERO);
+        }
+        Bounds::new(
+            Magnitude::from_f64(value * (1.0 - slack * UNIT)),
+            Magnitude::from_f64((value * (1.0 + slack * UNIT)).min(1.0)),
+        )
+    };
+    (total(&|reveals| reveals), total(&|_| true))
+}
+
+fn find_lattice(kinds: &[Kind]) -> Option<Lattice> {
+    let grids: Option<Vec<_>> = kinds.iter().map(|k| k.law.grid().map(|g| (g, k.whole))).collect();
+    let grids = grids?;
+    let mut step = grids.first()?.0.step.clone();
+    for (grid, _) in &grids[1..] {
+        step = step.gcd(&grid.step);
+    }
+    let offsets: Vec<Rational> = grids.iter().map(|(g, n)| &g.offset * &Rational::integer(*n)).collect();
+    let origin = Rational::sum(&offsets);
+    Some(Lattice { step, origin })
+}
+
+fn largest(kinds: &[Kind]) -> Largest {
+    let exact: Option<Vec<Rational>> =
+        kinds.iter().map(|k| k.law.largest_exact().map(|l| &l * &Rational::integer(k.whole))).collect();
+    match exact {
+        Some(terms) => Largest::Exact(Rational::sum(&terms)),
+        None => {
+            let sum: f64 = kinds.iter().map(|k| k.count * k.law.largest()).sum();
+            let size: f64 = kinds.iter().map(|k| (k.count * k.law.largest()).abs()).sum();
+            Largest::AtMost(sum + 16.0 * UNIT * size * (1.0 + kinds.len() as f64))
+        }
+    }
+}
