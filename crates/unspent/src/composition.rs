@@ -252,7 +252,8 @@ impl Composition {
                 "delta",
                 delta.value().to_short(),
                 format!("a delta above {least}, the probability that the record is revealed for certain"),
-                "some mechanism has outcomes that only one of the neighbours can produce: no epsilon is finite",
+                "some mechanism has outcomes that only one of the neighbours can produce: \
+                 no epsilon is finite",
             ));
         }
         self.demand("epsilon", |aim| self.accountant().epsilon(delta, aim, None))
@@ -301,8 +302,8 @@ impl Composition {
         ))
     }
 
-    /// Refuses a question that has an answer only if the pair of laws is symmetric and nothing is revealed for
-    /// certain.
+    /// Refuses a question that has an answer only if the pair of laws is symmetric and nothing is revealed
+    /// for certain.
     pub(crate) fn has_symmetric_pair(&self, what: &str) -> Result<()> {
         self.has_a_law(what)?;
         let asymmetric = |g: &&Group| !g.mechanism.is_symmetric();

@@ -53,8 +53,8 @@ pub(crate) trait Loss: Send + Sync + std::fmt::Debug {
         None
     }
 
-    /// The atomic part of the law and, if there is more, the segment `[−τ, τ]` on which the rest has the density
-    /// `¼e^{−(l+τ)/2}` under P (M8).
+    /// The atomic part of the law and, if there is more, the segment `[−τ, τ]` on which the rest has the
+    /// density `¼e^{−(l+τ)/2}` under P (M8).
     fn parts(&self) -> Option<(&Atoms, Option<&Segment>)> {
         self.atoms().map(|atoms| (atoms, None))
     }
@@ -120,8 +120,8 @@ pub(crate) trait Along {
         20.0
     }
 
-    /// `ln` of the atomic and of the continuous part of `Φ(c+it)`, each over `Φ(c)e^{itm}`, where the law has both
-    /// (M8).
+    /// `ln` of the atomic and of the continuous part of `Φ(c+it)`, each over `Φ(c)e^{itm}`, where the law has
+    /// both (M8).
     fn parts(&self, _: u64) -> Option<[Remainder; 2]> {
         None
     }

@@ -345,8 +345,8 @@ impl Described {
         Described::read(kind, &parameters)
     }
 
-    /// All mechanisms of a file: JSON (a list, or an object with the list as `composition` or `mechanisms`), or
-    /// TOML (`[[mechanism]]` with a kind and parameters).
+    /// All mechanisms of a file: JSON (a list, or an object with the list as `composition` or `mechanisms`),
+    /// or TOML (`[[mechanism]]` with a kind and parameters).
     pub fn read_file(text: &str) -> Result<Vec<Described>> {
         let value: Value =
             if text.trim_start().starts_with(['[', '{']) && !text.trim_start().starts_with("[[") {

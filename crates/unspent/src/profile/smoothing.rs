@@ -178,8 +178,8 @@ impl Smoothing {
     }
 }
 
-/// `P[L > ε]` from three lengths of secants (S7) of about this step, with δ at ε and at any other real number.
-/// Half the digits: the best step balances the width of δ against the curvature.
+/// `P[L > ε]` from three lengths of secants (S7) of about this step, with δ at ε and at any other real
+/// number. Half the digits: the best step balances the width of δ against the curvature.
 pub(super) fn secants(
     at: &Point,
     here: &DeltaBounds,

@@ -156,7 +156,8 @@ impl Account {
         }
         if self.method == Method::OneSided {
             text.line(
-                "Lower ends are those of the other mechanisms alone: of a zCDP event only an upper bound is known.",
+                "Lower ends are those of the other mechanisms alone: \
+                 of a zCDP event only an upper bound is known.",
             );
         }
         text

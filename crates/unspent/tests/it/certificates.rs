@@ -373,7 +373,8 @@ proptest! {
         // The parts of a release sum to the whole.
         let release = Release::from(allocation.clone());
         let levels = release.scopes().into_iter().filter(|s| matches!(s, Scope::Level(_)));
-        let sum = levels.map(|s| release.main_path(&s).unwrap().rho().unwrap()).fold(Rational::from(0), |a, b| a + b);
+        let rho = |scope: Scope| release.main_path(&scope).unwrap().rho().unwrap();
+        let sum = levels.map(rho).fold(Rational::from(0), |a, b| a + b);
         prop_assert_eq!(sum, allocation.rho());
     }
 }

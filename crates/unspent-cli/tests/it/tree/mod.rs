@@ -84,7 +84,17 @@ const LAYERS: [(&str, &[&str]); 6] = [
     ("words and numbers", &["error", "named", "stop", "parallel", "number", "quantity", "effort", "scope"]),
     (
         "one answer",
-        &["transform", "mechanism", "spelling", "schema", "residual", "sampler", "expected", "margin"],
+        &[
+            "transform",
+            "mechanism",
+            "loss",
+            "spelling",
+            "schema",
+            "residual",
+            "sampler",
+            "expected",
+            "margin",
+        ],
     ),
     ("many answers", &["envelope", "zcdp", "profile", "composition"]),
     ("what is built on them", &["calibrate", "dominating", "tradeoff"]),

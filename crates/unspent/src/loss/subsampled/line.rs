@@ -200,9 +200,9 @@ impl<'a> SubsampledLine<'a> {
         for j in 0..self.wr.len() {
             let d = exp_minus_one(self.ar[j], self.ai[j], t);
             (self.dr[j], self.di[j]) = (d.re, d.im);
-            // |d| = |e^{ita} − 1| ≤ min(2, t|a|). The factor 1 + s has a modulus of at most 1, so that errors do not
-            // grow. A step adds u|d| for its sum, 6u|s|(1 + |d|) ≤ 18u|s| for its product, and 4u|s| for the error
-            // of s; the start has 8u|d|.
+            // |d| = |e^{ita} − 1| ≤ min(2, t|a|). The factor 1 + s has a modulus of at most 1, so that errors
+            // do not grow. A step adds u|d| for its sum, 6u|s|(1 + |d|) ≤ 18u|s| for its product, and 4u|s|
+            // for the error of s; the start has 8u|d|.
             let most = (end * (self.ar[j].abs() + self.ai[j])).min(2.0);
             let step = self.sr[j].abs() + self.si[j].abs();
             let own = UNIT * (most * (8.0 + BLOCK as f64) + 22.0 * BLOCK as f64 * step);

@@ -149,9 +149,10 @@ impl Terms<'_> {
 
     /// An atom at L and, independent of it, a loss l on the segment. With `x = ε − L` (M8):
     ///
-    /// - `E[(e^{L+l} − e^ε)₊]` is `½e^{ε−τ}(e^{(τ−x)/2} − 1)²` for `|x| ≤ τ` and `½(1−e^{−τ})(e^L − e^ε)` below;
-    /// - `E[min(e^{L+l}, e^ε)]` is `½e^{−τ}(e^L(e^{(τ+x)/2} − 1) + e^ε(e^{(τ−x)/2} − 1))` for `|x| ≤ τ`, beyond
-    ///   it `½(1−e^{−τ})` times the smaller of `e^L` and `e^ε`.
+    /// - `E[(e^{L+l} − e^ε)₊]` is `½e^{ε−τ}(e^{(τ−x)/2} − 1)²` for `|x| ≤ τ` and `½(1−e^{−τ})(e^L − e^ε)`
+    ///   below;
+    /// - `E[min(e^{L+l}, e^ε)]` is `½e^{−τ}(e^L(e^{(τ+x)/2} − 1) + e^ε(e^{(τ−x)/2} − 1))` for `|x| ≤ τ`,
+    ///   beyond it `½(1−e^{−τ})` times the smaller of `e^L` and `e^ε`.
     fn on_segment(&mut self, segment: &Segment, loss: Dd, log: f64) {
         let tau = segment.tau;
         let (above, below) =

@@ -151,8 +151,8 @@ impl Exponent {
     }
 }
 
-/// The transforms of what was taken out: of the atoms, and of the atoms with one continuous loss, which is one of
-/// `n` equal ones (M8).
+/// The transforms of what was taken out: of the atoms, and of the atoms with one continuous loss, which is
+/// one of `n` equal ones (M8).
 fn peel(
     base: Exponent,
     lines: &[(Box<dyn Along + '_>, f64)],
@@ -227,8 +227,8 @@ impl OnLine<'_> {
             let fall = decay(t, next);
             rungs.push((t, next, fall));
             t = next;
-            // Where the bound that holds up to infinity says enough, it bounds all that follows. A bound for an
-            // interval alone does not: it says nothing of what comes later.
+            // Where the bound that holds up to infinity says enough, it bounds all that follows. A bound for
+            // an interval alone does not: it says nothing of what comes later.
             let far = if self.peeled { 2.0 * most * h } else { 1e6 * most * h };
             if end.is_none() && (decay(t, f64::INFINITY) > 200.0 || t > far) {
                 break;

@@ -117,20 +117,3 @@ fn reference_values_of_other_mechanisms_are_inside() {
     }
     assert!(outside.is_empty(), "{outside:#?}");
 }
-
-#[test]
-#[ignore]
-fn debug_points() {
-    for (s2, q, n, e) in [("9/25", "1/1000", 1000000, "30"), ("16/25", "1/10000", 100000, "0.3")] {
-        let m: Mechanism = Subsampled::new(
-            Base::Gaussian(Gaussian::new(s2.parse().unwrap(), Rational::from(1u64)).unwrap()),
-            q.parse().unwrap(),
-        )
-        .unwrap()
-        .into();
-        let made = Composition::new([(m, n)]).unwrap().in_direction(Direction::Remove).unwrap();
-        eprintln!("{s2} {q}");
-        let found = made.accountant().delta(&Point::new(e.parse().unwrap()), 1e-6).delta;
-        eprintln!("{:?}", found);
-    }
-}
