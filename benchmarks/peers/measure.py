@@ -21,21 +21,33 @@ import time
 import traceback
 import warnings
 
+import mechanisms
 import report
 from peers import ACCOUNTANTS, Unsupported
-from problems import DELTAS, PROBLEMS, USUAL_DELTA
+from problems import PROBLEMS
 
 MODULES = (
     "numpy",
     "scipy.stats",
     "scipy.signal",
     "dp_accounting.pld.privacy_loss_distribution",
+    "dp_accounting.pld.pld_privacy_accountant",
+    "dp_accounting.rdp.rdp_privacy_accountant",
     "prv_accountant",
     "opendp.prelude",
     "riskcal.accountants",
     "unspent",
 )
-PACKAGES = ("unspent", "dp-accounting", "prv-accountant", "opendp", "riskcal", "numpy", "scipy")
+PACKAGES = (
+    "unspent",
+    "dp-accounting",
+    "prv-accountant",
+    "opacus",
+    "opendp",
+    "riskcal",
+    "numpy",
+    "scipy",
+)
 MEMORY_LIMIT = 12 << 30
 
 
@@ -77,10 +89,10 @@ def ask(accountant, problem, say, budget):
 
     start = time.perf_counter()
     epsilon_at = accountant.prepare(problem)
-    answered = answer(USUAL_DELTA)
+    answered = answer(problem.usual)
     say({"first": time.perf_counter() - start, "cold": True})
-    for delta in DELTAS:
-        if delta != USUAL_DELTA:
+    for delta in problem.deltas:
+        if delta != problem.usual:
             answer(delta)
 
     if not answered:
@@ -88,7 +100,7 @@ def ask(accountant, problem, say, budget):
 
     # Warm, and never the same delta twice, so that nobody can answer from memory.
     def other_delta(i):
-        return USUAL_DELTA.replace("1e", f"1.{i + 1:04d}e")
+        return repr(float(problem.usual) * (1 + (i + 1) / 10**4))
 
     durations = repeat(lambda i: epsilon_at(other_delta(i)), budget, 2000)
     say({"further": statistics.median(durations)})
@@ -192,11 +204,13 @@ def main():
             print(f"{module}: {error}")
     budget = min(3.0, arguments.seconds / 20)
     results = {"surroundings": surroundings(arguments), "problems": {}}
-    for problem in PROBLEMS:
+    questions = [(problem, ACCOUNTANTS) for problem in PROBLEMS]
+    questions += [(mixture, mechanisms.ACCOUNTANTS) for mixture in mechanisms.MIXTURES]
+    for problem, accountants in questions:
         if arguments.only and problem.name not in arguments.only:
             continue
         rows = results["problems"][problem.name] = {}
-        for accountant in ACCOUNTANTS:
+        for accountant in accountants:
             if arguments.peer and not any(name in accountant.name for name in arguments.peer):
                 continue
             found = rows[accountant.name] = measure(accountant, problem, arguments.seconds, budget)

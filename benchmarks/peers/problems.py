@@ -16,6 +16,8 @@ class Problem:
     name: str
     title: str
     groups: tuple  # of (sigma2, count)
+    deltas = DELTAS
+    usual = USUAL_DELTA
 
     @property
     def count(self):

@@ -9,6 +9,7 @@ import sys
 from dataclasses import dataclass
 from fractions import Fraction
 
+import mechanisms
 import truth
 from peers import ACCOUNTANTS
 from problems import DELTAS, PROBLEMS, USUAL_DELTA
@@ -68,13 +69,30 @@ def answers(results):
     """{(problem, accountant): {delta: Answer}}."""
     exact = truth.read()
     judged = {}
-    for problem, rows in results["problems"].items():
+    for problem in (name for name in results["problems"] if name in TITLES):
+        rows = results["problems"][problem]
         for accountant in ACCOUNTANTS:
             if accountant.name in rows:
                 judged[problem, accountant.name] = {
                     delta: judge(accountant, problem, delta, found, exact[problem][delta])
                     for delta, found in rows[accountant.name]["answers"].items()
                 }
+    return judged
+
+
+def judged_mixtures(results):
+    """{(mixture, accountant): Answer}; the truth is the ε at which the reference has this δ."""
+    judged = {}
+    for mixture in mechanisms.MIXTURES:
+        rows = results["problems"].get(mixture.name, {})
+        # The reference's δ was rounded to a double, by which ε moves by less than this.
+        slack = max(mixture.epsilon, 1) * PEER_ROUNDING
+        exact = (mixture.epsilon - slack, mixture.epsilon + slack)
+        for accountant in mechanisms.ACCOUNTANTS:
+            found = rows.get(accountant.name, {}).get("answers", {}).get(mixture.delta)
+            if found is not None:
+                answer = judge(accountant, mixture.name, mixture.delta, found, exact)
+                judged[mixture.name, accountant.name] = answer
     return judged
 
 
@@ -285,6 +303,61 @@ def small_delta_claim(judged):
     return lines
 
 
+def mixture_cell(found, answer):
+    if answer is None:
+        over = f"over {found['limit']:.0f} s" if "limit" in found else "–"
+        return found.get("failed", over)
+    if answer.none and answer.none != "∞":
+        return answer.none
+    return f"{error_cell(answer)}, {duration(found.get('first'))}"
+
+
+def mixtures(results):
+    """DP-SGD, Laplace noise, events and mixtures: one table, and what it says."""
+    asked = [mixture for mixture in mechanisms.MIXTURES if mixture.name in results["problems"]]
+    if not asked:
+        return []
+    judged = judged_mixtures(results)
+    names = [
+        accountant.name
+        for accountant in mechanisms.ACCOUNTANTS
+        if any(accountant.name in results["problems"][mixture.name] for mixture in asked)
+    ]
+    own = [answer for answer in judged.values() if answer.is_ours]
+    peers = [answer for answer in judged.values() if not answer.is_ours and math.isfinite(answer.error)]
+    wrong = sorted((answer for answer in peers if answer.broken), key=lambda answer: answer.error)
+    broken = sum(answer.broken for answer in own)
+    lines = [
+        "## DP-SGD, Laplace noise, events and mixtures",
+        "",
+        "The exact ε and δ are the oracle's (`oracle/mechanisms.json`). Each cell is the error of ε at that",
+        "δ, and the time from the list of mechanisms to ε.",
+        "",
+        f"Ours encloses the truth in {len(own) - broken} of {len(own)} answers. Of {len(peers)} finite",
+        f"answers of peers, all of which claim to be bounds, {len(wrong)} are not{':' if wrong else '.'}",
+        "",
+    ]
+    if wrong:
+        lines += ["| composition | δ | accountant | error |", "|---|---:|---|---:|"]
+        titles = {mixture.name: mixture.title for mixture in asked}
+        lines += [
+            f"| {titles[answer.problem]} | {float(answer.delta):.3g} | {answer.accountant} "
+            f"| {signed(answer.error)} |"
+            for answer in wrong
+        ]
+        lines.append("")
+    lines += [
+        "| composition | δ | ε | " + " | ".join(names) + " |",
+        "|---|---:|---:|" + "---:|" * len(names),
+    ]
+    for mixture in asked:
+        rows = results["problems"][mixture.name]
+        cells = [mixture.title, f"{float(mixture.delta):.3g}", f"{float(mixture.epsilon):g}"]
+        cells += [mixture_cell(rows.get(name, {}), judged.get((mixture.name, name))) for name in names]
+        lines.append("| " + " | ".join(cells) + " |")
+    return [*lines, ""]
+
+
 HOW_TO_READ = """## How to read it
 
 * *Error* is ε as reported minus the exact ε; for an interval, its upper end. The exact one comes from the
@@ -345,6 +418,7 @@ def markdown(results):
         ]
         said = refusals(problem.name, judged)
         lines += [*said, ""] if said else []
+    lines += mixtures(results)
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -30,6 +30,8 @@ def set_up(truth):
     if not PYTHON.exists():
         venv.create(ENVIRONMENT, with_pip=True)
     install("-r", HERE / "requirements.txt")
+    # Its accountants need no PyTorch, which its metadata ask for.
+    install("--no-deps", "opacus==1.6.0")
     if truth:
         install("-r", ROOT / "oracle" / "requirements.txt")
         return
