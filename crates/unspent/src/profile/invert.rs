@@ -5,6 +5,7 @@
 //! bound: the search may be as heuristic as it likes, only the two last evaluations count.
 
 use super::{Accountant, DeltaBounds, Point};
+use crate::effort::Effort;
 use crate::number::float::{self, PI};
 use crate::number::{Bounds, Magnitude, Rational, Round};
 use crate::quantity::Delta;
@@ -57,6 +58,10 @@ impl Target {
 const MAX_EVALUATIONS: usize = 80;
 /// Evaluations that may find nothing out before a search gives up.
 const MAX_BLIND: usize = 4;
+/// Relative distance of two ends that is worth a second search, and how near an end is then known.
+const WIDE: f64 = 1e-3;
+const NEAR: f64 = 1e-9;
+const MAX_HALVINGS: usize = 40;
 
 impl Accountant {
     /// ε(δ) for 0 < δ < 1, faster from a good guess.
@@ -80,17 +85,20 @@ impl Accountant {
         let (mut slow, mut blind) = (0, 0);
         for _ in 0..MAX_EVALUATIONS {
             let found = at(guess);
-            if target.is_met_by(&found) {
+            let (met, missed) = (target.is_met_by(&found), target.is_missed_by(&found));
+            if met {
                 high = high.min(guess);
             }
-            if target.is_missed_by(&found) {
+            if missed {
                 low = low.max(guess);
             }
             let (excess, width) = target.excess(&found);
             if !width.is_finite() {
-                // Nothing is known here; look elsewhere, but not for ever.
-                blind += 1;
-                if blind > MAX_BLIND {
+                // δ may be exactly 0 here, which is an answer. If nothing is known, look elsewhere, but not
+                // for ever.
+                (left, right) = (left.max(low), right.min(high));
+                blind += usize::from(!(met || missed));
+                if blind > MAX_BLIND || right - left <= right * 4.0 * f64::EPSILON {
                     break;
                 }
                 guess = 0.5 * (left + guess.min(right));
@@ -114,7 +122,8 @@ impl Accountant {
             if step.abs() <= resolution || excess.abs() <= 2.0 * width + 1e-14 || right - left <= resolution {
                 let reach = ((width + 1e-14) / -slope).max(resolution);
                 let root = if step.is_finite() { (guess + step).clamp(low, high) } else { guess };
-                return self.certify(&target, root, reach, (low, high), tolerance);
+                let ends = self.certify(&target, root, reach, (low, high), tolerance);
+                return self.narrow(&target, ends, tolerance);
             }
             let next = guess + step;
             guess = if next > left && next < right && slow < 3 {
@@ -125,7 +134,30 @@ impl Accountant {
                 if left > 0.0 && right > 4.0 * left { (left * right).sqrt() } else { 0.5 * (left + right) }
             };
         }
-        Bounds::new(low, high)
+        self.narrow(&target, Bounds::new(low, high), tolerance)
+    }
+
+    /// Moves the two ends towards each other where they are far apart: each by its own bound of δ, which may
+    /// be far from the other one where δ itself is wide.
+    fn narrow(&self, target: &Target, ends: Bounds<f64>, tolerance: f64) -> Bounds<f64> {
+        let (low, high) = (ends.lower(), ends.upper());
+        if high - low <= WIDE * high || self.effort() == Effort::Fast {
+            return ends;
+        }
+        let at = |epsilon: f64| self.delta(&Point::from_f64(epsilon), tolerance);
+        // `good` is certain, `bad` is not known to be.
+        let bisect = |mut good: f64, mut bad: f64, is_certain: &dyn Fn(&DeltaBounds) -> bool| {
+            for _ in 0..MAX_HALVINGS {
+                if (good - bad).abs() <= NEAR * good.max(bad) {
+                    break;
+                }
+                let middle = 0.5 * (good + bad);
+                *(if is_certain(&at(middle)) { &mut good } else { &mut bad }) = middle;
+            }
+            good
+        };
+        let upper = bisect(high, low, &|found| target.is_met_by(found));
+        Bounds::new(bisect(low, upper, &|found| target.is_missed_by(found)), upper)
     }
 
     /// A first upper end, loose but certain; infinite if there is none.
@@ -238,4 +270,49 @@ pub(crate) fn log_gaussian_delta(mu: f64, epsilon: f64) -> (f64, f64) {
         return (log_phi + float::ln(mu / (z * (z + mu))), -(z / mu));
     }
     (log_phi + float::ln(difference), -b / (mu * difference) * mu)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::mechanism::Described;
+    use crate::{Composition, Delta};
+
+    fn epsilon(mechanisms: &[&str], delta: &str) -> (f64, f64) {
+        let groups = mechanisms.iter().map(|text| {
+            let Described { mechanism, count } = Described::parse(text).unwrap();
+            (mechanism, count)
+        });
+        let found = Composition::new(groups).unwrap().epsilon(&Delta::parse(delta).unwrap()).unwrap();
+        (found.lower(), found.upper())
+    }
+
+    /// Where δ falls to 0 at once, and where its two bounds are far apart.
+    #[test]
+    fn both_ends_are_near_what_their_own_bound_allows() {
+        // δ of pure ε₀-DP is (e^{ε₀} − e^ε)/(1 + e^{ε₀}).
+        let truth = (0.5f64.exp() - 1e-5 * (1.0 + 0.5f64.exp())).ln();
+        let (low, high) = epsilon(&["pure_dp:epsilon=1/2"], "1e-5");
+        assert!(
+            (low - truth).abs() < 1e-8 && (high - truth).abs() < 1e-8 && low <= high,
+            "{low} {truth} {high}"
+        );
+        let (low, high) = epsilon(&["pure_dp:epsilon=1/2"], "1e-1000");
+        assert!(low <= 0.5 && 0.5 <= high && high - low < 1e-8, "{low} {high}");
+        // The upper end of ρ-zCDP is the best of Canonne, Kamath and Steinke's bounds, the lower end that of
+        // the noise beside it.
+        let (low, high) = epsilon(&["zcdp:rho=1/2"], "1e-6");
+        let best = crate::zcdp::canonne_kamath_steinke(0.5, &Delta::parse("1e-6").unwrap());
+        assert!(low == 0.0 && (high / best - 1.0).abs() < 1e-6, "{low} {high} {best}");
+        let (noise, _) = epsilon(&["sigma2=5"], "1e-6");
+        let (low, high) = epsilon(&["zcdp:rho=1/2", "sigma2=5"], "1e-6");
+        assert!((low / noise - 1.0).abs() < 1e-6 && high < 5.8, "{low} {noise} {high}");
+        // Few atoms far apart, and δ far below every double.
+        for (mechanisms, delta, truth) in [
+            (&["sigma2=0.001", "sigma2=31.5200000001"][..], "1e-1000", 2504.33),
+            (&["sigma2=0.001,count=5"][..], "1e-300", 3500.0),
+        ] {
+            let (low, high) = epsilon(mechanisms, delta);
+            assert!((low / truth - 1.0).abs() < 1e-6 && (high / truth - 1.0).abs() < 1e-6, "{low} {high}");
+        }
+    }
 }
