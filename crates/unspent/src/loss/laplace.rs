@@ -104,7 +104,9 @@ impl Loss for LaplaceLoss {
         let (exact, error) = if w.abs() * tau < SERIES && tau < SERIES {
             (Dd::from(log), error)
         } else {
-            let exponent = self.exact.mul(Dd::sum(w.abs(), -0.5));
+            // |w| − ½, which is c − 1 or −c: below a quarter c − ½ is rounded.
+            let less = if c < 0.5 { Dd::from(-c) } else { Dd::sum(c, -1.0) };
+            let exponent = self.exact.mul(less);
             (exponent.add(Dd::from(log)), error + 16.0 * DD_UNIT * exponent.hi.abs())
         };
         // Mean and variance from a few points: they only steer.

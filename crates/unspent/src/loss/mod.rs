@@ -9,14 +9,16 @@ mod atoms;
 mod gaussian;
 mod laplace;
 mod subsampled;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use atoms::Atoms;
 pub(crate) use gaussian::GaussianLoss;
 pub(crate) use laplace::LaplaceLoss;
 pub(crate) use subsampled::SubsampledGaussianLoss;
 
-use crate::error::Result;
-use crate::mechanism::{Base, Mechanism};
+use crate::error::{Error, Result};
+use crate::mechanism::{Base, Mechanism, Subsampled};
 use crate::number::Rational;
 use crate::number::float::{self, Dd, UNIT};
 pub(crate) use crate::transform::Remainder;
@@ -89,7 +91,10 @@ pub(crate) fn of(mechanism: &Mechanism, count: f64, way: Way) -> Result<Option<B
         Mechanism::Finite(finite) => atoms(Atoms::finite(finite)),
         Mechanism::TruncatedDiscreteGaussian(noise) => atoms(Atoms::truncated_discrete_gaussian(noise)),
         Mechanism::ZeroConcentratedDp(_) => None,
-        Mechanism::Subsampled(sampled) => match sampled.base() {
+        Mechanism::Subsampled(sampled) if *sampled.q() == Rational::integer(1) => {
+            return of(&sampled.base().clone().into(), count, way);
+        }
+        Mechanism::Subsampled(sampled) => match check_sampled(sampled)?.base() {
             Base::Gaussian(noise) => {
                 let sigma2 = noise.sigma2() / &(noise.shift() * noise.shift());
                 Some(Box::new(SubsampledGaussianLoss::new(&sigma2, sampled.q(), count, way)))
@@ -99,6 +104,22 @@ pub(crate) fn of(mechanism: &Mechanism, count: f64, way: Way) -> Result<Option<B
             Base::Laplace(_) => None,
         },
     })
+}
+
+/// Probabilities of being in the sample, and of not being in it, that are too small to be told from 0.
+fn check_sampled(sampled: &Subsampled) -> Result<&Subsampled> {
+    let (least, one) = (Rational::power_of_ten(-100), Rational::integer(1));
+    let rest = &one - sampled.q();
+    if *sampled.q() < least || rest < least {
+        let hint = "a probability that is so near to 0 or 1 is not worth telling from it";
+        return Err(Error::input(
+            "q",
+            sampled.q().to_short(),
+            "q and 1 − q of at least 1e-100, or q = 1",
+            hint,
+        ));
+    }
+    Ok(sampled)
 }
 
 /// The continuous part of a law: `¼e^{−(l+τ)/2}` on `[−τ, τ]`, under P.
@@ -140,6 +161,10 @@ pub(crate) trait Along {
 pub(super) fn bracket(c: f64, l: f64, error: f64) -> (f64, f64) {
     // e^{cl} − 1 − c(e^l − 1) = c(c−1)·Σ_{k≥2} (1 + c + … + c^{k−2})·l^k/k!.
     let size = l.abs() * c.abs().max(1.0);
+    if size < 1e-140 {
+        // Its square may be no double.
+        return (0.0, 1e-279);
+    }
     if size < 0.5 {
         let (mut term, mut power) = (0.5 * l * l, 1.0);
         let (mut geometric, mut majorant) = (1.0, 1.0);
@@ -156,7 +181,9 @@ pub(super) fn bracket(c: f64, l: f64, error: f64) -> (f64, f64) {
             }
         }
         let value = c * (c - 1.0) * sum;
-        // Each part has at most 3k roundings and k errors of l; parts fall like size^k/k!.
+        // Each part has at most 3k roundings and k errors of l; parts fall like size^k/k!. Errors above a
+        // hundredth are not small enough for that.
+        let error = if error < 0.01 { error } else { f64::INFINITY };
         let bound = (c * (c - 1.0)).abs() * sizes * (UNIT * 24.0 + 2.6 * error);
         return (value, bound);
     }

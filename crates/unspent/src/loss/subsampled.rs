@@ -9,6 +9,7 @@ mod line;
 
 use std::sync::OnceLock;
 
+use super::atoms::ln_ratio;
 use super::{Along, Loss, Tilted, Way, bracket};
 use crate::number::Rational;
 use crate::number::float::{self, Dd, FUNCTION, PI, Sum, UNIT};
@@ -49,6 +50,8 @@ struct Axis {
 
 /// Deviations that are kept on either side: `e^{−REACH²/2}` is 2·10⁻³².
 const REACH: f64 = 12.0;
+/// Logarithm of densities below which products with them are formed in the exponent.
+const DEEP: f64 = -600.0;
 /// Largest tilt whose nodes are kept from one answer to the next.
 const USUAL_TILT: f64 = 64.0;
 
@@ -62,7 +65,7 @@ impl SubsampledGaussianLoss {
             half: (&Rational::integer(1) / &(sigma2 * &Rational::integer(2))).to_f64(),
             q: q.to_f64(),
             rest: (&Rational::integer(1) - q).to_f64(),
-            ln_q: q.to_bounds().ln().upper(),
+            ln_q: ln_ratio(q, &Rational::integer(1)).to_f64(),
             accuracy: 44.0 + float::ln(count.max(1.0)),
             axis: [const { OnceLock::new() }; LEVELS],
         }
@@ -83,7 +86,7 @@ impl SubsampledGaussianLoss {
     /// `y − 1` and `ln y` at real x, the latter with its absolute error.
     fn log_y(&self, x: f64) -> (f64, f64) {
         let y = (2.0 * x - 1.0) * self.half;
-        // Y is within 4u; beyond 300 the first part of y is not seen.
+        // Y is within 4u; beyond 300 the first part of y is not seen (q is at least 10⁻¹⁰⁰).
         if y > 300.0 {
             let log = y + self.ln_q;
             return (log, UNIT * (6.0 * y + 8.0 * self.ln_q.abs()));
@@ -180,7 +183,14 @@ impl SubsampledGaussianLoss {
             square += weight * l * l;
             let own = UNIT * (12.0 + 6.0 * g.abs() + 2.0 * top.abs());
             spread += weight * (own + e.abs() * (dl + 2.0 * UNIT * l.abs()));
-            if !direct {
+            if !direct && *g < DEEP {
+                // The mass may be no double, and y^e times it an ordinary one; up to |e − 1| times the mass.
+                let (a, b) = (float::exp(g + e * l), e * float::exp(g + l));
+                small.push(a);
+                small.push(-b);
+                let relative = 2.0 * own + (e.abs() + 1.0) * (dl + 2.0 * UNIT * l.abs());
+                error += (a + b.abs()) * relative + (e - 1.0).abs() * float::exp(DEEP);
+            } else if !direct {
                 let relative = if *l == 0.0 { 0.0 } else { dl / l.abs() };
                 let (value, off) = bracket(e, *l, relative);
                 let mass = float::exp(*g);
@@ -207,10 +217,10 @@ impl SubsampledGaussianLoss {
         }
         let small = norm * small.value();
         if !direct && small.abs() < 0.5 {
-            // The rule is applied to y^e, 1 and y at once.
-            let others = tail(0.0, 1.0) + e.abs() * tail(1.0, 1.0) + 2.0 * quadrature;
+            // The rule is applied to y^e − ey + (e − 1) at once.
+            let others = (e - 1.0).abs() * tail(0.0, 1.0) + e.abs() * tail(1.0, 1.0) + 2.0 * quadrature;
             let error = 1.01 * norm * error + 8.0 * UNIT * small.abs() + others;
-            if error < 0.1 {
+            if error < 0.05 {
                 let log = float::ln1p(small);
                 let error = 1.2 * error / (1.0 + small) + FUNCTION * log.abs();
                 return Some((Tilted { log: Dd::from(log), error, mean: sign * mean, variance }, quadrature));
@@ -307,7 +317,9 @@ impl Loss for SubsampledGaussianLoss {
     fn largest(&self) -> f64 {
         match self.way {
             Way::Remove => f64::INFINITY,
-            Way::Add => -float::ln(self.rest) * (1.0 + 16.0 * UNIT) + 16.0 * UNIT,
+            // 1 − q and q are each within u.
+            Way::Add if self.q < 0.5 => -float::ln1p(-self.q) * (1.0 + 16.0 * UNIT),
+            Way::Add => -float::ln(self.rest) * (1.0 + 16.0 * UNIT),
         }
     }
 }

@@ -41,6 +41,10 @@ impl SubsampledGaussianLoss {
                 x = next;
             }
             let centre = x + spread * (e * share(x) - x) / s2;
+            // Exponents so large are not known to the 10⁻⁶ by which the weight is lowered.
+            if (x * x * self.half).max((e * self.log_y(x).0).abs()).max(log_phi.abs()) > 1e7 {
+                return (0.0, centre);
+            }
             let log = ln_f(x) + (centre - x) * (centre - x) / (2.0 * spread) - log_phi;
             (float::exp(log) * (2.0 * PI * spread).sqrt(), centre)
         };
@@ -69,7 +73,9 @@ impl SubsampledGaussianLoss {
         } else {
             top = f64::INFINITY;
         }
-        let density = float::exp(top + m * gap * gap / 8.0 + 1e-9 * (1.0 + top.abs()));
+        // Rounding: some units of each part of the exponent.
+        let parts = (e.abs() + 2.0) * ((e.abs() + 2.0) * 2.0 * self.half + self.ln_q.abs()) + log_phi.abs();
+        let density = float::exp(top + m * gap * gap / 8.0 + 1e-9 * (1.0 + top.abs()) + 1e-13 * parts);
         Decay { weight: (weight * (1.0 - 1e-6)).min(1.0), edges, density }
     }
 }
@@ -87,10 +93,12 @@ impl Decay {
         // Bins i and j lie between edges i, i+1 and j, j+1.
         for i in 0..n {
             for j in i + 1..n {
-                if self.edges[j + 1] - self.edges[i] > reach {
+                // Edges are within 10⁻¹³ of themselves.
+                let blur = 1e-13 * (self.edges[j + 1].abs() + self.edges[i].abs());
+                if self.edges[j + 1] - self.edges[i] + blur > reach {
                     break;
                 }
-                let gap = self.edges[j] - self.edges[i + 1];
+                let gap = (self.edges[j] - self.edges[i + 1] - blur).max(0.0);
                 sum += gap * gap;
             }
         }

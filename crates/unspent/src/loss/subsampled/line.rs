@@ -115,7 +115,7 @@ impl<'a> SubsampledLine<'a> {
                 phase,
                 UNIT * (16.0
                     + 6.0 * (x * x + eta * eta) * law.half
-                    + 6.0 * (x * eta).abs() * law.half
+                    + 10.0 * (x * eta).abs() * law.half
                     + 2.0 * (e * l.re).abs()
                     + 2.0 * log_phi.abs()),
             ));
@@ -174,7 +174,8 @@ impl<'a> SubsampledLine<'a> {
             let w = Complex::new(*r, *i).div(total);
             (*r, *i) = (w.re, w.im);
         }
-        self.quadrature = 2.2 * (error + dropped);
+        // Two sums, each within `error + dropped` of Φ(c), one over the other.
+        self.quadrature = if error + dropped < 0.01 { 2.2 * (error + dropped) } else { f64::INFINITY };
         let n = self.wr.len().next_multiple_of(LANES);
         for vector in
             [&mut self.wr, &mut self.wi, &mut self.ar, &mut self.ai, &mut self.weight_errors, &mut self.sizes]
@@ -201,11 +202,11 @@ impl<'a> SubsampledLine<'a> {
             let d = exp_minus_one(self.ar[j], self.ai[j], t);
             (self.dr[j], self.di[j]) = (d.re, d.im);
             // |d| = |e^{ita} − 1| ≤ min(2, t|a|). The factor 1 + s has a modulus of at most 1, so that errors
-            // do not grow. A step adds u|d| for its sum, 6u|s|(1 + |d|) ≤ 18u|s| for its product, and 4u|s|
-            // for the error of s; the start has 8u|d|.
+            // do not grow. A step adds u|d| for its sum, 6u|s|(1 + |d|) ≤ 18u|s| for its product, and 24u|s|
+            // for the error of s; the start has 24u|d|: functions of 4u, each part at most 2|d|.
             let most = (end * (self.ar[j].abs() + self.ai[j])).min(2.0);
             let step = self.sr[j].abs() + self.si[j].abs();
-            let own = UNIT * (most * (8.0 + BLOCK as f64) + 22.0 * BLOCK as f64 * step);
+            let own = UNIT * (most * (24.0 + BLOCK as f64) + 42.0 * BLOCK as f64 * step);
             error += self.sizes[j] * (most * self.weight_errors[j] + own);
             size += self.sizes[j] * most;
         }

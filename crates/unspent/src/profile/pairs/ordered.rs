@@ -398,22 +398,30 @@ fn sum(a: &Bounds<Magnitude>, b: &Bounds<Magnitude>) -> Bounds<Magnitude> {
 /// `1 − Π(1 − q∞)^n`: of the mechanisms, and with the tails that are treated as if they revealed.
 fn infinity(kinds: &[Kind]) -> (Bounds<Magnitude>, Bounds<Magnitude>) {
     let total = |keep: &dyn Fn(bool) -> bool| {
-        let sum: f64 = kinds
-            .iter()
-            .filter_map(|k| k.law.atoms().map(|a| (a, k.count)))
-            .filter(|(a, _)| keep(a.reveals))
-            .map(|(a, n)| n * float::ln1p(-a.infinity()))
-            .sum();
-        let value = -float::expm1(sum);
-        // Each within 64u and a few, the sum of one sign.
-        let slack = 100.0 + kinds.len() as f64;
-        if value == 0.0 {
-            return Bounds::new(Magnitude::ZERO, Magnitude::ZERO);
+        let parts = || {
+            let listed = kinds.iter().filter_map(|k| k.law.atoms().map(|a| (a, k)));
+            listed.filter(|(a, _)| keep(a.reveals)).map(|(a, k)| (a.infinity(), k))
+        };
+        // At most the sum s of all n·q∞, and at least s(1 − s): products of what may be below every double.
+        let sum = |end: &dyn Fn(&Bounds<Magnitude>) -> Magnitude, round| {
+            let term = |(q, k): (Bounds<Magnitude>, &Kind)| end(&q).mul(k.magnitude(round), round);
+            parts().map(term).fold(Magnitude::ZERO, |a, b| a.add(b, round))
+        };
+        let least = sum(&|q| q.lower(), Round::Down);
+        let most = sum(&|q| q.upper(), Round::Up);
+        if most < Magnitude::from_f64(1e-6) {
+            let rest = Magnitude::ONE.sub(most, Round::Down);
+            return Bounds::new(least.mul(rest, Round::Down), most);
         }
-        Bounds::new(
-            Magnitude::from_f64(value * (1.0 - slack * UNIT)),
-            Magnitude::from_f64((value * (1.0 + slack * UNIT)).min(1.0)),
-        )
+        let log = |end: &dyn Fn(&Bounds<Magnitude>) -> f64| {
+            let sum: f64 = parts().map(|(q, k)| k.count * float::ln1p(-end(&q))).sum();
+            -float::expm1(sum)
+        };
+        // Each logarithm within 5u and the sum of one sign.
+        let slack = 16.0 + 2.0 * kinds.len() as f64;
+        let lower = log(&|q| q.lower().to_f64(Round::Down)) * (1.0 - slack * UNIT);
+        let upper = (log(&|q| q.upper().to_f64(Round::Up)) * (1.0 + slack * UNIT)).min(1.0);
+        Bounds::new(Magnitude::from_f64(lower), Magnitude::from_f64(upper))
     };
     (total(&|reveals| reveals), total(&|_| true))
 }
