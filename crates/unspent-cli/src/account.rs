@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use unspent::mechanism::Described;
-use unspent::question::AccountQuestion;
-use unspent::{Ask, Delta, Epsilon, Error, Rational, Result};
+use unspent::mechanism::Entry;
+use unspent::question::{AccountQuestion, ParameterQuestion};
+use unspent::{Ask, Delta, Direction, Epsilon, Error, Rational, Result};
 
 use crate::Failure;
 use crate::output;
@@ -33,6 +33,10 @@ Examples:
   A survey with Laplace noise, and a model trained by DP-SGD on the same people:
     unspent account --mechanism laplace:b=2,count=10 \\
       --mechanism subsampled-gaussian:sigma=1.1,q=256/60000,count=14000 --delta 1e-5
+
+  How much Laplace noise ten counts need beside a Gaussian answer, to keep (2, 1e-6):
+    unspent account --mechanism laplace:b=?,count=10 --mechanism gaussian:sigma=4 \\
+      --epsilon 2 --delta 1e-6
 
   How often the privacy loss exceeds 4:
     unspent account --mechanism sigma2=5,count=10 --epsilon 4 --tails
@@ -63,6 +67,9 @@ pub struct Arguments {
     ///                               noise on a Poisson sample (DP-SGD)
     /// gdp                           mu
     /// zcdp                          rho: only an upper bound of what it reveals is known
+    ///
+    /// One value may be ?: it is looked for, so that all mechanisms together keep --epsilon at --delta.
+    /// That goes for sigma2, sigma, scale, b, shift, q of a sample, epsilon, rho, mu and count.
     #[arg(long = "mechanism", value_name = "[KIND:]KEY=VALUE,…", verbatim_doc_comment)]
     mechanisms: Vec<String>,
 
@@ -108,12 +115,21 @@ const EXAMPLE: &str = "for example: unspent account --mechanism sigma2=5,count=1
 impl Arguments {
     /// Reads, asks and writes.
     pub fn run(&self) -> std::result::Result<(), Failure> {
-        let report = self.question()?.ask(&self.terms.terms()?)?;
+        let mechanisms = self.mechanisms()?;
+        if mechanisms.iter().any(|entry| matches!(entry, Entry::Open(_))) {
+            let report = self.parameter(mechanisms)?.ask(&self.terms.terms()?)?;
+            return output::print(&if self.json {
+                output::json(&report)
+            } else {
+                report.document().terminal()
+            });
+        }
+        let report = self.question(mechanisms)?.ask(&self.terms.terms()?)?;
         output::print(&if self.json { output::json(&report) } else { report.document().terminal() })
     }
 
-    /// Reads all arguments; computes no answer.
-    fn question(&self) -> std::result::Result<AccountQuestion, Failure> {
+    /// Reads all mechanisms; computes no answer.
+    fn mechanisms(&self) -> std::result::Result<Vec<Entry>, Failure> {
         if self.mechanisms.is_empty() && self.file.is_none() {
             return Err(Failure::usage(
                 "no release was described: at least one --mechanism is needed",
@@ -129,22 +145,52 @@ impl Arguments {
         let mut mechanisms = vec![];
         for (index, text) in self.mechanisms.iter().enumerate() {
             let place = |error: Error| error.at(format!("--mechanism #{}", index + 1));
-            mechanisms.push(Described::parse(text).map_err(place)?);
+            mechanisms.push(Entry::parse(text).map_err(place)?);
         }
         if let Some(path) = &self.file {
             let text = read_text(path)?;
             let place = |error: Error| error.at(path.display().to_string());
-            mechanisms.extend(Described::read_file(&text).map_err(place)?);
+            mechanisms.extend(Entry::read_file(&text).map_err(place)?);
         }
+        Ok(mechanisms)
+    }
+
+    /// The question for the value that is written `?`.
+    fn parameter(&self, mechanisms: Vec<Entry>) -> std::result::Result<ParameterQuestion, Failure> {
+        const HINT: &str = "for example: unspent account --mechanism laplace:b=?,count=10 --epsilon 2 \
+                            --delta 1e-6";
+        let (Some(epsilon), Some(delta)) = (self.epsilons.first(), self.deltas.first()) else {
+            return Err(Failure::usage("`?` is looked for: it needs --epsilon and --delta to keep", HINT));
+        };
+        if self.epsilons.len() > 1 || self.deltas.len() > 1 {
+            return Err(Failure::usage("`?` is looked for: one --epsilon and one --delta at a time", HINT));
+        }
+        if self.tails || self.tolerance.is_some() {
+            return Err(Failure::usage("`?` is looked for: --tails and --tolerance are for answers", HINT));
+        }
+        Ok(ParameterQuestion {
+            mechanisms,
+            direction: self.direction()?,
+            epsilon: Epsilon::parse(epsilon)?,
+            delta: Delta::parse(delta)?,
+        })
+    }
+
+    fn direction(&self) -> Result<Direction> {
+        self.direction.as_deref().unwrap_or("both").parse()
+    }
+
+    /// The question for δ and ε.
+    fn question(&self, mechanisms: Vec<Entry>) -> std::result::Result<AccountQuestion, Failure> {
         let tolerance = match &self.tolerance {
             Some(text) => Some(Rational::parse("tolerance", text)?.to_f64()),
             None => None,
         };
         Ok(AccountQuestion {
-            mechanisms,
+            mechanisms: mechanisms.into_iter().map(Entry::described).collect::<Result<_>>()?,
             epsilons: self.epsilons.iter().map(|e| Epsilon::parse(e)).collect::<Result<_>>()?,
             deltas: self.deltas.iter().map(|d| Delta::parse(d)).collect::<Result<_>>()?,
-            direction: self.direction.as_deref().unwrap_or("both").parse()?,
+            direction: self.direction()?,
             tolerance,
             tails: self.tails,
         })

@@ -44,6 +44,7 @@ impl Calibration {
     #[getter]
     fn shape(&self) -> &'static str {
         match self.found.shape {
+            Shape::Monotone => "monotone",
             Shape::NotScanned => "not scanned",
             Shape::Scanned(_) => "scanned",
             Shape::Islands(_) => "islands",

@@ -12,11 +12,15 @@ use crate::transform::{DiscreteGaussianTransform, GaussianTransform, Transform};
 
 mod discrete;
 mod laplace;
+mod list;
+mod open;
 mod subsampled;
 mod text;
 
 pub use discrete::{ApproximateDp, Finite, RandomisedResponse, TruncatedDiscreteGaussian, Truth};
 pub use laplace::{DiscreteLaplace, Laplace};
+pub use list::Entry;
+pub use open::{Open, Sought};
 pub use subsampled::{Base, Subsampled, ZeroConcentratedDp};
 pub use text::{Described, KINDS};
 

@@ -343,6 +343,56 @@ fn bad_usage_is_refused_with_a_way_out() {
     );
 }
 
+/// What is found keeps the promise when it is asked for again, and its neighbour does not.
+#[test]
+fn a_parameter_is_found_for_a_promise() {
+    let keep = "--mechanism gaussian:sigma=4 --epsilon 2 --delta 1e-6";
+    let report = json(&format!("--mechanism laplace:b=?,count=10 {keep}"));
+    assert_eq!((&report["parameter"], &report["order"]), (&"b".into(), &"monotone".into()));
+    let delta = |b: &Value| {
+        let found = json(&format!(
+            "--mechanism laplace:b={},count=10 --mechanism gaussian:sigma=4 --epsilon 2",
+            b.as_str().unwrap()
+        ));
+        ends(&found["points"][0]["delta"])
+    };
+    assert!(delta(&report["value"]).1 <= number("1e-6"));
+    assert!(report["next"]["fails"] == true && delta(&report["next"]["value"]).0 > number("1e-6"));
+    let table = data(&format!("--mechanism laplace:b=?,count=10 {keep}"));
+    let value = report["value"].as_str().unwrap();
+    assert!(table.contains(&format!("\n  {value}  keeps it, certified ")), "{table}");
+    assert!(
+        table.contains("Every larger value keeps it, too: delta does not rise there (proved)."),
+        "{table}"
+    );
+}
+
+#[test]
+fn a_parameter_needs_a_promise_that_can_be_kept() {
+    const HINT: &str = "for example: unspent account --mechanism laplace:b=?,count=10 --epsilon 2 --delta \
+                        1e-6";
+    for (arguments, cause) in [
+        ("--epsilon 2", "`?` is looked for: it needs --epsilon and --delta to keep"),
+        ("--delta 1e-6", "`?` is looked for: it needs --epsilon and --delta to keep"),
+        (
+            "--epsilon 2 --epsilon 3 --delta 1e-6",
+            "`?` is looked for: one --epsilon and one --delta at a time",
+        ),
+        ("--epsilon 2 --delta 1e-6 --tails", "`?` is looked for: --tails and --tolerance are for answers"),
+    ] {
+        refuses_with(&account(&format!("--mechanism laplace:b=? {arguments}")), cause, HINT);
+    }
+    let both = "--mechanism laplace:b=? --mechanism sigma2=? --epsilon 2 --delta 1e-6";
+    refuses_with(
+        &account(both),
+        "mechanism 2: `sigma2` is looked for, and so is a parameter of mechanism 1",
+        "one parameter of one mechanism is looked for, all others are given",
+    );
+    let never = account("--mechanism sigma2=1 --mechanism laplace:b=? --epsilon 2 --delta 1e-6");
+    assert_eq!((never.status.code(), stdout(&never)), (Some(1), ""));
+    assert!(stderr(&never).starts_with("error: the other mechanisms alone exceed the target: "));
+}
+
 #[test]
 fn a_closed_pipe_ends_quietly() {
     for arguments in [

@@ -58,6 +58,21 @@ fn the_description_describes() {
             "/api/account",
             json!({ "mechanisms": mechanisms, "epsilons": ["1"], "tails": true, "tolerance": 0.001 }),
         ),
+        (
+            "/api/account",
+            json!({
+                "mechanisms": [{ "kind": "subsampled_gaussian", "sigma2": "1", "q": "1/100", "count": 50 }],
+                "deltas": ["1e-6"],
+            }),
+        ),
+        (
+            "/api/parameter",
+            json!({
+                "mechanisms": [{ "sigma2": "50" }, { "kind": "laplace", "scale": "?", "count": 3 }],
+                "epsilon": "2",
+                "delta": "1e-6",
+            }),
+        ),
         ("/api/figure", json!({ "figure": "curve", "draft": moved, "start": draft, "part": total() })),
         ("/api/export", export_of(&draft, "svg")),
     ];

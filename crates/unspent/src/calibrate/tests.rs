@@ -1,6 +1,10 @@
+use super::search::SCAN;
 use super::*;
-use crate::mechanism::DiscreteGaussian;
+use crate::effort::Effort;
+use crate::mechanism::{Described, DiscreteGaussian, Entry};
 use crate::oracle::{self, text};
+use crate::profile::Direction;
+use crate::quantity::Rho;
 
 fn target(epsilon: &str, delta: &str) -> Target {
     Target { epsilon: Epsilon::parse(epsilon).unwrap(), delta: Delta::parse(delta).unwrap() }
@@ -142,4 +146,138 @@ fn ends_of_the_range_are_answers_or_errors() {
     assert!(easy.failing.is_none() || easy.satisfying.to_f64() < 0.01);
     let error = release(&[("5", 1 << 62)]).smallest_scale(&target("0", "1e-300")).unwrap_err();
     assert!(!error.is_input() && error.to_string().contains("1e12"), "{error}");
+}
+
+fn solved(rest: &[&str], open: &str, target: &Target) -> Result<Solution> {
+    let rest: Vec<Described> = rest.iter().map(|text| Described::parse(text).unwrap()).collect();
+    let Entry::Open(open) = Entry::parse(open).unwrap() else { panic!("nothing is open: {open}") };
+    solve(&rest, &open, target, Direction::Both, Effort::Normal)
+}
+
+/// Where δ has a closed form, its inverse lies between the two values, which are next to each other.
+#[test]
+fn parameters_with_closed_forms_are_found() {
+    let (epsilon, delta) = (2.0f64, 1e-6f64);
+    let largest = epsilon - 2.0 * (-delta).ln_1p();
+    let two = (epsilon.exp() + delta).ln() - (-delta).ln_1p();
+    let wanted = target("2", "1e-6");
+    for (open, truth) in [
+        // δ = 1 − e^{(ε−τ)/2} of one Laplace answer of largest loss τ.
+        ("laplace:b=?", 1.0 / largest),
+        ("laplace:scale=?,shift=3", 3.0 / largest),
+        ("laplace:b=5,shift=?", 5.0 * largest),
+        // δ = (e^ε₀ − e^ε)/(1 + e^ε₀) of two values.
+        ("randomised_response:k=2,epsilon=?", two),
+        ("pure_dp:epsilon=?", two),
+        ("subsampled_gaussian:sigma=1,q=?", q_of_one_gaussian(2.0, 1e-6)),
+    ] {
+        let found = solved(&[], open, &wanted).unwrap_or_else(|e| panic!("{open}: {e}"));
+        let next = found.next.expect("a value that misses");
+        assert!(next.fails && found.shape == Shape::Monotone, "{open}");
+        let (a, b) = (found.value.to_f64().min(next.value.to_f64()), found.value.max(next.value).to_f64());
+        // Single answers are known to some 1e-7 only, with Laplace noise where its largest loss is near ε.
+        let near = if open.contains("laplace") || open.contains("subsampled") { 1e-6 } else { 1e-9 };
+        assert!(b / a - 1.0 < near, "{open}: {a} {b}");
+        assert!(a * (1.0 - 1e-9) <= truth && truth <= b * (1.0 + 1e-9), "{open}: {truth} in {a} {b}");
+    }
+}
+
+/// q at which one subsampled Gaussian with σ = 1 has that δ: in the direction of removal
+/// δ = (1−q)N(−x) + qN(1−x) − e^εN(−x) with x = ½ + ln((e^ε − 1 + q)/q), by bisection.
+fn q_of_one_gaussian(epsilon: f64, delta: f64) -> f64 {
+    // The tail of the normal law: its continued fraction, which is good to all digits from 2 on.
+    let tail = |x: f64| {
+        let fraction = (1..200).rev().fold(x, |rest, k| x + f64::from(k) / rest);
+        (-0.5 * x * x).exp() / (2.0 * std::f64::consts::PI).sqrt() / fraction
+    };
+    let at = |q: f64| {
+        let x = 0.5 + ((epsilon.exp_m1() + q) / q).ln();
+        (1.0 - q) * tail(x) + q * tail(x - 1.0) - epsilon.exp() * tail(x)
+    };
+    let (mut low, mut high) = (1e-9f64, 0.1f64);
+    for _ in 0..200 {
+        let middle = (low * high).sqrt();
+        if at(middle) < delta { low = middle } else { high = middle }
+    }
+    high
+}
+
+/// The same noise under three names, and as a factor of all variances.
+#[test]
+fn the_names_of_a_deviation_agree() {
+    let wanted = target("3", "1e-8");
+    let value = |open: &str| solved(&[], open, &wanted).unwrap().value.to_f64();
+    let sigma2 = value("gaussian:sigma2=?,count=4");
+    assert!((value("gaussian:sigma=?,count=4").powi(2) / sigma2 - 1.0).abs() < 1e-9);
+    assert!((value("gaussian:scale=?,count=4").powi(2) / sigma2 - 1.0).abs() < 1e-9);
+    assert!((value("gdp:mu=?,count=4").powi(-2) / sigma2 - 1.0).abs() < 1e-9);
+    let found = solved(&[], "sigma2=?,count=10", &wanted).unwrap();
+    let factor = release(&[("1", 10)]).smallest_scale(&wanted).unwrap();
+    assert!((found.value.to_f64() / factor.satisfying.to_f64() - 1.0).abs() < 1e-9);
+}
+
+/// The largest number of equal mechanisms: one more misses.
+#[test]
+fn whole_numbers_are_next_to_each_other() {
+    for (rest, open) in [
+        (&["sigma2=50"][..], "laplace:b=20,count=?"),
+        (&[][..], "sigma2=100,count=?"),
+        (&[][..], "subsampled_gaussian:sigma=2,q=1/100,count=?"),
+        (&["pure_dp:epsilon=1/10"][..], "discrete_laplace:b=40,shift=?"),
+    ] {
+        let found = solved(rest, open, &target("2", "1e-6")).unwrap_or_else(|e| panic!("{open}: {e}"));
+        let next = found.next.clone().unwrap();
+        assert!(next.fails && next.value == &found.value + &Rational::integer(1), "{open}: {found:?}");
+    }
+}
+
+/// Of a zCDP event no lower bound is known: nothing is said to fail.
+#[test]
+fn one_sided_solutions_say_so() {
+    let found = solved(&["sigma2=50"], "zcdp:rho=?", &target("3", "1e-6")).unwrap();
+    assert!(!found.next.as_ref().unwrap().fails && found.shape == Shape::Monotone, "{found:?}");
+    assert!(target("3", "1e-6").is_met_by(&found.delta));
+    let beside = solved(&["zcdp:rho=1/10"], "laplace:b=?,count=3", &target("3", "1e-6")).unwrap();
+    assert!(!beside.next.unwrap().fails);
+}
+
+/// Every kind, beside others: what is returned is certified, and so is what is said of its neighbour.
+#[test]
+fn every_parameter_is_found_beside_others() {
+    let rest = ["laplace:b=10,count=2", "randomised_response:k=3,epsilon=0.1"];
+    let wanted = target("2.5", "1e-5");
+    let (low, high) = wanted.delta.value().to_magnitude_bounds();
+    for open in [
+        "sigma2=?,count=3",
+        "gaussian:sigma=?,count=3",
+        "discrete_laplace:b=?,shift=2",
+        "approximate_dp:epsilon=?,delta=1e-7",
+        "truncated_discrete_gaussian:sigma2=?,bound=60",
+        "subsampled_gaussian:sigma=?,q=0.01,count=500",
+        "subsampled_discrete_gaussian:sigma2=?,q=0.1",
+        "subsampled_gaussian:sigma=1,q=?,count=500",
+        "gdp:mu=?",
+    ] {
+        let found = solved(&rest, open, &wanted).unwrap_or_else(|e| panic!("{open}: {e}"));
+        assert!(found.delta.upper() <= low, "{open}");
+        let next = found.next.clone().unwrap_or_else(|| panic!("{open}: no next"));
+        assert!(next.fails && next.delta.lower() > high, "{open}");
+        assert!((next.value.to_f64() / found.value.to_f64() - 1.0).abs() < 1e-4, "{open}: {found:?}");
+    }
+}
+
+#[test]
+fn what_the_others_exceed_is_refused_with_their_epsilon() {
+    let refused = |rest: &[&str], open: &str| {
+        let error = solved(rest, open, &target("2", "1e-6")).unwrap_err();
+        assert!(!error.is_input(), "{error}");
+        error.to_string()
+    };
+    let message = refused(&["sigma2=1,count=5"], "laplace:b=?");
+    assert!(message.starts_with("the other mechanisms alone exceed the target: their epsilon"), "{message}");
+    assert!(message.ends_with("no b of laplace keeps epsilon 2"), "{message}");
+    let message = refused(&["approximate_dp:epsilon=0.1,delta=1e-5"], "laplace:b=?");
+    assert!(message.contains("revealed for certain"), "{message}");
+    let message = refused(&[], "pure_dp:epsilon=3,count=?");
+    assert!(message.starts_with("pure_dp: not even count = 1"), "{message}");
 }

@@ -6,10 +6,9 @@ use serde::de::Error as _;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
-use toml::de::{DeTable, DeValue};
 
 use super::{
-    ApproximateDp, Base, DiscreteGaussian, DiscreteLaplace, Finite, Gaussian, Laplace, Mechanism,
+    ApproximateDp, Base, DiscreteGaussian, DiscreteLaplace, Entry, Finite, Gaussian, Laplace, Mechanism,
     RandomisedResponse, Stated, Subsampled, TruncatedDiscreteGaussian, Truth, ZeroConcentratedDp,
     parse_count, parse_shift,
 };
@@ -45,7 +44,7 @@ pub const KINDS: [(&str, &str); 15] = [
 ];
 
 /// The kind of a mechanism that has none.
-const DEFAULT: &str = "discrete_gaussian";
+pub(super) const DEFAULT: &str = "discrete_gaussian";
 
 /// What was given, each parameter once.
 struct Given<'a> {
@@ -69,12 +68,18 @@ impl Described {
         Described::of_kind(kind, parameters).map_err(|error| error.at(wanted))
     }
 
-    fn of_kind(kind: &str, parameters: &[(&str, &str)]) -> Result<Described> {
+    /// The kind of that name, and its parameters.
+    pub(super) fn find_kind(kind: &str) -> Result<(&'static str, &'static str)> {
         let wanted = kind.trim().replace('-', "_").to_lowercase();
-        let Some((kind, allowed)) = KINDS.into_iter().find(|(name, _)| *name == wanted) else {
+        KINDS.into_iter().find(|(name, _)| *name == wanted).ok_or_else(|| {
             let names: Vec<&str> = KINDS.iter().map(|(name, _)| *name).collect();
-            return Err(Error::input("kind", kind, names.join(", "), "hyphens may stand for underscores"));
-        };
+            Error::input("kind", kind, names.join(", "), "hyphens may stand for underscores")
+        })
+    }
+
+    /// The same without the kind in front of errors: who names none is not told one.
+    pub(super) fn of_kind(kind: &str, parameters: &[(&str, &str)]) -> Result<Described> {
+        let (kind, allowed) = Described::find_kind(kind)?;
         let mut given = Given { kind, allowed, list: parameters.to_vec() };
         let mechanism = given.mechanism()?;
         let count = given.optional("count")?.map_or(Ok(1), parse_count)?;
@@ -84,20 +89,23 @@ impl Described {
 
     /// Reads `kind:name=value,name=value`; without a kind it is discrete Gaussian noise.
     pub fn parse(text: &str) -> Result<Described> {
+        Entry::parse(text)?.described()
+    }
+
+    /// The kind, if one is named, and the parameters of `kind:name=value,name=value`.
+    pub(super) fn split(text: &str) -> Result<(Option<&str>, Vec<(&str, &str)>)> {
         let colon = text.split_once(':').filter(|(kind, _)| !kind.contains('='));
-        let named = colon.is_some();
-        let (kind, list) = colon.unwrap_or((DEFAULT, text));
+        let (kind, list) = colon.map_or((None, text), |(kind, list)| (Some(kind), list));
         let mut parameters = vec![];
         for item in list.split(',') {
             let Some((name, value)) = item.split_once('=') else {
                 let hint = "write it like sigma2=6.25,count=10 or laplace:b=2,shift=1,count=10";
-                let place = if named { kind } else { "mechanism" };
+                let place = kind.unwrap_or("mechanism");
                 return Err(Error::input(place, text, "a list of key=value separated by commas", hint));
             };
             parameters.push((name.trim(), value.trim()));
         }
-        // Who names no kind is not told one.
-        if named { Described::read(kind, &parameters) } else { Described::of_kind(kind, &parameters) }
+        Ok((kind, parameters))
     }
 
     /// Whether it is discrete Gaussian noise.
@@ -325,91 +333,7 @@ impl<'de> Deserialize<'de> for Described {
     /// Parameters by name: texts, whole numbers, or lists of them.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Described, D::Error> {
         let map = serde_json::Map::<String, Value>::deserialize(deserializer)?;
-        Described::from_json(&map).map_err(D::Error::custom)
-    }
-}
-
-impl Described {
-    /// From an object with the kind and the parameters.
-    fn from_json(map: &serde_json::Map<String, Value>) -> Result<Described> {
-        let mut texts = vec![];
-        for (name, value) in map.iter().filter(|(name, _)| *name != "kind") {
-            texts.push((name.as_str(), text_of(name, value)?));
-        }
-        let kind = match map.get("kind") {
-            Some(Value::String(kind)) => kind.as_str(),
-            Some(other) => return Err(Error::input("kind", other, "a name in quotes", "like \"laplace\"")),
-            None => DEFAULT,
-        };
-        let parameters: Vec<(&str, &str)> = texts.iter().map(|(name, text)| (*name, text.as_str())).collect();
-        Described::read(kind, &parameters)
-    }
-
-    /// All mechanisms of a file: JSON (a list, or an object with the list as `composition` or `mechanisms`),
-    /// or TOML (`[[mechanism]]` with a kind and parameters).
-    pub fn read_file(text: &str) -> Result<Vec<Described>> {
-        let value: Value =
-            if text.trim_start().starts_with(['[', '{']) && !text.trim_start().starts_with("[[") {
-                serde_json::from_str(text).map_err(|e| Error::stated(format!("JSON: {e}"), FILE_HINT))?
-            } else {
-                let table = DeTable::parse(text)
-                    .map_err(|e| Error::stated(format!("TOML: {}", e.message()), FILE_HINT))?;
-                Value::Object(from_toml(table.get_ref()))
-            };
-        let list = match &value {
-            Value::Object(map) => {
-                ["composition", "mechanisms", "mechanism"].iter().find_map(|name| map.get(*name))
-            }
-            list => Some(list),
-        };
-        let Some(Value::Array(list)) = list else {
-            return Err(Error::stated("no list of mechanisms is in the file", FILE_HINT));
-        };
-        let read = |(i, item): (usize, &Value)| {
-            let place = |e: Error| e.at(format!("mechanism {}", i + 1));
-            match item {
-                Value::Object(map) => Described::from_json(map).map_err(place),
-                other => Err(place(Error::input(
-                    "mechanism",
-                    other,
-                    "an object with a kind and parameters",
-                    FILE_HINT,
-                ))),
-            }
-        };
-        list.iter().enumerate().map(read).collect()
-    }
-}
-
-const FILE_HINT: &str =
-    "a file has [[mechanism]] tables, or JSON like [{\"kind\": \"laplace\", \"scale\": \"2\"}]";
-
-/// The same as JSON, with numbers as the text that was written.
-fn from_toml(table: &DeTable<'_>) -> serde_json::Map<String, Value> {
-    fn value(item: &DeValue<'_>) -> Value {
-        match item {
-            DeValue::String(text) => Value::String(text.to_string()),
-            DeValue::Integer(number) if number.radix() == 10 => Value::String(number.as_str().to_owned()),
-            DeValue::Float(number) => Value::String(number.as_str().to_owned()),
-            DeValue::Array(list) => Value::Array(list.iter().map(|item| value(item.get_ref())).collect()),
-            DeValue::Table(table) => Value::Object(from_toml(table)),
-            // No parameter is a date or a truth value, and whole numbers are decimal.
-            _ => Value::Null,
-        }
-    }
-    table.iter().map(|(name, item)| (name.get_ref().to_string(), value(item.get_ref()))).collect()
-}
-
-/// A parameter as text. A number with a decimal point may be one that a text would say exactly.
-fn text_of(name: &str, value: &Value) -> Result<String> {
-    match value {
-        Value::String(text) => Ok(text.clone()),
-        Value::Number(number) => Ok(number.to_string()),
-        Value::Array(list) => {
-            let texts: Result<Vec<String>> = list.iter().map(|item| text_of(name, item)).collect();
-            Ok(texts?.join(";"))
-        }
-        other => Err(Error::input(name, other, "a number, a text or a list of them", "like \"1/3\"")),
+        Entry::from_json(&map).and_then(Entry::described).map_err(D::Error::custom)
     }
 }
 
@@ -439,10 +363,10 @@ mod tests {
             assert_eq!(Described::parse(&read.to_string()).unwrap(), read, "{text}");
             let json = serde_json::to_string(&read).unwrap();
             assert_eq!(serde_json::from_str::<Described>(&json).unwrap(), read, "{json}");
-            assert_eq!(Described::read_file(&format!("[{json}]")).unwrap(), [read], "{json}");
+            assert_eq!(Entry::read_file(&format!("[{json}]")).unwrap(), [Entry::Known(read)], "{json}");
         }
         let toml = "[[mechanism]]\nkind = \"laplace\"\nb = \"2\"\ncount = 10\n";
-        assert_eq!(Described::read_file(toml).unwrap(), [Described::parse("laplace:b=2,count=10").unwrap()]);
+        assert_eq!(Entry::read_file(toml).unwrap(), [Entry::parse("laplace:b=2,count=10").unwrap()]);
         assert_eq!(
             Described::parse("sigma=2").unwrap(),
             Described::parse("discrete-gaussian:sigma2=4").unwrap()

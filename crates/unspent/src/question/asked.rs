@@ -8,10 +8,11 @@ use super::Ask;
 use super::product::{FileText, Product};
 use super::terms::Terms;
 use crate::allocation::Allocation;
+use crate::calibrate::{Target, solve};
 use crate::composition::Composition;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::Draft;
-use crate::mechanism::Described;
+use crate::mechanism::{Described, Entry};
 use crate::number::Rational;
 use crate::profile::Direction;
 use crate::quantity::{Alpha, Delta, Epsilon};
@@ -20,6 +21,7 @@ use crate::report::account::Account;
 use crate::report::certificate::{Asked, Certificate};
 use crate::report::comparison::Comparison;
 use crate::report::curve::{Curve, TradeoffCurve};
+use crate::report::parameter::Parameter;
 use crate::report::presets::PresetEntry;
 use crate::report::promise::{Promise, Scaling};
 use crate::report::reading::Reading;
@@ -330,7 +332,7 @@ impl Ask for SpendingQuestion {
     }
 }
 
-/// What does a composition of discrete Gaussian mechanisms promise?
+/// What does a composition of mechanisms promise?
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AccountQuestion {
@@ -367,6 +369,56 @@ impl Ask for AccountQuestion {
         }
         let asked = (self.epsilons.as_slice(), self.deltas.as_slice());
         Account::new(&composition, self.mechanisms.clone(), asked, self.tails)
+    }
+}
+
+/// What must one parameter be, for a composition to keep (ε, δ)?
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ParameterQuestion {
+    /// The mechanisms; one parameter of one of them is `?`.
+    pub mechanisms: Vec<Entry>,
+    /// Which neighbours are compared; matters where some mechanism is not symmetric.
+    #[serde(default)]
+    pub direction: Direction,
+    /// The ε to keep.
+    pub epsilon: Epsilon,
+    /// The δ to keep.
+    pub delta: Delta,
+}
+
+impl Ask for ParameterQuestion {
+    type Report = Parameter;
+
+    fn work(&self, terms: &Terms) -> Result<Parameter> {
+        let (mut rest, mut open) = (vec![], None);
+        for (index, entry) in self.mechanisms.iter().enumerate() {
+            match (entry, open) {
+                (Entry::Known(described), _) => rest.push(described.clone()),
+                (Entry::Open(found), None) => open = Some((index, found)),
+                (Entry::Open(found), Some((first, _))) => {
+                    return Err(Error::stated(
+                        format!(
+                            "mechanism {}: `{}` is looked for, and so is a parameter of mechanism {}",
+                            index + 1,
+                            found.parameter(),
+                            first + 1
+                        ),
+                        "one parameter of one mechanism is looked for, all others are given",
+                    ));
+                }
+            }
+        }
+        let Some((index, open)) = open else {
+            return Err(Error::stated(
+                "mechanisms: no parameter is `?`",
+                "write `?` for the parameter that is looked for",
+            ));
+        };
+        let target = Target { epsilon: self.epsilon.clone(), delta: self.delta.clone() };
+        let found = solve(&rest, open, &target, self.direction, terms.effort)?;
+        rest.insert(index, found.found.clone());
+        Ok(Parameter::new(open, (index, rest), &target, found))
     }
 }
 

@@ -30,7 +30,8 @@ use serde::de::DeserializeOwned;
 
 pub use asked::{
     AccountQuestion, CalibrationQuestion, CertificateQuestion, ComparisonQuestion, CurveQuestion,
-    FileQuestion, Grid, PresetsQuestion, ReadQuestion, ReadingQuestion, SpendingQuestion, TradeoffQuestion,
+    FileQuestion, Grid, ParameterQuestion, PresetsQuestion, ReadQuestion, ReadingQuestion, SpendingQuestion,
+    TradeoffQuestion,
 };
 pub use product::{FileText, Product};
 pub use terms::{Limits, Terms};
@@ -41,6 +42,7 @@ use crate::report::Account;
 use crate::report::certificate::Certificate;
 use crate::report::comparison::Comparison;
 use crate::report::curve::{Curve, TradeoffCurve};
+use crate::report::parameter::Parameter;
 use crate::report::presets::PresetEntry;
 use crate::report::reading::Reading;
 use crate::report::recalibration::{Recalibration, ShownRecalibration};
@@ -88,6 +90,8 @@ pub enum Question {
     Spending(SpendingQuestion),
     /// What a composition promises.
     Account(AccountQuestion),
+    /// What one parameter must be.
+    Parameter(ParameterQuestion),
     /// The presets.
     Presets(PresetsQuestion),
     /// An allocation as a draft to be edited.
@@ -116,6 +120,8 @@ pub enum Report {
     Spending(Spending),
     /// What a composition promises.
     Account(Account),
+    /// What one parameter must be.
+    Parameter(Box<Parameter>),
     /// The presets.
     Presets(Vec<PresetEntry>),
     /// An allocation as a draft to be edited.
@@ -126,7 +132,7 @@ pub enum Report {
 
 impl Question {
     /// What can be asked by name.
-    pub const NAMES: [&'static str; 11] = [
+    pub const NAMES: [&'static str; 12] = [
         "certificate",
         "curve",
         "tradeoff",
@@ -135,6 +141,7 @@ impl Question {
         "reading",
         "spending",
         "account",
+        "parameter",
         "presets",
         "read",
         "file",
@@ -151,6 +158,7 @@ impl Question {
             "reading" => Question::Reading(understood(json)?),
             "spending" => Question::Spending(understood(json)?),
             "account" => Question::Account(understood(json)?),
+            "parameter" => Question::Parameter(understood(json)?),
             "presets" => Question::Presets(understood(json)?),
             "read" => Question::Read(understood(json)?),
             "file" => Question::File(understood(json)?),
@@ -166,7 +174,7 @@ impl Question {
     pub fn is_long(&self) -> bool {
         match self {
             Question::Certificate(question) => question.is_long(),
-            Question::Calibration(_) | Question::Comparison(_) => true,
+            Question::Calibration(_) | Question::Comparison(_) | Question::Parameter(_) => true,
             _ => false,
         }
     }
@@ -186,6 +194,7 @@ impl Question {
             Question::Reading(question) => Report::Reading(question.ask(terms)?),
             Question::Spending(question) => Report::Spending(question.ask(terms)?),
             Question::Account(question) => Report::Account(question.ask(terms)?),
+            Question::Parameter(question) => Report::Parameter(Box::new(question.ask(terms)?)),
             Question::Presets(question) => Report::Presets(question.ask(terms)?),
             Question::Read(question) => Report::Draft(Box::new(question.ask(terms)?)),
             Question::File(question) => Report::File(question.ask(terms)?),
@@ -226,6 +235,7 @@ impl Report {
             Report::Reading(report) => serde_json::to_string(report),
             Report::Spending(report) => serde_json::to_string(report),
             Report::Account(report) => serde_json::to_string(report),
+            Report::Parameter(report) => serde_json::to_string(report),
             Report::Presets(report) => serde_json::to_string(report),
             Report::Draft(draft) => serde_json::to_string(&Drafted { draft }),
             Report::File(text) => serde_json::to_string(&Written { text }),

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::composition::Composition;
 use crate::error::{Error, Result};
 use crate::mechanism::{Described, Mechanism};
-use crate::number::{LogBounds, Magnitude, Number, Round, rounded_up};
+use crate::number::{LogBounds, Magnitude, Number, Rational, Round, rounded_up};
 use crate::profile::{Direction, Method};
 use crate::quantity::{Delta, Epsilon, Rho};
 use crate::report::document::{Document, Table};
@@ -149,9 +149,7 @@ impl Account {
              shift.",
         );
         match self.direction {
-            None => text.line(
-                "Whether neighbours add, remove or replace a record is up to the counts and shifts given.",
-            ),
+            None => text.line(words::NEIGHBOURS_AS_GIVEN),
             Some(direction) => text.line(words::direction(direction)),
         }
         if self.method == Method::OneSided {
@@ -164,33 +162,7 @@ impl Account {
     }
 
     fn composition(&self, text: &mut Document) {
-        /// Groups of mechanisms shown before the rest is only counted.
-        const SHOWN: usize = 20;
-        let total: u128 = self.mechanisms.iter().map(|m| u128::from(m.count)).sum();
-        let gaussian = self.mechanisms.iter().all(Described::is_discrete_gaussian);
-        let (one, many) = if gaussian { ("answer", "answers") } else { ("mechanism", "mechanisms") };
-        let noise = if gaussian { " with discrete Gaussian noise" } else { "" };
-        text.line(format!(
-            "Release: {total} {}{noise} of {}{}",
-            if total == 1 { one } else { many },
-            counted(self.kinds, "kind", "kinds"),
-            self.rho.as_ref().map_or(String::new(), |rho| format!("; zCDP rho{}", number_equals(rho))),
-        ));
-        let heads: &[&str] =
-            if gaussian { &["count", "sigma2", "shift"] } else { &["count", "mechanism", "parameters"] };
-        let mut table = Table::new(heads);
-        for Described { mechanism, count } in self.mechanisms.iter().take(SHOWN) {
-            table.row(match (gaussian, mechanism.sigma2(), mechanism.shift()) {
-                (true, Some(sigma2), Some(shift)) => {
-                    vec![count.to_string(), brief(sigma2, Round::Down), shift.to_string()]
-                }
-                _ => vec![count.to_string(), mechanism.name().to_string(), parameters(mechanism)],
-            });
-        }
-        if self.mechanisms.len() > SHOWN {
-            table.note(format!("… and {} more groups", self.mechanisms.len() - SHOWN));
-        }
-        text.table(table);
+        mechanisms(text, &self.mechanisms, self.kinds, self.rho.as_ref());
         text.line("");
         text.line(format!("Method: {}", words::method(self.method)));
         let any_delta = self.points.iter().any(|point| point.input == Input::Epsilon);
@@ -243,10 +215,42 @@ impl Account {
     }
 }
 
+/// What is composed, group by group.
+pub(super) fn mechanisms(text: &mut Document, list: &[Described], kinds: usize, rho: Option<&Number>) {
+    /// Groups of mechanisms shown before the rest is only counted.
+    const SHOWN: usize = 20;
+    let total: u128 = list.iter().map(|m| u128::from(m.count)).sum();
+    let gaussian = list.iter().all(Described::is_discrete_gaussian);
+    let (one, many) = if gaussian { ("answer", "answers") } else { ("mechanism", "mechanisms") };
+    let noise = if gaussian { " with discrete Gaussian noise" } else { "" };
+    text.line(format!(
+        "Release: {total} {}{noise} of {}{}",
+        if total == 1 { one } else { many },
+        counted(kinds, "kind", "kinds"),
+        rho.map_or(String::new(), |rho| format!("; zCDP rho{}", number_equals(rho))),
+    ));
+    let heads: &[&str] =
+        if gaussian { &["count", "sigma2", "shift"] } else { &["count", "mechanism", "parameters"] };
+    let mut table = Table::new(heads);
+    for Described { mechanism, count } in list.iter().take(SHOWN) {
+        table.row(match (gaussian, mechanism.sigma2(), mechanism.shift()) {
+            (true, Some(sigma2), Some(shift)) => {
+                vec![count.to_string(), brief(sigma2, Round::Down), shift.to_string()]
+            }
+            _ => vec![count.to_string(), mechanism.name().to_string(), parameters(mechanism)],
+        });
+    }
+    if list.len() > SHOWN {
+        table.note(format!("… and {} more groups", list.len() - SHOWN));
+    }
+    text.table(table);
+}
+
 /// Parameters in a line, long ones cut.
 fn parameters(mechanism: &Mechanism) -> String {
     const LONGEST: usize = 24;
     let shown = |(name, value): (&str, String)| {
+        let value = value.parse::<Rational>().map_or(value, |number| number.to_decimal_or_fraction());
         let short: String = value.chars().take(LONGEST).collect();
         if value.chars().count() > LONGEST {
             format!("{name} = {short}…")

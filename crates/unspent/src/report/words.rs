@@ -30,6 +30,9 @@ pub const FACTOR: &str = "The factor is certified: all variances of the row, tim
 /// Of reductions of single levels.
 pub const EACH_ALONE: &str =
     "Each row is by itself: levels that are reduced together may exceed the epsilon of the whole.";
+/// Of a composition of symmetric mechanisms.
+pub const NEIGHBOURS_AS_GIVEN: &str =
+    "Whether neighbours add, remove or replace a record is up to the counts and shifts given.";
 /// Where no promise is known.
 pub const NO_PROMISE: &str = "no promise: the allocation does not say what epsilon was published";
 
