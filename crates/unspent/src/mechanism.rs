@@ -18,7 +18,7 @@ mod text;
 pub use discrete::{ApproximateDp, Finite, RandomisedResponse, TruncatedDiscreteGaussian, Truth};
 pub use laplace::{DiscreteLaplace, Laplace};
 pub use subsampled::{Base, Subsampled, ZeroConcentratedDp};
-pub use text::{Described, KINDS};
+pub use text::{Described, KINDS, kind_named};
 
 /// Largest number of equal mechanisms in a group.
 pub const MAX_COUNT: u64 = 1 << 63;
