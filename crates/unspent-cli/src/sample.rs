@@ -12,8 +12,9 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
+use unspent::mechanism::{DiscreteLaplace, kind_named};
 use unspent::sampler::{Noise, Sampler};
-use unspent::{Error, Rational};
+use unspent::{DiscreteGaussian, Error, Mechanism, Rational, Result};
 
 use crate::Failure;
 use crate::noise::NoiseArguments;
@@ -21,10 +22,11 @@ use crate::output::{self, Target};
 use crate::progress::Progress;
 use crate::stated::StatedArguments;
 
-/// Exact discrete Gaussian noise, one integer a line.
+/// Exact discrete Gaussian or discrete Laplace noise, one integer a line.
 ///
-/// The law is P[X = x] proportional to exp(-x^2/2 sigma2) on all integers, exactly; the random bits
-/// are ChaCha20's under a key from the operating system that is used once and forgotten.
+/// The law is P[X = x] proportional to exp(-x^2/2 sigma2), or to exp(-|x|/scale), on all integers,
+/// exactly; the random bits are ChaCha20's under a key from the operating system that is used once
+/// and forgotten.
 #[derive(Args)]
 #[command(
     verbatim_doc_comment,
@@ -32,9 +34,16 @@ use crate::stated::StatedArguments;
 Examples:
   unspent sample --sigma2 5 --count 10
   unspent sample --sigma 2.5 --count 10
+  unspent sample --mechanism discrete-laplace --scale 7/3 --count 10
   unspent sample --sigma2 100000/9563 --count 1000000 --out noise.parquet"
 )]
 pub struct Arguments {
+    /// The kind of noise: discrete-gaussian or discrete-laplace (geometric)
+    ///
+    /// The width of discrete Laplace noise is its --scale b, between 1e-3 and 1e6.
+    #[arg(long, value_name = "KIND", default_value = "discrete-gaussian")]
+    mechanism: String,
+
     #[command(flatten)]
     stated: StatedArguments,
 
@@ -67,9 +76,9 @@ const MAX: u64 = 1_000_000_000_000;
 
 impl Arguments {
     /// Checks, draws and writes.
-    pub fn run(&self) -> Result<(), Failure> {
-        let sigma2 = self.stated.sigma2()?;
-        let sampler = Sampler::new(&sigma2)?;
+    pub fn run(&self) -> std::result::Result<(), Failure> {
+        let mechanism = self.mechanism()?;
+        let sampler = Sampler::drawing(&mechanism)?;
         let count = self.count.parse().ok().filter(|n| (1..=MAX).contains(n)).ok_or_else(|| {
             let allowed = format!("a whole number between 1 and {MAX}");
             Error::input("--count", &self.count, allowed, "write digits only")
@@ -85,18 +94,42 @@ impl Arguments {
         let written = match &out {
             None => return output::stream(|stdout| text(stdout, &mut draws, self.csv, warning)),
             Some(out) if out.extension() == "parquet" => {
-                out.write_with(|file| parquet(file, &mut draws, &sigma2, warning))
+                out.write_with(|file| parquet(file, &mut draws, &mechanism, warning))
             }
             Some(out) => out
                 .write_with(|file| text(BufWriter::new(file), &mut draws, out.extension() == "csv", warning)),
         };
         written?;
         let name = self.out.as_deref().unwrap_or_default();
-        output::print(&format!(
-            "{count} draws of N_Z(0, {}) written to {name}.\n",
-            sigma2.to_decimal_or_fraction()
-        ))
+        let law = match (width(&mechanism), &mechanism) {
+            ((_, scale), Mechanism::DiscreteLaplace(_)) => format!("discrete Laplace noise of scale {scale}"),
+            ((_, sigma2), _) => format!("N_Z(0, {sigma2})"),
+        };
+        output::print(&format!("{count} draws of {law} written to {name}.\n"))
     }
+
+    /// The noise, on an answer that moves by one.
+    fn mechanism(&self) -> Result<Mechanism> {
+        match kind_named(&self.mechanism).as_str() {
+            "discrete_gaussian" => Ok(DiscreteGaussian::new(self.stated.sigma2()?, 1)?.into()),
+            "discrete_laplace" => Ok(DiscreteLaplace::new(self.stated.laplace_scale()?, 1)?.into()),
+            _ => Err(Error::input(
+                "--mechanism",
+                &self.mechanism,
+                "noise that is drawn: discrete-gaussian or discrete-laplace",
+                "noise on the line is not drawn: no computer does so exactly",
+            )),
+        }
+    }
+}
+
+/// The parameter of the noise, and its value.
+fn width(mechanism: &Mechanism) -> (&'static str, String) {
+    let (name, value) = match mechanism {
+        Mechanism::DiscreteLaplace(noise) => ("scale", Some(noise.scale())),
+        _ => ("sigma2", mechanism.sigma2()),
+    };
+    (name, value.map(Rational::to_decimal_or_fraction).unwrap_or_default())
 }
 
 /// The draws that are left, some at a time.
@@ -139,7 +172,12 @@ fn text(mut to: impl Write, draws: &mut Chunks, csv: bool, warning: Option<&str>
     to.flush()
 }
 
-fn parquet(file: &mut File, draws: &mut Chunks, sigma2: &Rational, warning: Option<&str>) -> io::Result<()> {
+fn parquet(
+    file: &mut File,
+    draws: &mut Chunks,
+    mechanism: &Mechanism,
+    warning: Option<&str>,
+) -> io::Result<()> {
     let name = column(warning);
     let field = Type::primitive_type_builder(name, PhysicalType::INT64)
         .with_repetition(Repetition::REQUIRED)
@@ -147,7 +185,8 @@ fn parquet(file: &mut File, draws: &mut Chunks, sigma2: &Rational, warning: Opti
     let schema = Type::group_type_builder("unspent").with_fields(vec![Arc::new(field)]).build()?;
     let mut notes = vec![
         KeyValue::new("unspent.version".into(), Some(env!("CARGO_PKG_VERSION").into())),
-        KeyValue::new("unspent.sigma2".into(), Some(sigma2.to_decimal_or_fraction())),
+        KeyValue::new("unspent.mechanism".into(), Some(mechanism.kind().into())),
+        KeyValue::new(format!("unspent.{}", width(mechanism).0), Some(width(mechanism).1)),
         KeyValue::new("unspent.private".into(), Some(warning.is_none().to_string())),
     ];
     notes.extend(warning.map(|warning| KeyValue::new("unspent.warning".into(), Some(warning.into()))));

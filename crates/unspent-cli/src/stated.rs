@@ -33,6 +33,25 @@ impl StatedArguments {
     }
 }
 
+impl StatedArguments {
+    /// The scale b of Laplace noise: `--scale`, and nothing else.
+    pub fn laplace_scale(&self) -> Result<Rational> {
+        let hint = "give --scale alone: the scale b of the law exp(-|x|/b)";
+        for (name, given) in [("--sigma2", &self.sigma2), ("--sigma", &self.sigma)] {
+            if given.is_some() {
+                return Err(Error::stated(
+                    format!("{name} is a width of Gaussian noise, not of Laplace noise"),
+                    hint,
+                ));
+            }
+        }
+        match &self.scale {
+            Some(text) => Rational::parse("--scale", text),
+            None => Err(Error::stated("nothing says how wide the noise is", hint)),
+        }
+    }
+}
+
 /// What was given by each of the flags.
 pub fn of<'a, T>(sigma2: &'a T, sigma: &'a T, scale: &'a T) -> impl Iterator<Item = (Stated, &'a T)> {
     [(Stated::Sigma2, sigma2), (Stated::Sigma, sigma), (Stated::Scale, scale)].into_iter()

@@ -8,11 +8,13 @@ use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict, PyTuple};
 use unspent::Error;
+use unspent::mechanism::kind_named;
 use unspent::sampler::{Key, Sampler};
 use unspent_data::{NoiseSource, all_cores};
 
 use crate::error::{NotPrivateWarning, OrRaise, exception};
 use crate::mechanism::{keywords_only, stated};
+use crate::number::rational;
 
 /// Draws that are made between looks for a signal: a tenth of a second.
 const CHUNK: usize = 1 << 24;
@@ -20,11 +22,11 @@ const CHUNK: usize = 1 << 24;
 const WORTH_A_THREAD: usize = 1 << 16;
 
 /// Exact discrete Gaussian noise: independent draws from N_Z(0, sigma2), an int or an int64 array of shape
-/// `size`.
+/// `size`. With `mechanism="discrete_laplace"` exact discrete Laplace (geometric) noise.
 ///
-/// The noise is stated as `sigma2`, the variance parameter, or as `sigma` or `scale`, its square root. The
-/// law is P[X = x] ~ exp(-x**2 / (2 * sigma2)) on all integers, exactly, with no floating-point number in
-/// between; the random bits are ChaCha20's under a new key from the operating system for every call, also
+/// The noise is stated as `sigma2`, the variance parameter, or as `sigma` or `scale`, its square root; that
+/// of discrete Laplace noise as `scale`. The law is P[X = x] ~ exp(-x**2 / (2 * sigma2)), or
+/// ~ exp(-abs(x) / scale), on all integers, exactly, with no floating-point number in between; the random bits are ChaCha20's under a new key from the operating system for every call, also
 /// after a fork. With `not_private_seed` the noise can be repeated, by anyone: a NotPrivateWarning says so,
 /// and `noise.dtype.metadata["unspent.warning"]` of the array.
 ///
@@ -35,10 +37,11 @@ const WORTH_A_THREAD: usize = 1 << 16;
 #[pyfunction]
 #[pyo3(
     signature = (
-        *positional, sigma2=None, sigma=None, scale=None, size=None, threads=None, not_private_seed=None
+        *positional, sigma2=None, sigma=None, scale=None, size=None, threads=None, not_private_seed=None,
+        mechanism="discrete_gaussian"
     ),
     text_signature = "(*, sigma2=None, sigma=None, scale=None, size=None, threads=None, \
-     not_private_seed=None)"
+     not_private_seed=None, mechanism='discrete_gaussian')"
 )]
 #[allow(clippy::too_many_arguments)] // Keywords, each with its name.
 pub fn sample<'py>(
@@ -50,10 +53,30 @@ pub fn sample<'py>(
     size: Option<&Bound<'py, PyAny>>,
     threads: Option<&Bound<'py, PyAny>>,
     not_private_seed: Option<&Bound<'py, PyAny>>,
+    mechanism: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
     keywords_only("sample", positional)?;
-    let sigma2 = stated(py, sigma2, sigma, scale)?;
-    let sampler = py.detach(|| Sampler::new(&sigma2)).or_raise(py)?;
+    let sampler = match (kind_named(mechanism).as_str(), sigma2.or(sigma), scale) {
+        ("discrete_gaussian", ..) => {
+            let sigma2 = stated(py, sigma2, sigma, scale)?;
+            py.detach(|| Sampler::new(&sigma2))
+        }
+        ("discrete_laplace", None, Some(scale)) => {
+            let scale = rational("scale", scale)?;
+            py.detach(|| Sampler::discrete_laplace(&scale))
+        }
+        ("discrete_laplace", ..) => Err(Error::stated(
+            "the width of discrete Laplace noise is its scale",
+            "give scale alone, neither sigma nor sigma2",
+        )),
+        _ => Err(Error::input(
+            "mechanism",
+            mechanism,
+            "discrete_gaussian or discrete_laplace",
+            "other noise is not drawn",
+        )),
+    };
+    let sampler = sampler.or_raise(py)?;
     let threads = threads_given(py, threads)?;
     let shape: Vec<usize> = match size {
         None => vec![],

@@ -3,6 +3,7 @@
 import math
 import threading
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -39,6 +40,20 @@ def test_moments(sigma2):
     variance = float(unspent.DiscreteGaussian(sigma2=sigma2).sigma2)
     assert abs(noise.mean()) < 6 * math.sqrt(variance / n)
     assert abs(noise.var() / variance - 1) < 6 * math.sqrt(2 / n)
+
+
+@pytest.mark.parametrize("scale", ["7/3", 20, 5000])
+def test_laplace_noise(scale):
+    """Variance 2a/(1-a)**2 with a = exp(-1/scale); within six standard errors, with a fixed seed."""
+    n = 1_000_000
+    noise = seeded(mechanism="discrete-laplace", scale=scale, size=n, not_private_seed=7).astype(float)
+    variance = 0.5 / math.sinh(0.5 / float(Fraction(scale))) ** 2
+    assert abs(noise.mean()) < 6 * math.sqrt(variance / n)
+    assert abs(noise.var() / variance - 1) < 6 * math.sqrt(6 / n)
+    with pytest.raises(UnspentError, match="the width of discrete Laplace noise is its scale"):
+        unspent.sample(mechanism="geometric", sigma=3)
+    with pytest.raises(UnspentError, match="mechanism: `laplace` is not discrete_gaussian or"):
+        unspent.sample(mechanism="laplace", scale=3)
 
 
 def test_a_seed_repeats_and_says_so():

@@ -22,7 +22,7 @@ pub use laplace::{DiscreteLaplace, Laplace};
 pub use list::Entry;
 pub use open::{Open, Sought};
 pub use subsampled::{Base, Subsampled, ZeroConcentratedDp};
-pub use text::{Described, KINDS};
+pub use text::{Described, KINDS, kind_named};
 
 /// Largest number of equal mechanisms in a group.
 pub const MAX_COUNT: u64 = 1 << 63;

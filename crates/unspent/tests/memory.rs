@@ -82,9 +82,11 @@ fn no_key_is_left_in_memory() {
 
     for (round, path) in Path::available().into_iter().enumerate() {
         // Wide noise takes from its reserve as well.
-        for (wide, sigma2) in ["5", "1e6"].into_iter().enumerate() {
-            let seed = 0x5eed_1000 + (2 * round + wide) as u64;
-            let sampler = Sampler::new(&sigma2.parse().unwrap()).unwrap().on(path);
+        let laws = ["5", "1e6"].map(|sigma2| (sigma2, Sampler::new(&sigma2.parse().unwrap())));
+        let laplace = ("b = 5000", Sampler::discrete_laplace(&"5000".parse().unwrap()));
+        for (law, (name, sampler)) in laws.into_iter().chain([laplace]).enumerate() {
+            let seed = 0x5eed_1000 + (3 * round + law) as u64;
+            let sampler = sampler.unwrap().on(path);
             {
                 let key = Key::not_private(seed);
                 let mut noise = key.noise(&sampler);
@@ -96,7 +98,7 @@ fn no_key_is_left_in_memory() {
                 drop(other);
             }
             let copy = copied();
-            assert_eq!(found(copy, &secrets(seed)), [0; 3], "{path:?}, sigma2 = {sigma2}");
+            assert_eq!(found(copy, &secrets(seed)), [0; 3], "{path:?}, {name}");
         }
     }
 }

@@ -9,13 +9,58 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use dashu::rational::RBig;
-use opendp::traits::samplers::sample_discrete_gaussian;
+use opendp::traits::samplers::{sample_discrete_gaussian, sample_discrete_laplace};
 use textbook::{Textbook, Words};
 use unspent::Rational;
 use unspent::sampler::{Key, Path, Sampler};
 
-/// σ², as fractions: 5, 68.49, 456.62 and 10⁶.
-const VARIANCES: [(u64, u64); 4] = [(5, 1), (6_849, 100), (45_662, 100), (1_000_000, 1)];
+/// What is drawn.
+#[derive(Clone, Copy)]
+enum Law {
+    /// σ², as a fraction.
+    Gaussian(u64, u64),
+    /// b.
+    Laplace(u64),
+}
+
+/// σ² = 5, 68.49, 456.62 and 10⁶, and Laplace noise that is about as wide.
+const LAWS: [Law; 8] = [
+    Law::Gaussian(5, 1),
+    Law::Gaussian(6_849, 100),
+    Law::Gaussian(45_662, 100),
+    Law::Gaussian(1_000_000, 1),
+    Law::Laplace(2),
+    Law::Laplace(6),
+    Law::Laplace(15),
+    Law::Laplace(707),
+];
+
+impl Law {
+    fn name(self) -> String {
+        match self {
+            Law::Gaussian(numerator, denominator) => {
+                format!("σ² = {}", numerator as f64 / denominator as f64)
+            }
+            Law::Laplace(scale) => format!("b = {scale}"),
+        }
+    }
+
+    fn variance(self) -> f64 {
+        match self {
+            Law::Gaussian(numerator, denominator) => numerator as f64 / denominator as f64,
+            // 2α/(1 − α)² with α = e^-1/b.
+            Law::Laplace(scale) => 0.5 / (0.5 / scale as f64).sinh().powi(2),
+        }
+    }
+
+    /// How far squares spread: their variance over the square of their mean, at most.
+    fn spread(self) -> f64 {
+        match self {
+            Law::Gaussian(..) => 2.0,
+            Law::Laplace(_) => 6.0,
+        }
+    }
+}
 
 const ROUNDS: usize = 41;
 
@@ -32,22 +77,19 @@ fn main() {
         .chain(["textbook", "OpenDP", "ours / textbook", "ours / OpenDP"].map(String::from))
         .collect();
     println!("Million draws a second on one core, the fastest of {ROUNDS} rounds:\n");
-    println!("| σ² | {} |", names.join(" | "));
+    println!("| noise | {} |", names.join(" | "));
     println!("|---:|{}", "---:|".repeat(names.len()));
-    for (numerator, denominator) in VARIANCES {
-        row(numerator, denominator);
-    }
+    LAWS.into_iter().for_each(row);
     println!();
 }
 
 /// One line of the table.
-fn row(numerator: u64, denominator: u64) {
-    let sigma2 = numerator as f64 / denominator as f64;
-    let mut samplers = ours(&Rational::parse("sigma2", &format!("{numerator}/{denominator}")).unwrap());
+fn row(law: Law) {
+    let mut samplers = ours(law);
     let paths = samplers.len();
-    samplers.push(textbook(numerator, denominator));
-    samplers.push(opendp(sigma2));
-    samplers.iter_mut().for_each(|sampler| sampler.check(sigma2));
+    samplers.push(textbook(law));
+    samplers.push(opendp(law));
+    samplers.iter_mut().for_each(|sampler| sampler.check(law));
 
     let mut contenders = vec![keystream()];
     contenders.extend(samplers);
@@ -58,7 +100,8 @@ fn row(numerator: u64, denominator: u64) {
     let best = rates[1..=paths].iter().copied().fold(0.0, f64::max);
     let (textbook, opendp) = (rates[paths + 1], rates[paths + 2]);
     let rates: Vec<_> = rates.iter().map(|rate| three_digits(rate / 1e6)).collect();
-    println!("| {sigma2} | {} | {:.0} | {:.0} |", rates.join(" | "), best / textbook, best / opendp);
+    let (name, rates) = (law.name(), rates.join(" | "));
+    println!("| {name} | {rates} | {:.0} | {:.0} |", best / textbook, best / opendp);
 }
 
 /// With as many decimals as three digits leave.
@@ -68,8 +111,14 @@ fn three_digits(x: f64) -> String {
 }
 
 /// Ours, a slice at a time, with each kind of instructions this machine has.
-fn ours(sigma2: &Rational) -> Vec<Contender> {
-    let sampler = Sampler::new(sigma2).unwrap();
+fn ours(law: Law) -> Vec<Contender> {
+    let sampler = match law {
+        Law::Gaussian(numerator, denominator) => {
+            Sampler::new(&Rational::parse("sigma2", &format!("{numerator}/{denominator}")).unwrap())
+        }
+        Law::Laplace(scale) => Sampler::discrete_laplace(&Rational::from(scale)),
+    };
+    let sampler = sampler.unwrap();
     let key = Key::not_private(1);
     let paths = Path::available().into_iter().map(|path| {
         let mut noise = key.noise(&sampler.on(path));
@@ -78,7 +127,7 @@ fn ours(sigma2: &Rational) -> Vec<Contender> {
     paths.collect()
 }
 
-/// The random words alone that a draw up to σ² = 1024 is made of.
+/// The random words alone that a draw up to σ² = 1024 or b = 16 is made of.
 fn keystream() -> Contender {
     let mut words = Words::new();
     Contender::new(OURS, move |places| {
@@ -90,9 +139,17 @@ fn keystream() -> Contender {
 }
 
 /// The textbook's, in machine integers.
-fn textbook(numerator: u64, denominator: u64) -> Contender {
-    let mut sampler = Textbook::new(numerator, denominator);
-    Contender::new(TEXTBOOK, move |places| places.fill_with(|| sampler.sample()))
+fn textbook(law: Law) -> Contender {
+    match law {
+        Law::Gaussian(numerator, denominator) => {
+            let mut sampler = Textbook::new(numerator, denominator);
+            Contender::new(TEXTBOOK, move |places| places.fill_with(|| sampler.sample()))
+        }
+        Law::Laplace(scale) => {
+            let mut sampler = Textbook::laplace_of(scale);
+            Contender::new(TEXTBOOK, move |places| places.fill_with(|| sampler.laplace()))
+        }
+    }
 }
 
 /// OpenDP's, which is the textbook's in bignums.
@@ -101,12 +158,15 @@ fn textbook(numerator: u64, denominator: u64) -> Contender {
 /// thousand would make it up to a quarter faster; an f64 as it is, which is what OpenDP's own mechanisms pass
 /// on, a tenth slower. Its random bytes are OpenSSL's, which is its default and as fit for the purpose as
 /// ours; compiled without, it takes those of `rand::thread_rng` and is some 2.5 times faster.
-fn opendp(sigma2: f64) -> Contender {
+fn opendp(law: Law) -> Contender {
     const UNIT: u64 = 1_000_000_000;
-    let sigma = (sigma2.sqrt() * UNIT as f64).round() as u64;
-    let sigma = RBig::from_parts(sigma.into(), UNIT.into());
+    let (width, sample): (u64, fn(RBig) -> _) = match law {
+        Law::Gaussian(..) => ((law.variance().sqrt() * UNIT as f64).round() as u64, sample_discrete_gaussian),
+        Law::Laplace(scale) => (scale * UNIT, sample_discrete_laplace),
+    };
+    let width = RBig::from_parts(width.into(), UNIT.into());
     Contender::new(OPENDP, move |places| {
-        places.fill_with(|| sample_discrete_gaussian(sigma.clone()).unwrap().try_into().unwrap());
+        places.fill_with(|| sample(width.clone()).unwrap().try_into().unwrap());
     })
 }
 
@@ -137,13 +197,14 @@ impl Contender {
 
     /// A mistake in the law would make the comparison worthless: mean and variance must be right within six
     /// standard errors. Serves to warm up, too.
-    fn check(&mut self, sigma2: f64) {
+    fn check(&mut self, law: Law) {
+        let variance = law.variance();
         (self.fill)(&mut self.places);
         let count = self.places.len() as f64;
         let mean = self.places.iter().sum::<i64>() as f64 / count;
         let square = self.places.iter().map(|x| (x * x) as f64).sum::<f64>() / count;
-        assert!(mean.abs() < 6.0 * (sigma2 / count).sqrt(), "mean {mean} at variance {sigma2}");
-        let off = square / sigma2 - 1.0;
-        assert!(off.abs() < 6.0 * (2.0 / count).sqrt(), "variance {square} instead of {sigma2}");
+        assert!(mean.abs() < 6.0 * (variance / count).sqrt(), "mean {mean} at variance {variance}");
+        let off = square / variance - 1.0;
+        assert!(off.abs() < 6.0 * (law.spread() / count).sqrt(), "variance {square} instead of {variance}");
     }
 }

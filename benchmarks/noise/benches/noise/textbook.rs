@@ -32,6 +32,11 @@ impl Textbook {
         Textbook { numerator, denominator, scale, rejection, words: Words::new() }
     }
 
+    /// Laplace noise alone.
+    pub fn laplace_of(scale: u64) -> Textbook {
+        Textbook { numerator: 1, denominator: 1, scale, rejection: 1, words: Words::new() }
+    }
+
     /// Algorithm 3.
     pub fn sample(&mut self) -> i64 {
         loop {
@@ -45,7 +50,7 @@ impl Textbook {
     }
 
     /// Algorithm 2: P[Y = y] ∝ exp(−|y|/t).
-    fn laplace(&mut self) -> i64 {
+    pub fn laplace(&mut self) -> i64 {
         loop {
             let rest = self.words.below(self.scale);
             if !self.words.bernoulli_exp_small(rest, self.scale) {

@@ -39,6 +39,32 @@ fn noise_comes_as_text_csv_or_parquet() {
 }
 
 #[test]
+fn laplace_noise_has_its_law_and_says_so() {
+    let place = Place::new("sample-laplace");
+    let sample = |kind: &str, more: &[&str]| {
+        let all = [&["sample", "--mechanism", kind, "--scale", "7/3", "--count", "1000000"], more].concat();
+        succeeds_seeded(&place.run(&[&all[..], &["--not-private-seed", "5"]].concat()))
+    };
+    let text = sample("discrete-laplace", &[]);
+    let numbers: Vec<i64> = text.lines().skip(1).map(|l| l.parse().unwrap()).collect();
+    let mean = |f: fn(i64) -> f64| numbers.iter().map(|x| f(*x)).sum::<f64>() / 1e6;
+    // 2α/(1 − α)² with α = e^-3/7, and P[X = 0] = (1 − α)/(1 + α). Six standard errors, with a fixed seed.
+    let alpha = (-3f64 / 7.0).exp();
+    let (variance, zero) = (2.0 * alpha / (1.0 - alpha).powi(2), (1.0 - alpha) / (1.0 + alpha));
+    assert!((mean(|x| (x * x) as f64) / variance - 1.0).abs() < 6.0 * (6f64 / 1e6).sqrt());
+    let zeros = mean(|x| f64::from(u8::from(x == 0)));
+    assert!((zeros - zero).abs() < 6.0 * (zero / 1e6).sqrt());
+    assert_eq!(sample("geometric", &[]), text);
+    let said = sample("discrete_laplace", &["--out", "noise.parquet"]);
+    assert_eq!(said, "1000000 draws of discrete Laplace noise of scale 7/3 written to noise.parquet.\n");
+    let reader = SerializedFileReader::new(File::open(place.path("noise.parquet")).unwrap()).unwrap();
+    let notes = reader.metadata().file_metadata().key_value_metadata().unwrap();
+    let note = |key: &str| notes.iter().find(|n| n.key == key).and_then(|n| n.value.as_deref());
+    assert_eq!(note("unspent.mechanism"), Some("discrete_laplace"));
+    assert_eq!((note("unspent.scale"), note("unspent.sigma2")), (Some("7/3"), None));
+}
+
+#[test]
 fn bad_samples_are_refused_by_name() {
     let place = Place::new("bad-sample");
     for (arguments, message) in [
@@ -51,6 +77,19 @@ fn bad_samples_are_refused_by_name() {
         (
             "--sigma2 5 --count 3 --not-private-seed -1",
             "--not-private-seed: `-1` is not a whole number between 0 and 2^64 − 1",
+        ),
+        (
+            "--mechanism discrete-laplace --scale 1e7 --count 3",
+            "scale: `10000000` is not a scale b between 1e-3 and 1e6 of discrete Laplace noise that is drawn",
+        ),
+        (
+            "--mechanism discrete-laplace --sigma 3 --count 3",
+            "--sigma is a width of Gaussian noise, not of Laplace noise",
+        ),
+        ("--mechanism geometric --count 3", "nothing says how wide the noise is"),
+        (
+            "--mechanism laplace --scale 3 --count 3",
+            "--mechanism: `laplace` is not noise that is drawn: discrete-gaussian or discrete-laplace",
         ),
         ("--sigma2 5 --count 3 --out noise.json", "--out: `noise.json` does not end in .txt, .csv, .parquet"),
     ] {

@@ -732,6 +732,7 @@ def sample(
     size: None = None,
     threads: int | None = None,
     not_private_seed: int | None = None,
+    mechanism: str = "discrete_gaussian",
 ) -> int: ...
 @overload
 def sample(
@@ -742,6 +743,7 @@ def sample(
     size: int | Sequence[int],
     threads: int | None = None,
     not_private_seed: int | None = None,
+    mechanism: str = "discrete_gaussian",
 ) -> NDArray[np.int64]: ...
 def utility(
     table: Table,

@@ -43,6 +43,13 @@ pub const KINDS: [(&str, &str); 15] = [
     ("gdp", "mu"),
 ];
 
+/// The kind that is meant: hyphens may stand for underscores, and geometric noise is discrete Laplace noise.
+#[must_use]
+pub fn kind_named(text: &str) -> String {
+    let kind = text.trim().replace('-', "_").to_lowercase();
+    if kind == "geometric" { "discrete_laplace".into() } else { kind }
+}
+
 /// The kind of a mechanism that has none.
 pub(super) const DEFAULT: &str = "discrete_gaussian";
 
@@ -64,13 +71,13 @@ impl Described {
     /// # Ok::<(), unspent::Error>(())
     /// ```
     pub fn read(kind: &str, parameters: &[(&str, &str)]) -> Result<Described> {
-        let wanted = kind.trim().replace('-', "_").to_lowercase();
+        let wanted = kind_named(kind);
         Described::of_kind(kind, parameters).map_err(|error| error.at(wanted))
     }
 
     /// The kind of that name, and its parameters.
     pub(super) fn find_kind(kind: &str) -> Result<(&'static str, &'static str)> {
-        let wanted = kind.trim().replace('-', "_").to_lowercase();
+        let wanted = kind_named(kind);
         KINDS.into_iter().find(|(name, _)| *name == wanted).ok_or_else(|| {
             let names: Vec<&str> = KINDS.iter().map(|(name, _)| *name).collect();
             Error::input("kind", kind, names.join(", "), "hyphens may stand for underscores")
@@ -372,6 +379,7 @@ mod tests {
             Described::parse("discrete-gaussian:sigma2=4").unwrap()
         );
         assert_eq!(Described::parse("gdp:mu=1/2").unwrap(), Described::parse("gaussian:sigma=2").unwrap());
+        assert_eq!(Described::parse("geometric:b=2"), Described::parse("discrete-laplace:b=2"));
         // A sample of everything is no sample.
         let whole = Described::parse("subsampled-gaussian:sigma=2,q=1").unwrap();
         assert_eq!(whole, Described::parse("gaussian:sigma=2").unwrap());

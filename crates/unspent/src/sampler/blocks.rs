@@ -1,4 +1,4 @@
-//! Wide noise: a block from the integer level, a place in it, and a rejection.
+//! Wide Gaussian noise: a block from the integer level, a place in it, and a rejection.
 //!
 //! With `w = 2^s` such that `16 < σ/w ≤ 32`, a block `h ≥ 0` has weight `exp(−(hw)²/2σ²)`, a place `l` in it
 //! is uniform on `[0, w)`, and `x = hw + l` is kept with probability `exp(−a)`, `a = l(2hw + l)/2σ²`; so `x`
@@ -13,7 +13,7 @@ use std::cmp::Ordering;
 use num_bigint::BigUint;
 
 use super::enclosure::{Enclosure, Fraction, Uniform, exp_minus, floor, minus};
-use super::level::{Level, Steps, Words};
+use super::level::{Form, Level, Steps, Words};
 
 /// How far [`Blocks::rejection`] is from `2³²(1 − exp(−a))` at most.
 pub(super) const BAND: u32 = 8;
@@ -47,7 +47,7 @@ impl Blocks {
         assert!((1..=15).contains(&shift), "sigma2 is out of range");
         let rate = Fraction { numerator: denominator << (2 * shift), denominator: numerator << 1u8 };
         let kappa = u32::try_from(floor(&rate, 41)).expect("kappa is below 2^-9");
-        let level = Level::new(rate, false, steps);
+        let level = Level::new(Form::gaussian(rate, false), steps);
         // What the proof of the band needs: blocks of eight bits, and a < 0.4 for all of them.
         assert!(level.sums().len() <= 256);
         assert!(u64::from(kappa) < (2 << 41) / 5 / (2 * level.sums().len() as u64));
@@ -119,23 +119,28 @@ impl Blocks {
         };
         let mut u = Uniform::after(0);
         u.extend(test, 32);
-        loop {
-            let precision = u.known() + GUARD;
-            let (kept, one) = (exp_minus(&a, precision), Enclosure::one(precision));
-            let rejected =
-                Enclosure { lower: minus(&one.lower, &kept.upper), upper: minus(&one.upper, &kept.lower) };
-            match u.compare(0, &one, &rejected) {
-                Some(Ordering::Less) => return false,
-                Some(_) => return true,
-                None => u.extend(words.next(), 32),
-            }
+        passes(&a, u, words)
+    }
+}
+
+/// Whether a uniform number, of which the first bits are known, is at least `1 − exp(−a)`.
+pub(super) fn passes(a: &Fraction, mut u: Uniform, words: &mut impl Words) -> bool {
+    loop {
+        let precision = u.known() + GUARD;
+        let (kept, one) = (exp_minus(a, precision), Enclosure::one(precision));
+        let rejected =
+            Enclosure { lower: minus(&one.lower, &kept.upper), upper: minus(&one.upper, &kept.lower) };
+        match u.compare(0, &one, &rejected) {
+            Some(Ordering::Less) => return false,
+            Some(_) => return true,
+            None => u.extend(words.next(), 32),
         }
     }
 }
 
 /// The upper half of a product.
 #[inline]
-fn high(a: u32, b: u32) -> u32 {
+pub(super) fn high(a: u32, b: u32) -> u32 {
     ((u64::from(a) * u64::from(b)) >> 32) as u32
 }
 

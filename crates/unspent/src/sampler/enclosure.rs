@@ -7,14 +7,30 @@
 
 use std::cmp::Ordering;
 
-use num_bigint::BigUint;
+use num_bigint::{BigInt, BigUint};
 use num_traits::Zero;
+
+use crate::number::Rational;
 
 /// A positive fraction, not necessarily in lowest terms.
 #[derive(Clone, Debug)]
 pub(super) struct Fraction {
     pub(super) numerator: BigUint,
     pub(super) denominator: BigUint,
+}
+
+impl Fraction {
+    pub(super) fn inverse(&self) -> Fraction {
+        Fraction { numerator: self.denominator.clone(), denominator: self.numerator.clone() }
+    }
+}
+
+impl From<&Rational> for Fraction {
+    /// Of a positive one.
+    fn from(x: &Rational) -> Fraction {
+        let part = |x: &BigInt| x.magnitude().clone();
+        Fraction { numerator: part(x.numerator()), denominator: part(x.denominator()) }
+    }
 }
 
 /// `lower·2^-precision ≤ x ≤ upper·2^-precision`; what the precision is, the context knows.

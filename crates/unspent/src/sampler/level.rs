@@ -13,7 +13,7 @@ use std::cmp::Ordering;
 use num_bigint::BigUint;
 use num_traits::Zero;
 
-use super::enclosure::{Enclosure, Fraction, Uniform, exp_minus};
+use super::enclosure::{Enclosure, Fraction, Uniform, exp_minus, floor};
 #[cfg(target_arch = "x86_64")]
 use super::vector::Thresholds;
 
@@ -36,11 +36,39 @@ impl Steps {
 /// Digits beyond the bits of a uniform number, so that the bits and not the digits are what is missing.
 const GUARD: u64 = 96;
 
-/// A law on 0, 1, 2, … with weights `exp(−m²x)`, all but the first perhaps doubled.
+/// The weights of a level, `c_m exp(−m²x)` or `c_m exp(−mx)`, with `x` the rate.
+#[derive(Clone, Debug)]
+pub(super) struct Form {
+    rate: Fraction,
+    /// `m²`, not `m`.
+    squared: bool,
+    /// `c_m = 2` from `m = 1` on: the law of |X| for an X of both signs. Otherwise all are 1.
+    folded: bool,
+    /// How many values there are, if not all of 0, 1, 2, …
+    values: Option<usize>,
+}
+
+impl Form {
+    /// Weights `exp(−m²·rate)`.
+    pub(super) fn gaussian(rate: Fraction, folded: bool) -> Form {
+        Form { rate, squared: true, folded, values: None }
+    }
+
+    /// Weights `exp(−m·rate)`.
+    pub(super) fn geometric(rate: Fraction, folded: bool) -> Form {
+        Form { rate, squared: false, folded, values: None }
+    }
+
+    /// Weights `exp(−m·rate)` of `m < values`: a digit of geometric noise (X7).
+    pub(super) fn digit(rate: Fraction, values: usize) -> Form {
+        Form { rate, squared: false, folded: false, values: Some(values) }
+    }
+}
+
+/// A law on 0, 1, 2, …
 #[derive(Clone, Debug)]
 pub(super) struct Level {
-    rate: Fraction,
-    folded: bool,
+    form: Form,
     steps: Steps,
     /// `S_0 ≤ S_1 ≤ … ≤ S_{K−1}`.
     sums: Vec<u32>,
@@ -56,12 +84,10 @@ pub(super) struct Weights {
 }
 
 impl Level {
-    /// Weights `exp(−m²·rate)`; times two from `m = 1` on, if `folded`: the law of |X| for an X of both
-    /// signs.
-    pub(super) fn new(rate: Fraction, folded: bool, steps: Steps) -> Level {
+    /// A level with these weights.
+    pub(super) fn new(form: Form, steps: Steps) -> Level {
         let mut level = Level {
-            rate,
-            folded,
+            form,
             steps,
             sums: vec![],
             #[cfg(target_arch = "x86_64")]
@@ -134,6 +160,10 @@ impl Level {
             // Whatever was decided with fewer bits stays decided: go on from there.
             let weights = self.weights(u.known() + GUARD);
             while m < weights.sums.len() {
+                // Below R it is always: there is no other value.
+                if self.form.values == Some(m + 1) {
+                    return m as u64;
+                }
                 let offset = self.sums.get(m).copied().unwrap_or(self.end());
                 let Enclosure { lower, upper } = &weights.sums[m];
                 let bound = Enclosure { lower: lower << first, upper: upper << first };
@@ -146,27 +176,43 @@ impl Level {
         }
     }
 
-    /// All weights above `2^-precision`, at least until they fall by half from one to the next.
+    /// All weights, or those above `2^-precision`; squares at least until they fall by half from one to the
+    /// next.
     pub(super) fn weights(&self, precision: u64) -> Weights {
-        let step = exp_minus(&self.rate, precision);
-        let square = step.times(&step, precision);
+        let Form { rate, squared, folded, values } = &self.form;
+        let step = exp_minus(rate, precision);
+        let square = squared.then(|| step.times(&step, precision));
         let half = BigUint::from(1u8) << (precision - 1);
-        // exp(−m²x), and the factor exp(−(2m + 1)x) to the next one.
+        // 1/(1 − exp(−x)) ≤ 1 + 1/x.
+        let beyond = floor(&rate.inverse(), 0) + 2u8;
+        // exp(−m²x) or exp(−mx), and the factor exp(−(2m + 1)x) or exp(−x) to the next one.
         let (mut weight, mut factor) = (Enclosure::one(precision), step);
         let (mut terms, mut sums) = (vec![], vec![]);
         let mut total = Enclosure { lower: BigUint::zero(), upper: BigUint::zero() };
         loop {
-            let term = if self.folded && !terms.is_empty() { weight.double() } else { weight.clone() };
+            let term = if *folded && !terms.is_empty() { weight.double() } else { weight.clone() };
             total = total.add(&term);
             terms.push(term);
             sums.push(total.clone());
-            weight = weight.times(&factor, precision);
-            if weight.upper.bits() <= 2 && factor.upper <= half {
-                // From here on each is at most half the one before: together at most twice the next, doubled.
-                total.upper += &weight.upper << 2u8;
+            if *values == Some(terms.len()) {
                 return Weights { terms, sums, total };
             }
-            factor = factor.times(&square, precision);
+            weight = weight.times(&factor, precision);
+            match &square {
+                // From here on each is at most half the one before: together at most twice the next, doubled.
+                Some(_) if weight.upper.bits() <= 2 && factor.upper <= half => {
+                    total.upper += &weight.upper << 2u8;
+                    return Weights { terms, sums, total };
+                }
+                // The next and all after it: 1/(1 − exp(−x)) < `beyond` times the next, doubled. Rounded up,
+                // a weight does not fall below 1/(1 − exp(−x)) units.
+                None if weight.upper <= &beyond << 2u8 => {
+                    total.upper += (&weight.upper * &beyond) << 1u8;
+                    return Weights { terms, sums, total };
+                }
+                Some(square) => factor = factor.times(square, precision),
+                None => {}
+            }
         }
     }
 }

@@ -1,24 +1,27 @@
-//! The noise itself: exact draws from N_ℤ(0, σ²), some hundred million a second.
+//! The noise itself: exact draws of discrete Gaussian and discrete Laplace noise, some hundred million a
+//! second.
 //!
 //! ```text
-//! σ² (exact) ─▶ Sampler ─┐
-//! key (OS)   ─▶ Key ─────┴▶ Noise, a stream of its own ─▶ Draws i..j ─▶ i64, on any thread
+//! σ² or b (exact) ─▶ Sampler ─┐
+//! key (OS)        ─▶ Key ─────┴▶ Noise, a stream of its own ─▶ Draws i..j ─▶ i64, on any thread
 //! ```
 //!
 //! # Guarantee
-//! Given ideal random bits, every draw has exactly the law `P[X = x] ∝ exp(−x²/2σ²)` on all integers: no
-//! floating-point number takes part, nothing is cut off. The bits are ChaCha20's under a key from the
-//! operating system. Draw `i` is a function of the key, the stream and `i`: the same on any number of threads
-//! and with any instruction set.
+//! Given ideal random bits, every draw has exactly the law `P[X = x] ∝ exp(−x²/2σ²)`, or `∝ exp(−|x|/b)`, on
+//! all integers: no floating-point number takes part, nothing is cut off. The bits are ChaCha20's under a key
+//! from the operating system. Draw `i` is a function of the key, the stream and `i`: the same on any number
+//! of threads and with any instruction set.
 //!
-//! Up to σ² = 1024 a draw is one random word, looked up in a table of integers that holds all but some 10⁻⁸
-//! of the law; what the table does not decide is decided exactly with further words. Beyond, it is a block
-//! from such a table, a place in the block and a rejection. With AVX2 or AVX-512 no branch and no address
-//! depends on the value drawn, but for draws that the integers leave over: about one in 10⁸ up to σ² = 1024,
-//! and beyond it those whose first try was rejected, 1 to 3 %, which are done again one at a time.
+//! Up to σ² = 1024 or b = 16 a draw is one random word, looked up in a table of integers that holds all but
+//! some 10⁻⁸ of the law; what the table does not decide is decided exactly with further words. Beyond, it is
+//! a block from such a table, a place in the block (for Laplace noise from a second table first), and a
+//! rejection. With AVX2 or AVX-512 no branch and no address depends on the value drawn, but for draws that
+//! the integers leave over: at most one in 10⁷ from one word, and otherwise those whose first try was
+//! rejected, up to 3 %, which are done again one at a time.
 //! `theory/sampler.md` has the proofs.
 
 mod blocks;
+mod digits;
 mod enclosure;
 mod key;
 mod level;
@@ -35,15 +38,16 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use blocks::{Blocks, signed};
+use digits::Digits;
 use enclosure::Fraction;
 pub use key::Key;
 use key::{Block, Reserve, Stream, Wiped, wipe_stack, word};
-use level::{Level, Steps, Words};
+use level::{Form, Level, Steps, Words};
 
 use zeroize::Zeroizing;
 
-use crate::error::Result;
-use crate::mechanism::check_sigma2;
+use crate::error::{Error, Result};
+use crate::mechanism::{Mechanism, check_sigma2};
 use crate::number::Rational;
 
 /// Draws that share their blocks of words.
@@ -53,7 +57,7 @@ const GROUPS: usize = 64;
 /// Draws that share a reserve.
 const CHUNK: usize = GROUP * GROUPS;
 
-/// Exact draws from N_ℤ(0, σ²), made ready for one σ².
+/// Exact draws of one law, made ready.
 #[derive(Clone, Debug)]
 pub struct Sampler {
     law: Arc<Law>,
@@ -62,10 +66,12 @@ pub struct Sampler {
 
 #[derive(Debug)]
 enum Law {
-    /// σ² ≤ 1024.
+    /// σ² ≤ 1024, b ≤ 16.
     Narrow(Level),
     /// σ² > 1024.
     Wide(Blocks),
+    /// b > 16.
+    Digits(Digits),
 }
 
 /// The instructions with which draws are made; the draws are the same.
@@ -101,12 +107,42 @@ impl Path {
 }
 
 impl Sampler {
-    /// σ² between 10⁻³ and 10¹², taken exactly.
+    /// Discrete Gaussian noise N_ℤ(0, σ²); σ² between 10⁻³ and 10¹², taken exactly.
     pub fn new(sigma2: &Rational) -> Result<Sampler> {
-        let sigma2 = check_sigma2(sigma2.clone())?;
-        let law = Law::new(&sigma2, Steps::WORDS);
-        let path = *Path::available().last().expect("there is always one");
-        Ok(Sampler { law: Arc::new(law), path })
+        Ok(Sampler::of(Law::gaussian(&check_sigma2(sigma2.clone())?, Steps::WORDS)))
+    }
+
+    /// Discrete Laplace noise, `P[X = x] ∝ exp(−|x|/b)`; b between 10⁻³ and 10⁶, taken exactly.
+    ///
+    /// ```
+    /// # use unspent::sampler::{Key, Sampler};
+    /// let sampler = Sampler::discrete_laplace(&"7/3".parse()?)?;
+    /// let mut noise = [0; 1_000];
+    /// Key::from_os()?.noise(&sampler).fill(&mut noise)?;
+    /// # assert!(noise.iter().any(|x| *x != 0));
+    /// # Ok::<(), unspent::Error>(())
+    /// ```
+    pub fn discrete_laplace(scale: &Rational) -> Result<Sampler> {
+        let range = Rational::power_of_ten(-3)..=Rational::power_of_ten(6);
+        let allowed = "a scale b between 1e-3 and 1e6 of discrete Laplace noise that is drawn";
+        let scale = scale.clone().within("scale", &range, allowed)?;
+        Ok(Sampler::of(Law::laplace(&scale, Steps::WORDS)))
+    }
+
+    /// The noise of a mechanism that adds discrete Gaussian or discrete Laplace noise.
+    pub fn drawing(mechanism: &Mechanism) -> Result<Sampler> {
+        match mechanism {
+            Mechanism::DiscreteGaussian(noise) => Sampler::new(noise.sigma2()),
+            Mechanism::DiscreteLaplace(noise) => Sampler::discrete_laplace(noise.scale()),
+            _ => Err(Error::stated(
+                format!("{} noise cannot be drawn exactly", mechanism.name()),
+                "the sampler draws discrete Gaussian and discrete Laplace noise, on the integers",
+            )),
+        }
+    }
+
+    fn of(law: Law) -> Sampler {
+        Sampler { law: Arc::new(law), path: *Path::available().last().expect("there is always one") }
     }
 
     /// The same draws with other instructions.
@@ -260,15 +296,21 @@ impl<F: FnOnce() -> Reserve> Words for LazyCell<Reserve, F> {
 }
 
 impl Law {
-    fn new(sigma2: &Rational, steps: Steps) -> Law {
-        let part = |x: &num_bigint::BigInt| x.magnitude().clone();
-        let sigma2 =
-            Fraction { numerator: part(sigma2.numerator()), denominator: part(sigma2.denominator()) };
+    fn gaussian(sigma2: &Rational, steps: Steps) -> Law {
+        let sigma2 = Fraction::from(sigma2);
         if sigma2.numerator > &sigma2.denominator << 10u8 {
             return Law::Wide(Blocks::new(&sigma2, steps));
         }
         let rate = Fraction { numerator: sigma2.denominator, denominator: sigma2.numerator << 1u8 };
-        Law::Narrow(Level::new(rate, true, steps))
+        Law::Narrow(Level::new(Form::gaussian(rate, true), steps))
+    }
+
+    fn laplace(scale: &Rational, steps: Steps) -> Law {
+        let scale = Fraction::from(scale);
+        if scale.numerator > &scale.denominator << 4u8 {
+            return Law::Digits(Digits::new(&scale, steps));
+        }
+        Law::Narrow(Level::new(Form::geometric(scale.inverse(), true), steps))
     }
 
     /// How many blocks of words the draws of a group are made of.
@@ -276,6 +318,7 @@ impl Law {
         match self {
             Law::Narrow(_) => 1,
             Law::Wide(_) => 3,
+            Law::Digits(digits) => digits.words(),
         }
     }
 
@@ -303,12 +346,13 @@ impl Law {
         let groups = made.chunks_exact_mut(GROUP).zip(words.chunks_exact(self.blocks_a_group()));
         for ((made, words), left) in groups.zip(left) {
             for (lane, made) in made.iter_mut().enumerate() {
+                let words = own(words, lane);
                 let found = match self {
                     Law::Narrow(level) => {
-                        let word = word(&words[0], lane);
-                        level.find(word >> 1).map(|m| signed(m.into(), word & 1 == 1))
+                        level.find(words[0] >> 1).map(|m| signed(m.into(), words[0] & 1 == 1))
                     }
-                    Law::Wide(blocks) => blocks.find([0, 1, 2].map(|b| word(&words[b], lane))),
+                    Law::Wide(blocks) => blocks.find(words),
+                    Law::Digits(digits) => digits.find(words),
                 };
                 match found {
                     Some(x) => *made = x,
@@ -320,12 +364,17 @@ impl Law {
 
     /// One draw, exactly, from its words in its group and its reserve.
     fn one(&self, words: &[Block], lane: usize, reserve: &mut impl Words) -> i64 {
+        let words = own(words, lane);
         match self {
-            Law::Narrow(level) => {
-                let word = word(&words[0], lane);
-                signed(level.draw(word >> 1, reserve), word & 1 == 1)
-            }
-            Law::Wide(blocks) => blocks.draw([0, 1, 2].map(|b| word(&words[b], lane)), reserve),
+            Law::Narrow(level) => signed(level.draw(words[0] >> 1, reserve), words[0] & 1 == 1),
+            Law::Wide(blocks) => blocks.draw(words, reserve),
+            Law::Digits(digits) => digits.draw(words, reserve),
         }
     }
+}
+
+/// The words of a lane, one of each block; zeros where there are no more blocks.
+#[inline]
+fn own(words: &[Block], lane: usize) -> [u32; 3] {
+    std::array::from_fn(|b| words.get(b).map_or(0, |block| word(block, lane)))
 }

@@ -78,30 +78,57 @@ fn certain(x: &IBig, y: &IBig) -> Ordering {
     x.cmp(y)
 }
 
+/// The weights of a level: `exp(−m²x)`, `exp(−mx)` or their folded ones.
+#[derive(Clone, Debug)]
+pub(super) struct Form {
+    pub(super) x: Ratio,
+    /// Of m: 1 or 2.
+    pub(super) power: u32,
+    pub(super) folded: bool,
+    /// How many there are, if there is an end.
+    pub(super) values: Option<u64>,
+}
+
+impl Form {
+    pub(super) fn gaussian(x: Ratio, folded: bool) -> Form {
+        Form { x, power: 2, folded, values: None }
+    }
+
+    pub(super) fn geometric(x: Ratio, folded: bool) -> Form {
+        Form { x, power: 1, folded, values: None }
+    }
+
+    pub(super) fn digit(x: Ratio, values: u64) -> Form {
+        Form { x, power: 1, folded: false, values: Some(values) }
+    }
+}
+
 /// `w_m` of a level until they vanish.
-pub(super) fn weights(x: &Ratio, folded: bool, precision: usize) -> Vec<Real> {
+pub(super) fn weights(form: &Form, precision: usize) -> Vec<Real> {
     let vanishing = real(&IBig::from(1), precision) >> precision as isize;
     let mut weights = vec![];
-    for m in 0u64.. {
-        let weight = exp_minus(&x.times(m * m, 1), precision);
+    for m in 0..form.values.unwrap_or(u64::MAX) {
+        let weight = exp_minus(&form.x.times(m.pow(form.power), 1), precision);
         if weight < vanishing {
             break;
         }
-        weights.push(if folded && m > 0 { weight << 1 } else { weight });
+        weights.push(if form.folded && m > 0 { weight << 1 } else { weight });
     }
     weights
 }
 
 /// `p_m` of a level until they vanish.
-pub(super) fn chances(x: &Ratio, folded: bool, precision: usize) -> Vec<Real> {
-    let weights = weights(x, folded, precision);
+pub(super) fn chances(form: &Form, precision: usize) -> Vec<Real> {
+    let weights = weights(form, precision);
     // The smallest first, so as to lose nothing.
     let total = weights.iter().rev().fold(real(&IBig::from(0), precision), |sum, w| sum + w);
     weights.iter().map(|w| w / &total).collect()
 }
 
-/// A level: weights `exp(−m²x)`, doubled from 1 on if folded.
+/// A level.
 pub(super) struct Level {
+    /// The last value, if there is one.
+    pub(super) last: Option<u64>,
     /// B.
     bits: u32,
     /// `p_m` until they vanish.
@@ -114,8 +141,8 @@ pub(super) struct Level {
 }
 
 impl Level {
-    pub(super) fn new(x: &Ratio, folded: bool, bits: u32, precision: usize) -> Level {
-        let chances = chances(x, folded, precision);
+    pub(super) fn new(form: &Form, bits: u32, precision: usize) -> Level {
+        let chances = chances(form, precision);
         let fraction = precision - SPARE;
         let mut sums: Vec<u32> = vec![];
         for p in &chances {
@@ -142,7 +169,7 @@ impl Level {
             }
             edges.push(edge);
         }
-        Level { bits, chances, sums, edges, fraction }
+        Level { last: form.values.map(|n| n - 1), bits, chances, sums, edges, fraction }
     }
 
     pub(super) fn end(&self) -> u32 {
@@ -167,6 +194,8 @@ impl Level {
         let m = self.edges.partition_point(|edge| certain(&low, edge).is_gt());
         let below = match self.edges.get(m) {
             Some(edge) => certain(&high, edge).is_lt(),
+            // Above the last edge but one there is nothing else.
+            None if self.last == Some(m as u64) => true,
             // The first edge that has no digits of its own is next to R.
             None => high + (IBig::from(1) << (NEXT + 1)) < IBig::from(self.rest()) << self.fraction,
         };
@@ -191,67 +220,113 @@ impl Level {
     }
 }
 
-/// N_ℤ(0, σ²) from 32-bit words.
+/// N_ℤ(0, σ²) or discrete Laplace noise from 32-bit words.
 pub(super) enum Law {
-    /// σ² ≤ 1024: the law of |X|.
+    /// σ² ≤ 1024 or b ≤ 16: the law of |X|.
     Narrow(Level),
     /// σ² > 1024: blocks of `2^shift`.
     Wide { level: Level, shift: u32, twice: Ratio },
+    /// b > 16: blocks of digits of `2^places`.
+    Digits { level: Level, digit: Level, bits: u32, places: u32, scale: Ratio },
 }
 
 impl Law {
-    pub(super) fn new(sigma2: &Ratio, precision: usize) -> Law {
+    pub(super) fn gaussian(sigma2: &Ratio, precision: usize) -> Law {
         let twice = sigma2.times(2, 1);
         if sigma2.at_most(1024) {
-            return Law::Narrow(Level::new(&twice.inverse(), true, 31, precision));
+            return Law::Narrow(Level::new(&Form::gaussian(twice.inverse(), true), 31, precision));
         }
         // 16 < σ/w ≤ 32.
         let shift = (1..).find(|s| sigma2.at_most(IBig::from(1024) << (2 * s))).unwrap() as u32;
         let x = twice.inverse().times(IBig::from(1) << (2 * shift as usize), 1);
-        Law::Wide { level: Level::new(&x, false, 31, precision), shift, twice }
+        Law::Wide { level: Level::new(&Form::gaussian(x, false), 31, precision), shift, twice }
+    }
+
+    pub(super) fn laplace(scale: &Ratio, precision: usize) -> Law {
+        if scale.at_most(16) {
+            return Law::Narrow(Level::new(&Form::geometric(scale.inverse(), true), 31, precision));
+        }
+        // 4 < b/w ≤ 8.
+        let shift = (1..).find(|s| scale.at_most(IBig::from(8) << s)).unwrap();
+        let rate = |bits: usize| scale.inverse().times(IBig::from(1) << bits, 1);
+        let (bits, places) = (shift.min(6), shift.saturating_sub(6));
+        Law::Digits {
+            level: Level::new(&Form::geometric(rate(shift), false), 31, precision),
+            digit: Level::new(&Form::digit(rate(places), 1 << bits), 31, precision),
+            bits: bits as u32,
+            places: places as u32,
+            scale: scale.clone(),
+        }
     }
 
     pub(super) fn level(&self) -> &Level {
         match self {
-            Law::Narrow(level) | Law::Wide { level, .. } => level,
+            Law::Narrow(level) | Law::Wide { level, .. } | Law::Digits { level, .. } => level,
         }
     }
 
-    /// `2^bits·(1 − exp(−a))`, rounded down.
-    pub(super) fn rejected(&self, h: u64, l: u64, bits: usize, precision: usize) -> IBig {
-        let Law::Wide { shift, twice, .. } = self else { panic!("there is no rejection") };
-        let a = twice.inverse().times(IBig::from(l) * ((IBig::from(h) << (*shift as usize + 1)) + l), 1);
-        fixed(&(real(&IBig::from(1), precision) - exp_minus(&a, precision)), bits)
-    }
-
-    /// What the first words mean, one or three, and the ones that follow.
-    pub(super) fn draw(&self, first: &[u32], mut words: impl FnMut() -> u32) -> i64 {
-        let signed = |x: u64, word: u32| if word & 1 == 1 { -(x as i64) } else { x as i64 };
+    /// How many words a draw begins with.
+    pub(super) fn words(&self) -> usize {
         match self {
-            Law::Narrow(level) => signed(level.draw(first[0] >> 1, 32, words), first[0]),
-            Law::Wide { level, shift, .. } => {
-                let mut three = [first[0], first[1], first[2]];
-                loop {
-                    let h = level.draw(three[0] >> 1, 32, &mut words);
-                    let l = u64::from(three[2]) >> (32 - shift);
-                    let x = (h << shift) + l;
-                    let minus_zero = x == 0 && three[0] & 1 == 1;
-                    if self.keeps(h, l, three[1], &mut words) && !minus_zero {
-                        return signed(x, three[0]);
-                    }
-                    three = [words(), words(), words()];
+            Law::Narrow(_) => 1,
+            Law::Wide { .. } => 3,
+            Law::Digits { places, .. } => {
+                if *places == 0 {
+                    2
+                } else {
+                    3
                 }
             }
         }
     }
 
-    /// Whether `U ≥ 1 − exp(−a)`, with as few words as decide it.
-    fn keeps(&self, h: u64, l: u64, test: u32, mut words: impl FnMut() -> u32) -> bool {
+    /// `2^bits·(1 − exp(−a))`, rounded down, of place `l` in block `h`.
+    pub(super) fn rejected(&self, h: u64, l: u64, bits: usize, precision: usize) -> IBig {
+        let a = match self {
+            Law::Narrow(_) => panic!("there is no rejection"),
+            Law::Wide { shift, twice, .. } => {
+                twice.inverse().times(IBig::from(l) * ((IBig::from(h) << (*shift as usize + 1)) + l), 1)
+            }
+            Law::Digits { scale, .. } => scale.inverse().times(l, 1),
+        };
+        fixed(&(real(&IBig::from(1), precision) - exp_minus(&a, precision)), bits)
+    }
+
+    /// What the first words mean, one to three, and the ones that follow.
+    pub(super) fn draw(&self, first: &[u32], mut words: impl FnMut() -> u32) -> i64 {
+        let signed = |x: u64, word: u32| if word & 1 == 1 { -(x as i64) } else { x as i64 };
+        let mut own = first.to_vec();
+        loop {
+            let h = self.level().draw(own[0] >> 1, 32, &mut words);
+            let (x, kept) = match self {
+                Law::Narrow(_) => return signed(h, own[0]),
+                Law::Wide { shift, .. } => {
+                    let l = u64::from(own[2]) >> (32 - shift);
+                    ((h << shift) + l, self.keeps(h, l, own[1], 32, &mut words))
+                }
+                Law::Digits { digit, bits, places, .. } => {
+                    let d = digit.draw(own[1] >> 1, 32, &mut words);
+                    // The place in the upper bits of the word, the test in the lower.
+                    let word = own.get(2).copied().map_or(0, u64::from);
+                    let (l, test) = (word >> (32 - places), word & ((1 << (32 - places)) - 1));
+                    let kept = self.keeps(h, l, test as u32, 32 - *places as usize, &mut words);
+                    ((h << (bits + places)) + (d << places) + l, kept)
+                }
+            };
+            if kept && !(x == 0 && own[0] & 1 == 1) {
+                return signed(x, own[0]);
+            }
+            own.fill_with(&mut words);
+        }
+    }
+
+    /// Whether `U ≥ 1 − exp(−a)`, with as few words as decide it; `test` has the first bits of `U`.
+    fn keeps(&self, h: u64, l: u64, test: u32, bits: usize, mut words: impl FnMut() -> u32) -> bool {
         if l == 0 {
             return true;
         }
         let mut y = IBig::from(test);
-        for known in (32..).step_by(32) {
+        for known in (bits..).step_by(32) {
             // Digits enough to be certain, unless it is very close.
             let unit = 128;
             let rejected = self.rejected(h, l, known + unit, known + unit + SPARE);

@@ -4,6 +4,7 @@
 mod band;
 mod bits;
 mod enclosures;
+mod mutations;
 mod noise;
 mod small;
 mod statistics;
@@ -16,12 +17,13 @@ use dashu_int::{IBig, UBig};
 use num_bigint::BigUint;
 
 use super::enclosure::Fraction;
-use super::level::{Steps, Words};
-use super::{Law, oracle};
+use super::level::{Form, Steps, Words};
+use super::{Law, Sampler, oracle};
 use crate::number::Rational;
 
-/// Variances of all sizes: decimals, fractions, on both sides of the border, at both ends.
-const VARIANCES: [&str; 19] = [
+/// Laws of both kinds, variances σ² and, after `b=`, scales of Laplace noise. Of all sizes: decimals,
+/// fractions, on both sides of every border, at both ends.
+const LAWS: [&str; 35] = [
     "1e-3",
     "0.01",
     "0.1",
@@ -41,27 +43,73 @@ const VARIANCES: [&str; 19] = [
     "31415926535897932384626433832795/27182818284590452353602",
     "1099511627776/3",
     "1e12",
+    "b=1/500",
+    "b=0.05",
+    "b=1/3",
+    "b=1",
+    "b=5.5",
+    "b=31415926535897932384626433832795/2718281828459045235360287471352",
+    "b=16",
+    "b=16.000001",
+    "b=32",
+    "b=100/3",
+    "b=512",
+    "b=512.000001",
+    "b=1000",
+    "b=123456.789",
+    "b=524288",
+    "b=1e6",
 ];
 
 /// Bits of the oracle's numbers.
 const PRECISION: usize = 1_024;
 
 /// What the oracle knows about them, once for all tests.
-static TRUTHS: LazyLock<Vec<(&str, oracle::Law)>> = LazyLock::new(|| {
-    VARIANCES.map(|sigma2| (sigma2, oracle::Law::new(&ratio(sigma2), PRECISION))).into_iter().collect()
-});
+static TRUTHS: LazyLock<Vec<(&str, oracle::Law)>> =
+    LazyLock::new(|| LAWS.map(|name| (name, truth(name, PRECISION))).into_iter().collect());
 
 fn exact(text: &str) -> Rational {
     text.parse().unwrap()
 }
 
-fn law(sigma2: &str) -> Law {
-    Law::new(&exact(sigma2), Steps::WORDS)
+/// σ², or b after `b=`.
+fn law(name: &str) -> Law {
+    match name.strip_prefix("b=") {
+        Some(scale) => Law::laplace(&exact(scale), Steps::WORDS),
+        None => Law::gaussian(&exact(name), Steps::WORDS),
+    }
 }
 
-/// σ², read by the oracle.
-fn ratio(sigma2: &str) -> oracle::Ratio {
-    oracle::Ratio::read(&exact(sigma2).to_string())
+/// The same law by the oracle.
+fn truth(name: &str, precision: usize) -> oracle::Law {
+    match name.strip_prefix("b=") {
+        Some(scale) => oracle::Law::laplace(&ratio(scale), precision),
+        None => oracle::Law::gaussian(&ratio(name), precision),
+    }
+}
+
+/// A sampler of it.
+fn sampler(name: &str) -> Sampler {
+    let sampler = match name.strip_prefix("b=") {
+        Some(scale) => Sampler::discrete_laplace(&exact(scale)),
+        None => Sampler::new(&exact(name)),
+    };
+    sampler.unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// A number, read by the oracle.
+fn ratio(text: &str) -> oracle::Ratio {
+    oracle::Ratio::read(&exact(text).to_string())
+}
+
+/// The form of the oracle's, for the sampler.
+fn form(form: &oracle::Form) -> Form {
+    let rate = fraction(&form.x);
+    match (form.power, form.values) {
+        (2, None) => Form::gaussian(rate, form.folded),
+        (_, None) => Form::geometric(rate, form.folded),
+        (_, Some(values)) => Form::digit(rate, values as usize),
+    }
 }
 
 /// The same fraction for the sampler.

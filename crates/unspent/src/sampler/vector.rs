@@ -13,6 +13,7 @@
 use std::arch::x86_64::*;
 
 use super::blocks::{BAND, Blocks, FACTORIALS};
+use super::digits::{Digits, SHORT};
 use super::key::Block;
 use super::level::Level;
 use super::{GROUP, Law, Path};
@@ -25,6 +26,8 @@ pub(super) fn draw(path: Path, law: &Law, words: &[Block], made: &mut [i64], lef
         match (path, law) {
             (Path::Avx512, Law::Narrow(level)) => avx512::narrow(level, words, made, left),
             (Path::Avx512, Law::Wide(blocks)) => avx512::wide(blocks, words, made, left),
+            (Path::Avx512, Law::Digits(digits)) => avx512::digits(digits, words, made, left),
+            (_, Law::Digits(digits)) => avx2::digits(digits, words, made, left),
             (_, Law::Narrow(level)) => avx2::narrow(level, words, made, left),
             (_, Law::Wide(blocks)) => avx2::wide(blocks, words, made, left),
         }
@@ -63,8 +66,10 @@ impl<const N: usize> Rows<N> {
 macro_rules! kernels {
     ($features:literal, $lanes:literal, $rows:ident) => {
         const LANES: usize = $lanes;
+        /// A bit for each lane.
+        const ALL: u32 = ((1u64 << LANES) - 1) as u32;
 
-        /// For σ² ≤ 1024: one word a draw.
+        /// For σ² ≤ 1024 or b ≤ 16: one word a draw.
         #[target_feature(enable = $features)]
         pub(super) fn narrow(level: &Level, words: &[Block], made: &mut [i64], left: &mut [u16]) {
             let table = Table::new(level);
@@ -85,7 +90,7 @@ macro_rules! kernels {
         pub(super) fn wide(blocks: &Blocks, words: &[Block], made: &mut [i64], left: &mut [u16]) {
             let table = Table::new(&blocks.level);
             let end = splat(blocks.level.end());
-            let (kappa, band, one) = (splat(blocks.kappa), splat(BAND), splat(1));
+            let (kappa, band) = (splat(blocks.kappa), splat(BAND));
             let mask = splat(blocks.place(u32::MAX));
             let (shift, down) = (count(blocks.shift), count(32 - blocks.shift));
             for ((words, made), left) in words.chunks_exact(3).zip(made.chunks_exact_mut(GROUP)).zip(left) {
@@ -105,12 +110,48 @@ macro_rules! kernels {
                     let x = add(shift_left_by(h, shift), shift_right_by(place, down));
                     store(signed(x, block), &mut made[LANES * half..][..LANES]);
                     let kept = at_least(test, add(rejection, band));
-                    // A zero with a sign: x + (1 − sign) is zero.
-                    let zero = !at_least(add(x, sub(one, and(block, one))), one);
-                    let lanes = ((1u64 << LANES) - 1) as u32;
-                    *left |= (((!kept | zero | at_least(v, end)) & lanes) << (LANES * half)) as u16;
+                    let open = !kept | negative_zeros(x, block) | at_least(v, end);
+                    *left |= ((open & ALL) << (LANES * half)) as u16;
                 }
             }
+        }
+
+        /// For b > 16: two words a draw, or three.
+        #[target_feature(enable = $features)]
+        pub(super) fn digits(digits: &Digits, words: &[Block], made: &mut [i64], left: &mut [u16]) {
+            let (blocks, inner) = (Table::new(&digits.level), Table::new(&digits.digit));
+            let (end, inner_end) = (splat(digits.level.end()), splat(digits.digit.end()));
+            let (kappa, short) = (splat(digits.kappa), splat(SHORT));
+            let (mask, rest) = (splat(digits.mask()), splat(!digits.mask()));
+            let (digit_bits, place_bits) = (count(digits.digit_bits), count(digits.place_bits));
+            let down = count(32 - digits.place_bits);
+            let words = words.chunks_exact(digits.words());
+            for ((words, made), left) in words.zip(made.chunks_exact_mut(GROUP)).zip(left) {
+                for half in 0..GROUP / LANES {
+                    let own = |block: &Block| load(&block[4 * LANES * half..][..4 * LANES]);
+                    let block = own(&words[0]);
+                    let (v, u) = (shift_right::<1>(block), shift_right::<1>(own(&words[1])));
+                    let mut x = add(shift_left_by(blocks.find(v), digit_bits), inner.find(u));
+                    let mut open = at_least(v, end) | at_least(u, inner_end);
+                    if let Some(word) = words.get(2) {
+                        let word = own(word);
+                        let place = and(word, mask);
+                        let rejection = add(high(place, kappa), short);
+                        open |= !at_least(and(word, rest), rejection);
+                        x = add(shift_left_by(x, place_bits), shift_right_by(place, down));
+                    }
+                    store(signed(x, block), &mut made[LANES * half..][..LANES]);
+                    *left |= (((open | negative_zeros(x, block)) & ALL) << (LANES * half)) as u16;
+                }
+            }
+        }
+
+        /// One bit a lane: a zero with a negative sign, where x + (1 − sign) is zero.
+        #[inline]
+        #[target_feature(enable = $features)]
+        fn negative_zeros(x: Vector, word: Vector) -> u32 {
+            let one = splat(1);
+            !at_least(add(x, sub(one, and(word, one))), one)
         }
 
         /// The thresholds in registers.

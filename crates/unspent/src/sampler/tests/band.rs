@@ -5,7 +5,7 @@ use dashu_int::IBig;
 use super::super::blocks::{BAND, Blocks, FACTORIALS};
 use super::super::level::Steps;
 use super::super::{Law, oracle};
-use super::{Random, fraction, law, ratio};
+use super::{Random, fraction, law, ratio, truth};
 use crate::number::float;
 
 fn blocks(sigma2: &str) -> Blocks {
@@ -38,7 +38,7 @@ fn the_constants_are_the_inverse_factorials() {
 fn all_blocks_and_places_of_small_blocks_are_within_the_band() {
     let mut largest = 0f64;
     for sigma2 in ["1024.000001", "2000", "4096", "4096.1", "1e4", "65536.5", "123456789/1000", "1e6"] {
-        let (blocks, truth) = (blocks(sigma2), oracle::Law::new(&ratio(sigma2), 256));
+        let (blocks, truth) = (blocks(sigma2), truth(sigma2, 256));
         for h in 0..blocks.level.sums().len() as u64 {
             for l in 0..1 << blocks.shift {
                 most(&mut largest, gap(&blocks, &truth, h, l), || format!("{sigma2}: {h}, {l}"));
@@ -57,7 +57,7 @@ fn places_of_the_widest_blocks_are_within_the_band() {
     let mut random = Random(4);
     // 2^38 + 1/3 and 1e12 have blocks of 2^15; σ/w is 16 for the first.
     for sigma2 in ["824633720833/3", "5e11", "1e12", "1099511627776"] {
-        let (blocks, truth) = (blocks_up_to_2_40(sigma2), oracle::Law::new(&ratio(sigma2), 256));
+        let (blocks, truth) = (blocks_up_to_2_40(sigma2), truth(sigma2, 256));
         assert_eq!(blocks.shift, 15);
         let last = blocks.level.sums().len() as u64 - 1;
         let ends = [0, 1, last - 1, last]
@@ -86,7 +86,7 @@ fn all_places_of_all_blocks_of_every_width_are_within_the_band() {
             (1u64 << (10 + 2 * shift)).to_string()
         }] {
             let blocks = blocks_up_to_2_40(&sigma2);
-            let truth = oracle::Law::new(&ratio(&sigma2), 256);
+            let truth = truth(&sigma2, 256);
             let variance = super::exact(&sigma2).to_f64();
             for h in 0..blocks.level.sums().len() as u64 {
                 for l in 0..1u64 << shift {
@@ -103,4 +103,45 @@ fn all_places_of_all_blocks_of_every_width_are_within_the_band() {
     }
     println!("the largest error is {largest:.3} of {BAND}");
     assert!(largest <= f64::from(BAND) - 0.5, "{largest}");
+}
+
+#[test]
+fn rejections_of_digits_are_decided_on_the_right_side_at_every_place() {
+    // X8: what the integers keep or reject is what U ≥ 1 − exp(−a) says, and they leave only a few tests.
+    for shift in 1..=11u32 {
+        // The ends of the scales that have 2^shift places.
+        for scale in
+            [format!("{}/1000003", (1u64 << (8 + shift)) * 1_000_003 + 1), (1u64 << (9 + shift)).to_string()]
+        {
+            let name = format!("b={scale}");
+            let Law::Digits(digits) = law(&name) else { panic!() };
+            let truth = truth(&name, 256);
+            let bits = 32 - shift;
+            assert_eq!(digits.place_bits, shift);
+            let mut most = 0;
+            for l in 1..1u64 << shift {
+                let place = (l << bits) as u32;
+                let rejected = truth.rejected(0, l, bits as usize + 64, 256) >> 64;
+                let rejected = u32::try_from(rejected).unwrap();
+                // The test that the truth falls into is never decided.
+                assert_eq!(digits.decided(place | rejected), None, "{name}: {l}");
+                let open = |test: &u32| digits.decided(place | *test).is_none();
+                let first = (0..=rejected).rev().take_while(open).last().unwrap();
+                let last = (rejected..).take_while(open).last().unwrap();
+                most = most.max(last - first + 1);
+                for test in [first, rejected.saturating_sub(1)] {
+                    assert_ne!(digits.decided(place | test), Some(true), "{name}: {l}, {test}");
+                }
+                for test in [0, first.saturating_sub(1)].into_iter().filter(|test| *test < first) {
+                    assert_eq!(digits.decided(place | test), Some(false), "{name}: {l}, {test}");
+                }
+                for test in [last + 1, u32::MAX >> shift] {
+                    assert_eq!(digits.decided(place | test), Some(true), "{name}: {l}, {test}");
+                }
+            }
+            println!("{name}: at most {most} tests of 2^{bits} are left");
+            // a²/2 < 2⁻¹⁷.
+            assert!(most <= 5 + (1 << bits >> 17), "{name}: {most}");
+        }
+    }
 }

@@ -3,20 +3,20 @@
 use dashu_int::IBig;
 
 use super::super::blocks::Blocks;
-use super::super::enclosure::Fraction;
+use super::super::digits::Digits;
 use super::super::level::{Level, Steps, Words};
 use super::super::oracle::{self, Ratio, fixed, words_of};
 use super::super::{Block, Law};
-use super::{PRECISION, Random, Script, TRUTHS, fraction, law, ratio};
+use super::{PRECISION, Random, Script, TRUTHS, fraction, law, ratio, truth};
 
 /// How many of the edges are followed to the end.
 const DEEP: usize = 6;
 
 /// A draw from its first words, one or three, and further ones.
-type Draw<'a> = &'a dyn Fn(&[u32], &mut Script) -> i64;
+pub(super) type Draw<'a> = &'a dyn Fn(&[u32], &mut Script) -> i64;
 
 /// `Law::one` on the words of some lane.
-fn one(law: &Law, first: &[u32], script: &mut Script) -> i64 {
+pub(super) fn one(law: &Law, first: &[u32], script: &mut Script) -> i64 {
     let lane = first[0] as usize % 16;
     let mut blocks = vec![Block::default(); law.blocks_a_group()];
     for (block, word) in blocks.iter_mut().zip(first) {
@@ -40,7 +40,7 @@ fn compare(truth: &oracle::Law, draw: Draw, first: &[u32], script: &Script) -> R
 }
 
 /// All that can be known from a law's words: thresholds, remainder, edges followed to any depth, tails.
-fn check(truth: &oracle::Law, draw: Draw) -> Result<(), String> {
+pub(super) fn check(truth: &oracle::Law, draw: Draw) -> Result<(), String> {
     match truth {
         oracle::Law::Narrow(level) => {
             for (i, (v, words)) in probes(level, 8).into_iter().enumerate() {
@@ -69,7 +69,66 @@ fn check(truth: &oracle::Law, draw: Draw) -> Result<(), String> {
             }
             follow_rejections(truth, draw, level, *shift, &mut random)
         }
+        oracle::Law::Digits { level, digit, places, .. } => check_digits(truth, draw, level, digit, *places),
     }
+}
+
+/// Blocks and digits to any depth, and tests along the true probability of rejection.
+fn check_digits(
+    truth: &oracle::Law,
+    draw: Draw,
+    level: &oracle::Level,
+    digit: &oracle::Level,
+    places: u32,
+) -> Result<(), String> {
+    let mut random = Random(2);
+    let first = |words: [u32; 3]| words[..truth.words()].to_vec();
+    // A word that is surely kept: the largest test, at a place of its own.
+    let kept = |random: &mut Random| random.word() | u32::MAX >> places;
+    for (v, words) in probes(level, 3) {
+        let word = v << 1 | random.word() & 1;
+        let own = first([word, random.word(), kept(&mut random)]);
+        compare(truth, draw, &own, &Script::new(words, random.long()))?;
+    }
+    for (v, words) in probes(digit, 8) {
+        // Both signs of the first block and another one, and the ignored bit of the digit's word.
+        let block = [0, 1, random.word() % (level.end() << 1)][random.below(3) as usize];
+        let own = first([block, v << 1 | random.word() & 1, kept(&mut random)]);
+        compare(truth, draw, &own, &Script::new(words, random.long()))?;
+    }
+    // Blocks and digits that the integers do not decide: one takes its words after the other.
+    for _ in 0..20 {
+        let [v, u] = [level, digit].map(|level| level.end() + random.below(level.rest().into()) as u32);
+        compare(truth, draw, &first([v << 1, u << 1, random.word()]), &Script::new([], random.long()))?;
+    }
+    // A negative zero is thrown away, and the next words are a draw.
+    for word in [0, 1] {
+        let next = [2 * level.sums[0], 2 * digit.sums[0], u32::MAX];
+        let script = Script::new(&next[..truth.words()], 5);
+        compare(truth, draw, &first([word, word, u32::MAX >> places]), &script)?;
+    }
+    let bits = 32 - places as usize;
+    for l in (0..1u64 << places).step_by(1 + (1 << places) / 40).chain([(1 << places) - 1]).skip(1) {
+        let rejected = truth.rejected(0, l, 256, PRECISION);
+        let own = |test: u32| first([4, 6, (l << bits) as u32 | test]);
+        // All of a test's bits and up to five words, followed exactly or to a unit of the last.
+        for (depth, delta) in depths(6) {
+            let known = bits + 32 * (depth - 1);
+            let test = (&rejected >> (256 - known)) + IBig::from(delta);
+            if test < IBig::from(0) {
+                continue;
+            }
+            let words = words_of(&(&test & ((IBig::from(1) << (known - bits)) - IBig::from(1))), depth - 1);
+            let test = u32::try_from(&test >> (known - bits)).unwrap();
+            compare(truth, draw, &own(test), &Script::new(words, random.long()))?;
+        }
+        // Around what the integers decide, and far from it.
+        for delta in [-1 << 12, -40, -20, -5, -4, -3, -2, 2, 3, 4, 5, 20, 1 << 12] {
+            let Ok(test) = u32::try_from((&rejected >> (256 - bits)) + IBig::from(delta)) else { continue };
+            compare(truth, draw, &own(test), &Script::new([], random.long()))?;
+        }
+    }
+    Ok(())
 }
 
 /// Tests along the true probability of rejection, to 1 to 6 words.
@@ -159,7 +218,7 @@ fn probes(level: &oracle::Level, depth: usize) -> Vec<(u32, Vec<u32>)> {
     let last_integer = level.sums.len();
     let every = (last_integer / DEEP).max(1);
     let tail = (0..).map(|i| last_integer + (1 << i) - 1).take_while(|m| *m < level.edges.len());
-    for m in (0..last_integer).chain(tail) {
+    for m in (0..last_integer.min(level.edges.len())).chain(tail) {
         let deep = m % every == 0 || m.abs_diff(last_integer) <= 1;
         let to =
             if deep { depths(depth).collect() } else { vec![(1 + m % 2, [-1, 1][random.below(2) as usize])] };
@@ -182,25 +241,30 @@ fn probes(level: &oracle::Level, depth: usize) -> Vec<(u32, Vec<u32>)> {
     probes
 }
 
-/// The variances of one kind with their truths.
-fn truths(wide: bool) -> impl Iterator<Item = &'static (&'static str, oracle::Law)> {
-    TRUTHS.iter().filter(move |(_, truth)| matches!(truth, oracle::Law::Wide { .. }) == wide)
+/// Checks the laws of one kind.
+fn check_all(which: fn(&oracle::Law) -> bool) {
+    let mut seen = 0;
+    for (name, truth) in TRUTHS.iter().filter(|(_, truth)| which(truth)) {
+        let law = law(name);
+        check(truth, &|first, script| one(&law, first, script)).unwrap_or_else(|e| panic!("{name}: {e}"));
+        seen += 1;
+    }
+    assert!(seen >= 7);
 }
 
 #[test]
 fn scripted_narrow_draws_are_those_of_the_oracle_to_eight_words_of_refinement() {
-    for (sigma2, truth) in truths(false) {
-        let law = law(sigma2);
-        check(truth, &|first, script| one(&law, first, script)).unwrap_or_else(|e| panic!("{sigma2}: {e}"));
-    }
+    check_all(|truth| matches!(truth, oracle::Law::Narrow(_)));
 }
 
 #[test]
 fn scripted_wide_draws_are_those_of_the_oracle_to_six_words_of_refinement() {
-    for (sigma2, truth) in truths(true) {
-        let law = law(sigma2);
-        check(truth, &|first, script| one(&law, first, script)).unwrap_or_else(|e| panic!("{sigma2}: {e}"));
-    }
+    check_all(|truth| matches!(truth, oracle::Law::Wide { .. }));
+}
+
+#[test]
+fn scripted_draws_of_digits_are_those_of_the_oracle_to_six_words_of_refinement() {
+    check_all(|truth| matches!(truth, oracle::Law::Digits { .. }));
 }
 
 #[test]
@@ -212,7 +276,12 @@ fn the_integers_are_the_floors_of_the_probabilities() {
         assert_eq!(level.end(), truth.level().end());
         // The remainder's share, and no more blocks than X4 allows.
         assert!(f64::from(truth.level().rest()) / f64::from(1u32 << 31) < 1e-7, "{sigma2}");
-        assert!(level.sums().len() <= 256, "{sigma2}");
+        assert!(!matches!(law, Law::Wide(_)) || level.sums().len() <= 256, "{sigma2}");
+        if let (Law::Digits(law), oracle::Law::Digits { digit, .. }) = (&law, truth) {
+            assert_eq!(law.digit.sums(), digit.sums, "{sigma2}");
+            assert_eq!(law.digit.sums().len(), 1 << law.digit_bits);
+            assert!(digit.rest() <= 1 << law.digit_bits);
+        }
     }
 }
 
@@ -220,6 +289,7 @@ fn level_of(law: &Law) -> &Level {
     match law {
         Law::Narrow(level) => level,
         Law::Wide(blocks) => &blocks.level,
+        Law::Digits(digits) => &digits.level,
     }
 }
 
@@ -229,13 +299,25 @@ fn the_tail_goes_on_to_probabilities_of_two_to_the_minus_2900() {
     for (sigma2, ones, tails) in
         [("1e-3", [21, 22, 89, 90], [0, 1, 1, 2]), ("0.01", [1, 2, 8, 20], [0, 1, 2, 3])]
     {
-        let truth = oracle::Law::new(&ratio(sigma2), 4_096);
+        let truth = truth(sigma2, 4_096);
         let law = law(sigma2);
         let last = u32::MAX >> 1;
         for (ones, tail) in ones.into_iter().zip(tails) {
             let script = Script::new(vec![u32::MAX; ones], 7);
             let x = compare(&truth, &|first, script| one(&law, first, script), &[last << 1 | 1], &script);
             assert_eq!(x, Ok(-tail), "{sigma2} after {ones} words of ones");
+        }
+    }
+    // 2e^-1000 and 2e^-2000 for b = 1e-3; e^-100·k for b = 0.01.
+    for (name, ones, tails) in
+        [("b=1e-3", [44, 45, 89, 90], [0, 1, 1, 2]), ("b=0.01", [3, 4, 12, 40], [0, 1, 2, 9])]
+    {
+        let (truth, law) = (truth(name, 4_096), law(name));
+        for (ones, tail) in ones.into_iter().zip(tails) {
+            let script = Script::new(vec![u32::MAX; ones], 7);
+            let draw: Draw = &|first, script| one(&law, first, script);
+            let x = compare(&truth, draw, &[u32::MAX], &script);
+            assert_eq!(x, Ok(-tail), "{name} after {ones} words of ones");
         }
     }
 }
@@ -269,124 +351,26 @@ fn every_width_of_a_block_is_built_at_both_of_its_ends() {
             let sigma2 = ratio(&sigma2);
             let blocks = Blocks::new(&fraction(&sigma2), Steps::WORDS);
             assert_eq!(blocks.shift, expected);
-            let oracle::Law::Wide { level, shift, .. } = oracle::Law::new(&sigma2, 256) else { panic!() };
+            let oracle::Law::Wide { level, shift, .. } = oracle::Law::gaussian(&sigma2, 256) else {
+                panic!()
+            };
             assert_eq!((blocks.level.sums(), blocks.shift), (&level.sums[..], shift));
         }
     }
-}
-
-/// The level of |X|, with its own words.
-fn narrow(sigma2: &str, folded: bool) -> Level {
-    let Fraction { numerator, denominator } = fraction(&ratio(sigma2));
-    let rate = Fraction { numerator: denominator, denominator: numerator << 1u8 };
-    Level::new(rate, folded, Steps::WORDS)
-}
-
-/// Draws of a level, with a sign.
-fn drawn_by(level: &Level, first: &[u32], script: &mut Script) -> i64 {
-    let m = level.draw(first[0] >> 1, script) as i64;
-    if first[0] & 1 == 1 { -m } else { m }
-}
-
-#[test]
-fn a_unit_moved_between_two_integers_is_caught() {
-    for sigma2 in ["0.3", "5", "456.62"] {
-        let truth = oracle::Law::new(&ratio(sigma2), PRECISION);
-        let level = narrow(sigma2, true);
-        assert_eq!(check(&truth, &|first, script| drawn_by(&level, first, script)), Ok(()));
-        let count = level.sums().len();
-        for j in [0, count / 2, count - 2] {
-            for up in [true, false] {
-                // q_j and q_{j+1} differ by one from what they are; the remainder is the same.
-                let mut sums = level.sums().to_vec();
-                sums[j] = if up { sums[j] + 1 } else { sums[j] - 1 };
-                let moved = level.with_sums(sums);
-                let caught = check(&truth, &|first, script| drawn_by(&moved, first, script));
-                assert!(caught.is_err(), "{sigma2}: threshold {j}");
-            }
+    for shift in 2..=17u32 {
+        // 8·2^(s−1) + 1/1000003 and 8·2^s.
+        let half = u64::from(1u32 << (2 + shift));
+        for scale in [format!("{}/1000003", half * 1_000_003 + 1), (2 * half).to_string()] {
+            let digits = Digits::new(&fraction(&ratio(&scale)), Steps::WORDS);
+            assert_eq!(digits.digit_bits + digits.place_bits, shift);
+            let oracle::Law::Digits { level, digit, bits, places, .. } =
+                oracle::Law::laplace(&ratio(&scale), 256)
+            else {
+                panic!()
+            };
+            assert_eq!((digits.digit_bits, digits.place_bits), (bits, places));
+            assert_eq!((digits.level.sums(), digits.digit.sums()), (&level.sums[..], &digit.sums[..]));
         }
-        // A unit moved from the last integer to the remainder or back, without E taking notice of it.
-        let mut sums = level.sums().to_vec();
-        sums[count - 1] -= 1;
-        let shorter = level.with_sums(sums);
-        let blind = |first: &[u32], script: &mut Script| {
-            let v = (first[0] >> 1).max(shorter.end());
-            let m = match shorter.find(first[0] >> 1) {
-                Some(m) => m.into(),
-                None => level.draw(v.max(level.end()), script),
-            } as i64;
-            if first[0] & 1 == 1 { -m } else { m }
-        };
-        assert!(check(&truth, &blind).is_err(), "{sigma2}");
-    }
-}
-
-#[test]
-fn a_dropped_remainder_is_caught() {
-    for sigma2 in ["1e-3", "0.3", "5", "456.62"] {
-        let truth = oracle::Law::new(&ratio(sigma2), PRECISION);
-        let level = narrow(sigma2, true);
-        let dropped = |first: &[u32], _: &mut Script| {
-            let m = level.find(first[0] >> 1).map_or(level.sums().len() as i64, i64::from);
-            if first[0] & 1 == 1 { -m } else { m }
-        };
-        assert!(check(&truth, &dropped).is_err(), "{sigma2}");
-        // And one that is cut off at K: the tail is what is missing. At 1e-3 it begins after 80 words.
-        let cut = |first: &[u32], script: &mut Script| {
-            drawn_by(&level, first, script).clamp(-(level.sums().len() as i64), level.sums().len() as i64)
-        };
-        assert!(sigma2 == "1e-3" || check(&truth, &cut).is_err(), "{sigma2}");
-    }
-}
-
-#[test]
-fn a_zero_counted_with_both_signs_is_caught() {
-    for sigma2 in ["0.3", "5", "456.62"] {
-        let truth = oracle::Law::new(&ratio(sigma2), PRECISION);
-        let doubled = narrow(sigma2, false);
-        assert!(check(&truth, &|first, script| drawn_by(&doubled, first, script)).is_err(), "{sigma2}");
-    }
-    let truth = oracle::Law::new(&ratio("1e6"), PRECISION);
-    let Law::Wide(blocks) = law("1e6") else { panic!() };
-    let first = |words: &[u32]| [words[0], words[1], words[2]];
-    assert_eq!(check(&truth, &|words, script| blocks.draw(first(words), script)), Ok(()));
-    // A negative zero kept.
-    let kept = |words: &[u32], script: &mut Script| {
-        let place = words[2] >> (32 - blocks.shift);
-        if blocks.level.find(words[0] >> 1) == Some(0) && place == 0 {
-            return 0;
-        }
-        blocks.draw(first(words), script)
-    };
-    assert!(check(&truth, &kept).is_err());
-}
-
-#[test]
-fn a_test_that_the_band_does_not_extend_is_caught() {
-    let truth = oracle::Law::new(&ratio("1e6"), PRECISION);
-    let Law::Wide(blocks) = law("1e6") else { panic!() };
-    // What is decided by 32 bits where more are needed.
-    let short = |words: &[u32], script: &mut Script| {
-        let first = [words[0], words[1], words[2]];
-        let Some(h) = blocks.level.find(words[0] >> 1) else { return blocks.draw(first, script) };
-        let rejection = blocks.rejection(h, blocks.place(words[2]));
-        let far = if words[1] >= rejection { u32::MAX } else { 0 };
-        blocks.draw([words[0], far, words[2]], script)
-    };
-    assert!(check(&truth, &short).is_err());
-}
-
-#[test]
-fn a_wrong_law_of_the_same_shape_is_caught() {
-    // The parameter off by one part in 10⁸, which no statistics would see; and by 10⁻⁶⁰, which only the sixth
-    // word does.
-    let least = format!("5.{:060}", 1);
-    for (sigma2, other) in
-        [("5", "5.00000005"), ("5", &least), ("456.62", "456.6200046"), ("1e6", "1000000.01")]
-    {
-        let truth = oracle::Law::new(&ratio(sigma2), PRECISION);
-        let law = law(other);
-        assert!(check(&truth, &|first, script| one(&law, first, script)).is_err(), "{other} for {sigma2}");
     }
 }
 
@@ -399,7 +383,8 @@ fn a_probability_just_short_of_an_integer_is_rounded_down() {
     let mut most = IBig::from(4) << bits;
     let sigma2 = |tenths: &IBig| Ratio { numerator: tenths.clone(), denominator: IBig::from(10) << bits };
     let first = |tenths: &IBig| {
-        fixed(&oracle::chances(&sigma2(tenths).times(2, 1).inverse(), true, precision)[0], 31 + bits)
+        let form = oracle::Form::gaussian(sigma2(tenths).times(2, 1).inverse(), true);
+        fixed(&oracle::chances(&form, precision)[0], 31 + bits)
     };
     let whole = first(&((&least + &most) >> 1)) >> bits;
     let goal = (&whole << bits) - (IBig::from(1) << (bits - 110));
@@ -410,7 +395,7 @@ fn a_probability_just_short_of_an_integer_is_rounded_down() {
     }
     let sigma2 = sigma2(&most);
     let text = format!("{}/{}", sigma2.numerator, sigma2.denominator);
-    let (truth, law) = (oracle::Law::new(&sigma2, PRECISION), law(&text));
+    let (truth, law) = (oracle::Law::gaussian(&sigma2, PRECISION), law(&text));
     assert_eq!(IBig::from(truth.level().sums[0]), &whole - IBig::from(1));
     assert_eq!(level_of(&law).sums(), truth.level().sums);
     // A word more than needed may be taken here, as E_0 is as close to an integer.
@@ -425,7 +410,7 @@ fn a_probability_just_short_of_an_integer_is_rounded_down() {
 #[test]
 fn a_variance_of_two_thousand_digits_is_taken_as_it_is() {
     for sigma2 in [format!("1{:01999}/3{:01999}", 7, 1), format!("1{:01999}/3{:01989}", 7, 1)] {
-        let (truth, law) = (oracle::Law::new(&ratio(&sigma2), PRECISION), law(&sigma2));
+        let (truth, law) = (truth(&sigma2, PRECISION), law(&sigma2));
         check(&truth, &|first, script| one(&law, first, script)).unwrap();
     }
 }

@@ -8,7 +8,7 @@ use num_bigint::BigUint;
 use super::super::enclosure::{Enclosure, Fraction, Uniform, exp_minus, floor, floor_by, minus};
 use super::super::level::{Level, Steps, quotient};
 use super::super::oracle::{self, fixed, real};
-use super::{Random, fraction, ours, theirs};
+use super::{Random, form, fraction, ours, theirs};
 
 /// Integers of up to `bits` bits: random ones, and such with long runs of ones and zeros, where carries go
 /// far.
@@ -149,13 +149,28 @@ fn exponentials_next_to_a_unit_hold_the_truth() {
 
 #[test]
 fn weights_their_sums_and_their_total_hold_the_truth() {
-    for (rate, folded) in [("500", true), ("5/3", false), ("1/10", true), ("1/137", true), ("1/2048", false)]
-    {
-        let level = Level::new(fraction(&oracle::Ratio::read(rate)), folded, Steps::WORDS);
+    type Make = fn(oracle::Ratio, bool) -> oracle::Form;
+    let [square, linear]: [Make; 2] = [oracle::Form::gaussian, oracle::Form::geometric];
+    let digit: Make = |x, _| oracle::Form::digit(x, 64);
+    for (rate, folded, make) in [
+        ("500", true, square),
+        ("5/3", false, square),
+        ("1/10", true, square),
+        ("1/137", true, square),
+        ("1/2048", false, square),
+        ("1000", true, linear),
+        ("5/3", true, linear),
+        ("1/7", false, linear),
+        ("1/16", true, linear),
+        ("1/17", false, digit),
+        ("1/511", false, digit),
+    ] {
+        let truly = make(oracle::Ratio::read(rate), folded);
+        let level = Level::new(form(&truly), Steps::WORDS);
         for precision in [40, 96, 128, 300] {
             let weights = level.weights(precision);
             let (p, digits) = (precision as usize, precision as usize + 400);
-            let truth = oracle::weights(&oracle::Ratio::read(rate), folded, digits);
+            let truth = oracle::weights(&truly, digits);
             let mut widest = IBig::from(0);
             let mut assert_in = |x: &Enclosure, truth: &oracle::Real, what: &str| {
                 let truth = fixed(truth, p + 100);

@@ -3,12 +3,8 @@
 use std::num::NonZeroUsize;
 
 use super::super::{Key, Noise, Sampler};
-use super::{Random, exact};
+use super::{Random, exact, sampler};
 use crate::error::Result;
-
-fn sampler(sigma2: &str) -> Sampler {
-    Sampler::new(&exact(sigma2)).unwrap()
-}
 
 /// A stream that is the same at every call.
 fn noise(sigma2: &str) -> Noise {
@@ -22,11 +18,25 @@ fn filled(noise: &mut Noise, count: usize) -> Vec<i64> {
 }
 
 /// One of each kind.
-const BOTH: [&str; 2] = ["5", "1e6"];
+const KINDS: [&str; 5] = ["5", "1e6", "b=5", "b=100", "b=5000"];
+
+#[test]
+fn draws_of_a_seed_are_the_ones_they_were() {
+    // Whoever repeats a demonstration gets the same noise from every version.
+    for (name, known) in [
+        ("5", [0, 2, -2, -1, 2, -3, 4, -1]),
+        ("1e6", [138, 714, -848, -563, 757, -1146, 1757, -679]),
+        ("b=5", [1, 4, -4, -3, 4, -7, 13, -3]),
+        ("b=100", [14, 71, -84, -60, 92, -141, 244, -74]),
+        ("b=5000", [933, 3573, -4408, -2857, 3898, -7021, 12558, -3763]),
+    ] {
+        assert_eq!(filled(&mut noise(name), 8), known, "{name}");
+    }
+}
 
 #[test]
 fn draws_are_the_same_in_pieces_of_any_size() {
-    for sigma2 in BOTH {
+    for sigma2 in KINDS {
         let whole = filled(&mut noise(sigma2), 20_000);
         for piece in [1, 7, 15, 16, 17, 31, 1_008, 1_023, 1_024, 1_025, 4_097] {
             let mut noise = noise(sigma2);
@@ -41,7 +51,7 @@ fn draws_are_the_same_in_pieces_of_any_size() {
 
 #[test]
 fn draws_are_the_same_one_at_a_time_and_mixed_with_pieces() {
-    for sigma2 in BOTH {
+    for sigma2 in KINDS {
         let whole = filled(&mut noise(sigma2), 30_000);
         let mut single = noise(sigma2);
         assert!(whole.iter().all(|x| single.sample().unwrap() == *x), "{sigma2}");
@@ -71,7 +81,7 @@ fn draws_are_the_same_one_at_a_time_and_mixed_with_pieces() {
 
 #[test]
 fn draws_are_the_same_on_threads_in_any_order() {
-    for sigma2 in BOTH {
+    for sigma2 in KINDS {
         let whole = filled(&mut noise(sigma2), 40_000);
         let mut noise = noise(sigma2);
         let sizes = [1, 5_000, 15, 1_024, 12_000, 16, 7, 17, 20_000, 1_920];
@@ -98,7 +108,7 @@ fn draws_are_the_same_on_threads_in_any_order() {
 
 #[test]
 fn draws_are_the_same_on_any_number_of_threads() {
-    for sigma2 in BOTH {
+    for sigma2 in KINDS {
         for count in [0, 1, 1_024, 1_025, 30_001] {
             let whole = filled(&mut noise(sigma2), 5 + count + 20);
             for threads in 1..=7 {
@@ -116,7 +126,7 @@ fn draws_are_the_same_on_any_number_of_threads() {
 
 #[test]
 fn a_stream_ends_without_beginning_again() {
-    for sigma2 in BOTH {
+    for sigma2 in KINDS {
         let mut noise = noise(sigma2);
         noise.next = u64::MAX - 50;
         let last = noise.take(50);
@@ -216,10 +226,21 @@ fn keys_of_the_operating_system_are_private_and_differ() {
 }
 
 #[test]
-fn variances_from_a_thousandth_to_a_million_million_are_taken_and_no_others() {
+fn widths_that_are_in_range_are_taken_and_no_others() {
     for sigma2 in ["1e-3", "1e12", "1/999", "999999999999.999", "5"] {
         let sampler = Sampler::new(&exact(sigma2)).unwrap();
         filled(&mut Key::not_private(76).noise(&sampler), 100);
+    }
+    for scale in ["1e-3", "1e6", "1/999", "999999.999", "5"] {
+        let sampler = Sampler::discrete_laplace(&exact(scale)).unwrap();
+        filled(&mut Key::not_private(76).noise(&sampler), 100);
+    }
+    for scale in ["0", "-5", "1e-4", "1e7", "0.000999", "1000000.0000001"] {
+        let error = Sampler::discrete_laplace(&exact(scale)).unwrap_err();
+        assert!(error.is_input());
+        let message = error.to_string();
+        assert!(message.starts_with("scale: `"), "{message}");
+        assert!(message.contains("a scale b between 1e-3 and 1e6"), "{message}");
     }
     for sigma2 in ["0", "-5", "1e-4", "1e13", "0.000999", "1000000000000.0000001", "-1e-3"] {
         let error = Sampler::new(&exact(sigma2)).unwrap_err();
@@ -232,7 +253,7 @@ fn variances_from_a_thousandth_to_a_million_million_are_taken_and_no_others() {
 
 #[test]
 fn nothing_is_taken_for_no_places() {
-    for sigma2 in BOTH {
+    for sigma2 in KINDS {
         let whole = filled(&mut noise(sigma2), 10);
         let mut noise = noise(sigma2);
         noise.fill(&mut []).unwrap();

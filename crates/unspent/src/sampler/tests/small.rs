@@ -7,7 +7,7 @@ use dashu_int::IBig;
 
 use super::super::level::{Level, Steps, Words};
 use super::super::oracle::{self, fixed};
-use super::{PRECISION, fraction, ratio};
+use super::{PRECISION, form, ratio};
 
 /// A few bits at a time, and then no more.
 struct Bits<'a> {
@@ -69,23 +69,33 @@ impl Masses {
     }
 }
 
+/// Forms by name: of σ² or, after `b=`, of b, folded or not; `digit b` is one of four values.
+fn form_of(name: &str, folded: bool) -> oracle::Form {
+    match (name.strip_prefix("b="), name.strip_prefix("digit ")) {
+        (Some(scale), _) => oracle::Form::geometric(ratio(scale).inverse(), folded),
+        (_, Some(scale)) => oracle::Form::digit(ratio(scale).inverse(), 4),
+        _ => oracle::Form::gaussian(ratio(name).times(2, 1).inverse(), folded),
+    }
+}
+
 fn models() -> Vec<(&'static str, bool, Steps)> {
     let mut models = vec![];
-    for sigma2 in ["1e-3", "0.1", "1", "5"] {
+    for name in ["1e-3", "0.1", "1", "5", "b=0.01", "b=0.3", "b=1", "b=3", "digit 5/3", "digit 33"] {
         for folded in [true, false] {
             for (first, more) in [(6, 4), (1, 1), (3, 2), (8, 3)] {
-                models.push((sigma2, folded, Steps { first, more }));
+                models.push((name, folded, Steps { first, more }));
             }
         }
     }
     // No integers at all: everything is decided by the remainder.
     models.push(("456.62", true, Steps { first: 4, more: 4 }));
+    models.push(("b=40", false, Steps { first: 4, more: 4 }));
     models
 }
 
-fn build(sigma2: &str, folded: bool, steps: Steps) -> (Level, oracle::Level) {
-    let rate = ratio(sigma2).times(2, 1).inverse();
-    (Level::new(fraction(&rate), folded, steps), oracle::Level::new(&rate, folded, steps.first, PRECISION))
+fn build(name: &str, folded: bool, steps: Steps) -> (Level, oracle::Level) {
+    let truth = form_of(name, folded);
+    (Level::new(form(&truth), steps), oracle::Level::new(&truth, steps.first, PRECISION))
 }
 
 /// All strings that begin with `v` and `pieces`; those that are decided early count for all that begin like
@@ -135,10 +145,12 @@ fn all_strings_of_a_length_bracket_every_probability_ever_closer() {
         for (depth, at) in masses.iter().enumerate() {
             let known = depth * steps.more as usize;
             at.check(&truth, steps.first + known as u32);
-            // What is left undecided are the strings on an edge, and those of the tail: not one more.
+            // What is left undecided are the strings on an edge, and those of a tail: not one more.
             let mut open: BTreeSet<IBig> =
                 truth.edges.iter().map(|edge| edge >> (truth.fraction - known)).collect();
-            open.insert((IBig::from(truth.rest()) << known) - IBig::from(1));
+            if truth.last.is_none() {
+                open.insert((IBig::from(truth.rest()) << known) - IBig::from(1));
+            }
             let all = if depth == 0 { u64::from(truth.rest()) } else { open.len() as u64 };
             assert_eq!(at.undecided, all, "{sigma2} {folded} {steps:?}");
         }
@@ -152,7 +164,9 @@ fn all_strings_of_a_length_bracket_every_probability_ever_closer() {
 
 #[test]
 fn strings_that_are_all_run_have_the_masses_of_those_that_were_cut_short() {
-    for (sigma2, folded) in [("0.1", true), ("5", true), ("5", false), ("20", true)] {
+    for (sigma2, folded) in
+        [("0.1", true), ("5", true), ("5", false), ("20", true), ("b=2", true), ("digit 7", false)]
+    {
         let steps = Steps { first: 6, more: 2 };
         let (level, truth) = build(sigma2, folded, steps);
         let mut cut = vec![Masses::default(); 4];

@@ -6,9 +6,9 @@
 //! limit; at least a thousand draws are expected in every class. Signs are held to Hoeffding's bound, which
 //! is no limit.
 
-use super::super::oracle::{self, chances};
-use super::super::{Key, Sampler};
-use super::{exact, ratio};
+use super::super::Key;
+use super::super::oracle::{self, Form, chances};
+use super::{ratio, sampler};
 use crate::number::float;
 
 const DRAWS: usize = 10_000_000;
@@ -17,13 +17,17 @@ const T: f64 = 20.723_265_836_946_41;
 
 fn draws(sigma2: &str, seed: u64) -> Vec<i64> {
     let mut draws = vec![0; DRAWS];
-    Key::not_private(seed).noise(&Sampler::new(&exact(sigma2)).unwrap()).fill(&mut draws).unwrap();
+    Key::not_private(seed).noise(&sampler(sigma2)).fill(&mut draws).unwrap();
     draws
 }
 
 /// `P[|X| = m]` for all `m` that matter.
 fn magnitudes(sigma2: &str) -> Vec<f64> {
-    let chances = chances(&ratio(sigma2).times(2, 1).inverse(), true, 128);
+    let form = match sigma2.strip_prefix("b=") {
+        Some(scale) => Form::geometric(ratio(scale).inverse(), true),
+        None => Form::gaussian(ratio(sigma2).times(2, 1).inverse(), true),
+    };
+    let chances = chances(&form, 128);
     chances.iter().map(|p| p.to_f64().value()).collect()
 }
 
@@ -148,6 +152,47 @@ fn ten_million_wide_draws_have_the_law_and_are_independent() {
 }
 
 #[test]
+fn ten_million_laplace_draws_have_the_law_and_are_independent() {
+    for (name, seed) in [("b=0.4", 21), ("b=3", 22), ("b=16", 23)] {
+        check(&draws(name, seed), &magnitudes(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
+    }
+}
+
+#[test]
+fn ten_million_wide_laplace_draws_have_the_law_and_are_independent() {
+    for (name, seed) in [("b=17", 24), ("b=250", 25), ("b=1500", 26)] {
+        check(&draws(name, seed), &magnitudes(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
+    }
+}
+
+#[test]
+fn the_widest_laplace_draws_have_the_law_of_the_exponential_in_runs() {
+    let (scale, draws) = (1e6, draws("b=1e6", 27));
+    // |X| ≥ x has 2α^x/(1 + α), α = e^-1/b, from x = 1 on. Runs that do not begin where a block does.
+    let alpha = float::exp(-1.0 / scale);
+    let at_least = |x: i64| float::exp(-x as f64 / scale) / (1.0 + alpha);
+    let starts: Vec<i64> = (-60..=60).map(|k| 100_003 * k).collect();
+    // P[X < start].
+    let below = |x: i64| if x <= 0 { at_least(1 - x) } else { 1.0 - at_least(x) };
+    let mut chances = vec![below(starts[0])];
+    chances.extend(starts.windows(2).map(|pair| below(pair[1]) - below(pair[0])));
+    chances.push(1.0 - below(*starts.last().unwrap()));
+    let classes = Classes { starts, chances };
+    fit(&classes.count(&draws), &classes.chances).unwrap();
+    fair_signs(&draws).unwrap();
+    // Residues mod 2^k, of which r has weight α^r among magnitudes.
+    let positive: Vec<i64> = draws.iter().copied().filter(|x| *x > 0).collect();
+    for (bits, from) in [(9, 0), (6, 5), (6, 11), (6, 14)] {
+        let mut counts = vec![0; 1 << bits];
+        positive.iter().for_each(|x| counts[((x - 1) >> from & ((1 << bits) - 1)) as usize] += 1);
+        let rate = f64::from(1 << from) / scale;
+        let whole = -float::expm1(-rate * f64::from(1 << bits)) / -float::expm1(-rate);
+        let chances: Vec<f64> = (0..1 << bits).map(|r| float::exp(-rate * f64::from(r)) / whole).collect();
+        fit(&counts, &chances).unwrap_or_else(|e| panic!("{bits} bits from {from}: {e}"));
+    }
+}
+
+#[test]
 fn the_widest_draws_have_the_law_of_the_normal_in_runs_and_are_uniform_within_blocks() {
     let (sigma, draws) = (1e6, draws("1e12", 8));
     // P[X ≤ x] = Φ((x + 1/2)/σ) up to some 1/24σ².
@@ -217,6 +262,9 @@ fn what_is_wrong_by_a_percent_is_caught() {
     let draws = draws("5", 11);
     check(&draws, &magnitudes("5")).unwrap();
     assert!(check(&draws, &magnitudes("5.05")).is_err());
+    let laplace = self::draws("b=100", 28);
+    check(&laplace, &magnitudes("b=100")).unwrap();
+    assert!(check(&laplace, &magnitudes("b=100.5")).is_err());
     let bent: Vec<i64> =
         draws.iter().enumerate().map(|(i, x)| if i % 100 == 0 { x.abs() } else { *x }).collect();
     assert!(fair_signs(&bent).is_err());
@@ -237,6 +285,6 @@ fn the_oracles_probabilities_add_up() {
         assert!((magnitudes(sigma2).iter().sum::<f64>() - 1.0).abs() < 1e-12);
     }
     // Poisson's summation: for σ² = 5 the sum of the weights is √(2πσ²), up to 2 exp(−2π²·5).
-    let p0 = oracle::Level::new(&ratio("1/10"), true, 31, 256).chances[0].to_f64().value();
+    let p0 = oracle::Level::new(&Form::gaussian(ratio("1/10"), true), 31, 256).chances[0].to_f64().value();
     assert!((p0 * (10.0 * float::PI).sqrt() - 1.0).abs() < 1e-14);
 }

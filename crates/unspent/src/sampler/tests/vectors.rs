@@ -1,9 +1,9 @@
 //! Every path makes the same draws, and leaves the same ones.
 
 use super::super::blocks::BAND;
-use super::super::level::{Level, Steps};
+use super::super::level::{Form, Level, Steps};
 use super::super::{Block, GROUP, GROUPS, Law, Path};
-use super::{Random, Script, VARIANCES, fraction, law, ratio};
+use super::{LAWS, Random, Script, fraction, law, ratio};
 
 /// Draws by their words, one or three each.
 type Draws = Vec<Vec<u32>>;
@@ -29,6 +29,9 @@ fn find(law: &Law, words: &[u32]) -> Option<i64> {
             Some(if words[0] & 1 == 1 { -m } else { m })
         }
         Law::Wide(blocks) => blocks.find([words[0], words[1], words[2]]),
+        Law::Digits(digits) => {
+            digits.find([words[0], words[1], words.get(2).copied().unwrap_or(0x5555_5555 & digits.mask())])
+        }
     }
 }
 
@@ -118,6 +121,26 @@ fn probes(law: &Law, random: &mut Random) -> Draws {
                 }
             }
         }
+        Law::Digits(digits) => {
+            let mut own = |block: u32, digit: u32, word: u32| {
+                draws.push([block, digit, word][..law.blocks_a_group()].to_vec());
+            };
+            for block in thresholds(digits.level.sums()) {
+                own(block, random.word(), random.word());
+                own(block, 0, 0);
+            }
+            for digit in thresholds(digits.digit.sums()) {
+                [0, 1, random.word()].into_iter().for_each(|block| own(block, digit, random.word()));
+                [0, 1].into_iter().for_each(|block| own(block, digit, !digits.mask()));
+            }
+            let places: Vec<u32> = (0..200).map(|_| random.word() & digits.mask()).collect();
+            for place in places.into_iter().chain([0, digits.mask()]) {
+                let rejection = (u64::from(place) * u64::from(digits.kappa) >> 32) as u32;
+                for test in [0, 1, rejection, rejection + 1, rejection + 2, rejection + 3, u32::MAX] {
+                    own(random.word(), random.word(), place | test & !digits.mask());
+                }
+            }
+        }
     }
     draws
 }
@@ -125,7 +148,7 @@ fn probes(law: &Law, random: &mut Random) -> Draws {
 #[test]
 fn every_path_makes_the_draws_of_the_scalar_one() {
     let mut random = Random(51);
-    for sigma2 in VARIANCES {
+    for sigma2 in LAWS {
         let law = law(sigma2);
         let probes = probes(&law, &mut random);
         assert_paths_agree(&law, &probes, false, sigma2);
@@ -143,17 +166,21 @@ fn every_path_agrees_for_variances_of_all_sizes() {
         // From 1e-3 to 2^40, by the number of bits.
         let numerator = 1 + (random.long() >> (24 + random.below(40)));
         let sigma2 = format!("{numerator}/{}", 1 + random.below(1_000));
-        let law = law(&sigma2);
-        assert_paths_agree(&law, &probes(&law, &mut random), false, &sigma2);
+        // And b from 1e-3 to 2^20.
+        let numerator = 1 + (random.long() >> (44 + random.below(20)));
+        let scale = format!("b={numerator}/{}", 1 + random.below(1_000));
+        for name in [sigma2, scale] {
+            let law = law(&name);
+            assert_paths_agree(&law, &probes(&law, &mut random), false, &name);
+        }
     }
 }
 
 #[test]
 fn every_path_finds_its_way_among_any_number_of_thresholds() {
     let mut random = Random(53);
-    let rate = fraction(&ratio("1/10"));
-    let plain = Level::new(rate, true, Steps::WORDS);
-    for count in 0..=256usize {
+    let plain = Level::new(Form::gaussian(fraction(&ratio("1/10")), true), Steps::WORDS);
+    for count in 0..=320usize {
         for (least, spread) in
             [(0, 1 << 31), (0, 2 * count as u64 + 1), ((1 << 31) - 1 - count as u64, count as u64 + 1)]
         {
@@ -170,9 +197,10 @@ fn every_path_finds_its_way_among_any_number_of_thresholds() {
 
 #[test]
 fn a_sampler_makes_the_same_draws_on_every_path() {
-    use super::super::{Key, Sampler};
-    for sigma2 in VARIANCES {
-        let sampler = Sampler::new(&super::exact(sigma2)).unwrap();
+    use super::super::Key;
+    use super::sampler;
+    for sigma2 in LAWS {
+        let sampler = sampler(sigma2);
         let mut all = paths().into_iter().map(|path| {
             let mut noise = vec![0; 50_001];
             Key::not_private(54).noise(&sampler.on(path)).fill(&mut noise).unwrap();

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::super::key::{Stream, word};
 use super::super::level::Words;
 use super::super::oracle::{self, chacha20};
-use super::super::{Block, Key, Sampler};
-use super::{TRUTHS, exact, ratio};
+use super::super::{Block, Key};
+use super::{TRUTHS, sampler, truth};
 
 fn bytes(hex: &str) -> Vec<u8> {
     (0..hex.len()).step_by(2).map(|i| u8::from_str_radix(&hex[i..i + 2], 16).unwrap()).collect()
@@ -169,11 +169,9 @@ fn chunk(truth: &oracle::Law, key: &[u8; 32], number: u64, chunk: u64) -> (Vec<i
     let mut used = 0;
     let mut draws = vec![];
     for group in 64 * chunk..64 * chunk + 64 {
-        let blocks = match truth {
-            oracle::Law::Narrow(_) => group..group + 1,
-            oracle::Law::Wide { .. } => 3 * group..3 * group + 3,
-        };
-        let blocks: Vec<_> = blocks.map(|b| chacha20(key, 2 * number, b)).collect();
+        let words = truth.words() as u64;
+        let blocks: Vec<_> =
+            (words * group..words * (group + 1)).map(|b| chacha20(key, 2 * number, b)).collect();
         for lane in 0..16 {
             let words: Vec<u32> = blocks.iter().map(|block| block[lane]).collect();
             draws.push(truth.draw(&words, || {
@@ -188,11 +186,10 @@ fn chunk(truth: &oracle::Law, key: &[u8; 32], number: u64, chunk: u64) -> (Vec<i
 #[test]
 fn draws_are_those_that_the_oracle_makes_of_chacha20() {
     for (sigma2, truth) in &*TRUTHS {
-        let sampler = Sampler::new(&exact(sigma2)).unwrap_or_else(|e| panic!("{e}"));
+        let sampler = sampler(sigma2);
         let key = Key::not_private(6);
-        // The block counter passes 2^32 in chunk 2^26, or at a third of it if there are three blocks a group.
-        let wide = matches!(truth, oracle::Law::Wide { .. });
-        let carry = if wide { (1 << 26) / 3 } else { (1 << 26) - 1 };
+        // The block counter passes 2^32 in chunk 2^26, or earlier if there are more blocks a group.
+        let carry = ((1 << 26) - 1) / truth.words() as u64;
         for (number, which) in [(0, 0), (1, carry), (2, u64::MAX >> 10)] {
             let mut noise = key.noise(&sampler);
             assert_eq!(noise.stream.number, number);
@@ -215,8 +212,7 @@ fn draws_are_those_that_the_oracle_makes_of_chacha20() {
 fn a_reserve_goes_on_for_as_many_words_as_a_chunk_takes() {
     // Some 90 words a chunk for σ² = 1025, and 128 are made at a time: chunks that take more have to be
     // looked for.
-    let truth = oracle::Law::new(&ratio("1025"), 512);
-    let sampler = Sampler::new(&exact("1025")).unwrap();
+    let (truth, sampler) = (truth("1025", 512), sampler("1025"));
     let mut noise = Key::not_private(7).noise(&sampler);
     let mut seen = 0;
     for which in 0..4_000 {
