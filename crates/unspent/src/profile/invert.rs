@@ -57,19 +57,63 @@ impl Target {
 const MAX_EVALUATIONS: usize = 80;
 /// Evaluations that may find nothing out before a search gives up.
 const MAX_BLIND: usize = 4;
+/// Relative width of a bracket from which on it is worth halving, down to the other.
+const LOOSE: f64 = 1e-4;
+const FINE: f64 = 1e-12;
+const MAX_HALVINGS: usize = 50;
 
 impl Accountant {
     /// ε(δ) for 0 < δ < 1, faster from a good guess.
     pub fn epsilon(&self, delta: &Delta, tolerance: f64, guess: Option<f64>) -> Bounds<f64> {
         let target = Target::new(delta.value());
+        let found = self.search(&target, delta, tolerance, guess);
+        let (low, high) = (found.lower(), found.upper());
+        // Gaussian noise steers everywhere. Other losses end, and events have no lower bound.
+        let is_narrow = high - low <= LOOSE * high || !high.is_finite();
+        if is_narrow || self.mu2().is_some() { found } else { self.halve(&target, (low, high), tolerance) }
+    }
+
+    /// Each end by halving, by what is certain alone.
+    fn halve(&self, target: &Target, (mut low, mut high): (f64, f64), tolerance: f64) -> Bounds<f64> {
         let at = |epsilon: f64| self.delta(&Point::from_f64(epsilon), tolerance);
-        let guess = guess.unwrap_or_else(|| self.gaussian_epsilon(&target));
+        let (mut unmet, mut left) = (low, MAX_HALVINGS);
+        while left > 0 && high - unmet > FINE * high {
+            let middle = 0.5 * (unmet + high);
+            let found = at(middle);
+            if target.is_met_by(&found) {
+                high = middle
+            } else {
+                unmet = middle
+            }
+            if target.is_missed_by(&found) {
+                low = low.max(middle);
+            }
+            left -= 1;
+        }
+        // Where nothing is missed at 0, ε may be 0.
+        let (mut unmissed, mut left) = (high, MAX_HALVINGS);
+        let may_be_zero = low == 0.0 && !target.is_missed_by(&at(0.0));
+        while !may_be_zero && left > 0 && unmissed - low > FINE * unmissed {
+            let middle = 0.5 * (low + unmissed);
+            if target.is_missed_by(&at(middle)) {
+                low = middle
+            } else {
+                unmissed = middle
+            }
+            left -= 1;
+        }
+        Bounds::new(low, high)
+    }
+
+    fn search(&self, target: &Target, delta: &Delta, tolerance: f64, guess: Option<f64>) -> Bounds<f64> {
+        let at = |epsilon: f64| self.delta(&Point::from_f64(epsilon), tolerance);
+        let guess = guess.unwrap_or_else(|| self.gaussian_epsilon(target));
         // Only where ε may be 0 is it worth asking; otherwise the search finds out by itself.
         if guess < self.scale().1 && target.is_met_by(&at(0.0)) {
             return Bounds::new(0.0, 0.0);
         }
         // low: certainly ε(δ) ≥ low; high: certainly ε(δ) ≤ high.
-        let (mut low, mut high) = (0.0f64, self.first_end(delta, &target, tolerance));
+        let (mut low, mut high) = (0.0f64, self.first_end(delta, target, tolerance));
         if high.is_infinite() {
             return Bounds::new(0.0, high);
         }
@@ -105,7 +149,7 @@ impl Accountant {
             slow = if right - left < 0.5 * before { 0 } else { slow + 1 };
             let slope = match previous {
                 Some((e, x)) if (x - excess) / (e - guess) < 0.0 => (x - excess) / (e - guess),
-                _ => -self.slope_guess(guess, &target),
+                _ => -self.slope_guess(guess, target),
             };
             let step = -excess / slope;
             previous = Some((guess, excess));
@@ -114,7 +158,7 @@ impl Accountant {
             if step.abs() <= resolution || excess.abs() <= 2.0 * width + 1e-14 || right - left <= resolution {
                 let reach = ((width + 1e-14) / -slope).max(resolution);
                 let root = if step.is_finite() { (guess + step).clamp(low, high) } else { guess };
-                return self.certify(&target, root, reach, (low, high), tolerance);
+                return self.certify(target, root, reach, (low, high), tolerance);
             }
             let next = guess + step;
             guess = if next > left && next < right && slow < 3 {
@@ -238,4 +282,32 @@ pub(crate) fn log_gaussian_delta(mu: f64, epsilon: f64) -> (f64, f64) {
         return (log_phi + float::ln(mu / (z * (z + mu))), -(z / mu));
     }
     (log_phi + float::ln(difference), -b / (mu * difference) * mu)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::mechanism::{Described, Mechanism};
+    use crate::{Composition, Delta};
+
+    fn epsilon(mechanism: &str, delta: &str) -> (f64, f64) {
+        let Described { mechanism, count } = Described::parse(mechanism).unwrap();
+        let release = Composition::new::<Mechanism>([(mechanism, count)]).unwrap();
+        let found = release.epsilon(&Delta::parse(delta).unwrap()).unwrap();
+        (found.lower(), found.upper())
+    }
+
+    /// Just below the largest loss, where δ falls to 0 at once, and where there is no lower end to steer by.
+    #[test]
+    fn losses_that_end_and_events_are_inverted_too() {
+        // δ = e⁵/(e^½+1)¹⁰·(1 − e^{ε−5}) there.
+        let (low, high) = epsilon("pure_dp:epsilon=1/2,count=10", "1e-6");
+        let all = 5f64.exp() / (0.5f64.exp() + 1.0).powi(10);
+        let truth = 5.0 + (-1e-6 / all).ln_1p();
+        assert!((low..=high).contains(&truth) && high - low < 1e-9, "{low} {truth} {high}");
+        let (low, high) = epsilon("laplace:scale=2,count=10", "1e-9");
+        assert!(low > 4.999 && high <= 5.0, "{low} {high}");
+        let (low, high) = epsilon("zcdp:rho=1/8", "1e-6");
+        let published = crate::zcdp::canonne_kamath_steinke(0.125, &Delta::parse("1e-6").unwrap());
+        assert!(low == 0.0 && (high / published - 1.0).abs() < 1e-9, "{low} {high} {published}");
+    }
 }
