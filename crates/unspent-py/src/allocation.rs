@@ -17,7 +17,7 @@ pub use crate::classes::Allocation;
 use crate::composition::Composition;
 use crate::design::Explained;
 use crate::error::{OrRaise, exception};
-use crate::mechanism;
+use crate::gaussian;
 use crate::number::{fraction, rational};
 use crate::units::units_of;
 use crate::work::{asked, interruptible};
@@ -396,7 +396,7 @@ impl Measurement {
     /// Its square root, as Bounds: most are no fractions.
     #[getter]
     fn sigma(&self) -> Bounds {
-        mechanism::sigma(self.measurement.noise.sigma2())
+        gaussian::sigma(self.measurement.noise.sigma2())
     }
 
     /// How far one record moves a cell.

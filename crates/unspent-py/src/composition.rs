@@ -1,7 +1,5 @@
 //! Compositions and what they promise.
 
-use std::sync::{Arc, OnceLock};
-
 use numpy::PyArray1;
 use pyo3::IntoPyObjectExt;
 use pyo3::basic::CompareOp;
@@ -10,107 +8,18 @@ use pyo3::types::{PyList, PyTuple};
 use unspent::Bounds as Ends;
 use unspent::composition::Group;
 use unspent::{
-    Alpha, Conversion, Delta, DiscreteGaussian, Epsilon, Magnitude, Method, Neighbours, Number, Rational,
-    Rho, Round, Target, parallel,
+    Alpha, Conversion, Delta, Direction, DiscreteGaussian, Epsilon, Magnitude, Neighbours, Number, Rational,
+    Rho, Round, Target,
 };
 
-use crate::bounds::{Bounds, BoundsArray, End};
+use crate::bounds::{Bounds, End};
 use crate::calibration::Calibration;
+pub use crate::composed::Composition;
+use crate::composed::groups;
 use crate::error::OrRaise;
-use crate::group::{self, as_group, group};
+use crate::group::{self, as_group};
 use crate::number::{self, Items, Numbers, fraction, rational};
 use crate::work::interruptible;
-
-/// Kinds of which it takes milliseconds at most to find out how they are best answered.
-const FEW: usize = 32;
-
-/// Independent mechanisms, released together, and what they promise.
-///
-/// Equal mechanisms are merged; neither that nor their order changes an answer. `count` of a mechanism is how
-/// many of these noisy answers one record can change, not how many cells are published. `tolerance` demands
-/// that every delta be known to this relative width: a ToleranceError is raised where it is not.
-///
-/// >>> from unspent import Composition, DiscreteGaussian
-/// >>> release = Composition(
-/// ...     [DiscreteGaussian(sigma2="5", count=10), DiscreteGaussian(sigma2="104/7", count=20)])
-/// >>> print(release.epsilon(delta="1e-10"))
-/// [12.880185, 12.880186]
-/// >>> print(release.delta(epsilon=4))
-/// [0.049079533, 0.049079534]
-#[pyclass(frozen, module = "unspent")]
-pub struct Composition {
-    inner: Arc<unspent::Composition>,
-    /// Whether every question takes microseconds, once that has been found out.
-    quick: Arc<OnceLock<bool>>,
-    tolerance: Option<f64>,
-}
-
-impl Composition {
-    pub fn new(py: Python<'_>, groups: Vec<Group>, tolerance: Option<f64>) -> PyResult<Composition> {
-        let made = py.detach(|| {
-            let made = unspent::Composition::new(groups.into_iter().map(|g| (g.mechanism, g.count)))?;
-            match tolerance {
-                Some(tolerance) => made.with_tolerance(tolerance),
-                None => Ok(made),
-            }
-        });
-        Ok(Composition::wrap(made.or_raise(py)?, tolerance))
-    }
-
-    pub fn wrap(inner: unspent::Composition, tolerance: Option<f64>) -> Composition {
-        Composition { inner: Arc::new(inner), quick: Arc::default(), tolerance }
-    }
-
-    /// One answer. On a lattice it takes microseconds; otherwise it may take long.
-    fn one<T: Send + 'static>(
-        &self,
-        py: Python<'_>,
-        question: impl FnOnce(&unspent::Composition) -> unspent::Result<T> + Send + 'static,
-    ) -> PyResult<T> {
-        let is_quick = || *self.quick.get_or_init(|| self.inner.method() == Method::Lattice);
-        if self.quick.get() == Some(&true) || (self.inner.kinds() <= FEW && py.detach(is_quick)) {
-            return py.detach(|| question(&self.inner)).or_raise(py);
-        }
-        let (inner, quick) = (self.inner.clone(), self.quick.clone());
-        let answer = interruptible(py, move || {
-            quick.get_or_init(|| inner.method() == Method::Lattice);
-            question(&inner)
-        })?;
-        answer.or_raise(py)
-    }
-
-    /// The same question of every number: an answer, or an array of them.
-    fn each<'py, N: 'static>(
-        &self,
-        field: &'static str,
-        asked: &Bound<'py, PyAny>,
-        read: fn(Rational) -> unspent::Result<N>,
-        question: fn(&unspent::Composition, &N) -> unspent::Result<Ends<Magnitude>>,
-        guarantee: End,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let py = asked.py();
-        let (shape, items) = match number::numbers(field, asked)? {
-            Numbers::One(x) => {
-                let ends = self.one(py, move |inner| question(inner, &read(x)?))?;
-                return Bounds { ends, guarantee }.into_bound_py_any(py);
-            }
-            Numbers::Many { shape, items } => (shape, items),
-        };
-        let inner = self.inner.clone();
-        let ends = interruptible(py, move || {
-            let place = |i: usize| move |error: unspent::Error| error.at(format!("item {i}"));
-            // All of them make sense, before any is answered.
-            for i in 0..items.len() {
-                items.get(field, i).and_then(read).map_err(place(i))?;
-            }
-            let places: Vec<usize> = (0..items.len()).collect();
-            let answer =
-                |i: &usize| question(&inner, &items.get(field, *i).and_then(read)?).map_err(place(*i));
-            parallel::map(&places, answer).into_iter().collect::<unspent::Result<Vec<_>>>()
-        })?;
-        BoundsArray { shape, ends: ends.or_raise(py)?, guarantee }.into_bound_py_any(py)
-    }
-}
 
 /// ε, which is never negative, even where its lower end is.
 fn epsilon(inner: &unspent::Composition, delta: &Delta) -> unspent::Result<Ends<Magnitude>> {
@@ -121,30 +30,17 @@ fn conversion(py: Python<'_>, name: &str) -> PyResult<Conversion> {
     Conversion::parse(name).or_raise(py)
 }
 
-/// What a mechanism or an iterable of them comes to.
-fn groups(mechanisms: &Bound<'_, PyAny>) -> PyResult<Vec<Group>> {
-    if let Some(one) = as_group(mechanisms) {
-        return Ok(vec![one]);
-    }
-    let Ok(items) = mechanisms.try_iter() else {
-        return group(mechanisms).map(|one| vec![one]);
-    };
-    let mut found = vec![];
-    for (i, item) in items.enumerate() {
-        if i % (1 << 12) == 0 {
-            mechanisms.py().check_signals()?;
-        }
-        found.push(group(&item?).map_err(|error| number::at(mechanisms.py(), i, error))?);
-    }
-    Ok(found)
-}
-
 #[pymethods]
 impl Composition {
     #[new]
-    #[pyo3(signature = (mechanisms, *, tolerance=None))]
-    fn py_new(mechanisms: &Bound<'_, PyAny>, tolerance: Option<f64>) -> PyResult<Composition> {
-        Composition::new(mechanisms.py(), groups(mechanisms)?, tolerance)
+    #[pyo3(signature = (mechanisms, *, direction="both", tolerance=None))]
+    fn py_new(
+        mechanisms: &Bound<'_, PyAny>,
+        direction: &str,
+        tolerance: Option<f64>,
+    ) -> PyResult<Composition> {
+        let py = mechanisms.py();
+        Composition::new(py, groups(mechanisms)?, direction.parse().or_raise(py)?, tolerance)
     }
 
     /// From the zCDP budget of every query, with discrete Gaussian noise that spends it.
@@ -180,19 +76,35 @@ impl Composition {
                 _ => groups.push(Group { mechanism, count: moves }),
             }
         }
-        Composition::new(py, groups, tolerance)
+        Composition::new(py, groups, Direction::Both, tolerance)
     }
 
-    /// From a tree of dp-accounting's events: Gaussian, discrete Gaussian, composed and self-composed ones.
+    /// From a tree of dp-accounting's events, for neighbours that add or remove a record ("add-remove"), or
+    /// that replace one ("bounded").
     ///
-    /// Any other event is refused by name, and so is one that does not say which answers a record moves; see
-    /// `unspent.events`.
+    /// An event of which there is no pair of laws is refused by name, and so is one that does not say which
+    /// answers a record moves; see `unspent.events`.
     #[staticmethod]
-    #[pyo3(signature = (event, *, tolerance=None))]
-    fn from_dp_event(event: &Bound<'_, PyAny>, tolerance: Option<f64>) -> PyResult<Composition> {
+    #[pyo3(signature = (event, *, neighbours="add-remove", tolerance=None))]
+    fn from_dp_event(
+        event: &Bound<'_, PyAny>,
+        neighbours: &str,
+        tolerance: Option<f64>,
+    ) -> PyResult<Composition> {
         let py = event.py();
-        let mechanisms = py.import("unspent.events")?.call_method1("mechanisms", (event,))?;
-        Composition::new(py, groups(&mechanisms)?, tolerance)
+        let neighbours = Neighbours::parse(neighbours).or_raise(py)?.name();
+        let mechanisms = py.import("unspent.events")?.call_method1("mechanisms", (event, neighbours))?;
+        Composition::new(py, groups(&mechanisms)?, Direction::Both, tolerance)
+    }
+
+    /// The same mechanisms for one direction of neighbours, "add" or "remove", or for "both".
+    ///
+    /// >>> from unspent import Composition, Gaussian, Subsampled
+    /// >>> steps = Composition(Subsampled(Gaussian(sigma=1), q="0.01", count=100))
+    /// >>> steps.in_direction("add").delta(1) < steps.delta(1)
+    /// True
+    fn in_direction(&self, py: Python<'_>, direction: &str) -> PyResult<Composition> {
+        Composition::new(py, self.inner.groups().to_vec(), direction.parse().or_raise(py)?, self.tolerance)
     }
 
     /// The least delta for which the release is (epsilon, delta)-differentially private: `.upper` is the
@@ -343,7 +255,25 @@ impl Composition {
         fraction(py, &rho)
     }
 
-    /// How answers are obtained: "lattice", "enumeration", "smoothing" or "continuous".
+    /// Which neighbours answers are for: "both", "remove" or "add".
+    #[getter]
+    fn direction(&self) -> &'static str {
+        self.inner.direction().name()
+    }
+
+    /// The probability that the record is revealed whatever epsilon is: no delta below it has a finite
+    /// epsilon.
+    ///
+    /// >>> from unspent import ApproximateDp, Composition
+    /// >>> print(Composition(ApproximateDp(epsilon=1, delta="1/4", count=2)).infinity)
+    /// [0.43749999, 0.43750001]
+    #[getter]
+    fn infinity(&self) -> Bounds {
+        Bounds::at_most(self.inner.infinity())
+    }
+
+    /// How answers are obtained: "lattice", "enumeration", "smoothing", "continuous" or "one-sided", which is
+    /// an upper bound only.
     #[getter]
     fn method(&self, py: Python<'_>) -> PyResult<&'static str> {
         self.one(py, |inner| Ok(inner.method().name()))
@@ -367,15 +297,22 @@ impl Composition {
     fn __add__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let py = other.py();
         let both = |more: &[Group]| self.inner.groups().iter().chain(more).cloned().collect();
+        let direction = self.inner.direction();
         let made = match (other.cast::<Composition>(), as_group(other)) {
             (Ok(other), _) => {
-                let tolerance = match (self.tolerance, other.get().tolerance) {
+                let other = other.get();
+                if other.inner.direction() != direction {
+                    let cause = format!("direction: one is for {direction}, one for {}", other.direction());
+                    let hint = "the same record is added, or removed, everywhere: in_direction() changes it";
+                    return Err(unspent::Error::stated(cause, hint)).or_raise(py);
+                }
+                let tolerance = match (self.tolerance, other.tolerance) {
                     (Some(a), Some(b)) => Some(a.min(b)),
                     (a, b) => a.or(b),
                 };
-                Composition::new(py, both(other.get().inner.groups()), tolerance)
+                Composition::new(py, both(other.inner.groups()), direction, tolerance)
             }
-            (Err(_), Some(group)) => Composition::new(py, both(&[group]), self.tolerance),
+            (Err(_), Some(group)) => Composition::new(py, both(&[group]), direction, self.tolerance),
             (Err(_), None) => return Ok(py.NotImplemented()),
         };
         made?.into_py_any(py)
@@ -390,7 +327,9 @@ impl Composition {
         let py = times.py();
         let repeated = self.inner.groups().iter().map(|group| group::repeated(group, times));
         match repeated.collect::<PyResult<Option<Vec<Group>>>>()? {
-            Some(groups) => Composition::new(py, groups, self.tolerance)?.into_py_any(py),
+            Some(groups) => {
+                Composition::new(py, groups, self.inner.direction(), self.tolerance)?.into_py_any(py)
+            }
             None => Ok(py.NotImplemented()),
         }
     }
@@ -420,20 +359,28 @@ impl Composition {
         if groups.len() > SHOWN {
             shown.push(format!("... {} in all", groups.len()));
         }
+        let direction = match self.inner.direction() {
+            Direction::Both => String::new(),
+            one => format!(", direction='{one}'"),
+        };
         let tolerance = self.tolerance.map_or_else(String::new, |t| format!(", tolerance={t:?}"));
-        Ok(format!("Composition([{}]{tolerance})", shown.join(", ")))
+        Ok(format!("Composition([{}]{direction}{tolerance})", shown.join(", ")))
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let py = slf.py();
-        let arguments = (slf.get().mechanisms(py)?, slf.get().tolerance);
+        let arguments = (slf.get().mechanisms(py)?, slf.get().direction(), slf.get().tolerance);
         Ok((slf.get_type().getattr("_restore")?, arguments.into_pyobject(py)?))
     }
 
     /// What `__reduce__` took apart.
     #[staticmethod]
-    fn _restore(mechanisms: &Bound<'_, PyAny>, tolerance: Option<f64>) -> PyResult<Composition> {
-        Composition::py_new(mechanisms, tolerance)
+    fn _restore(
+        mechanisms: &Bound<'_, PyAny>,
+        direction: &str,
+        tolerance: Option<f64>,
+    ) -> PyResult<Composition> {
+        Composition::py_new(mechanisms, direction, tolerance)
     }
 }
 

@@ -1,12 +1,14 @@
 //! Mechanisms with their number, in and out of Python.
 
-use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 use unspent::composition::Group;
-use unspent::{Mechanism, Rational, mechanism};
+use unspent::{Rational, mechanism};
 
-use crate::classes::{DiscreteGaussian, Gaussian};
+use crate::classes::{
+    ApproximateDp, DiscreteGaussian, DiscreteLaplace, Finite, Gaussian, Laplace, Mechanism,
+    RandomisedResponse, Subsampled, TruncatedDiscreteGaussian, ZeroConcentratedDp,
+};
 use crate::error::OrRaise;
 use crate::number::{rational, wrong_type};
 
@@ -22,20 +24,50 @@ pub fn repeated(group: &Group, times: &Bound<'_, PyAny>) -> PyResult<Option<Grou
 
 /// The group that a mechanism is; `None` if it is none.
 pub fn as_group(value: &Bound<'_, PyAny>) -> Option<Group> {
-    let discrete = value.cast::<DiscreteGaussian>().map(|mechanism| mechanism.get().group.clone());
-    discrete.or_else(|_| value.cast::<Gaussian>().map(|mechanism| mechanism.get().group.clone())).ok()
+    value.cast::<Mechanism>().map(|mechanism| mechanism.get().group.clone()).ok()
 }
 
 /// The same, or an error that says what is wanted.
 pub fn group(value: &Bound<'_, PyAny>) -> PyResult<Group> {
-    let allowed = "a mechanism; give a DiscreteGaussian or a Gaussian";
+    let allowed = "a mechanism; give a DiscreteGaussian, a Laplace, a Subsampled, …";
     as_group(value).ok_or_else(|| wrong_type("mechanisms", value, allowed))
 }
 
-/// The mechanism that a group is.
-pub fn mechanism<'py>(py: Python<'py>, group: &Group) -> PyResult<Bound<'py, PyAny>> {
-    match group.mechanism {
-        Mechanism::DiscreteGaussian(_) => DiscreteGaussian { group: group.clone() }.into_bound_py_any(py),
-        _ => Gaussian { group: group.clone() }.into_bound_py_any(py),
-    }
+/// What every class begins with.
+pub fn base(group: Group) -> PyClassInitializer<Mechanism> {
+    PyClassInitializer::from(Mechanism { group })
 }
+
+/// Every kind: its name in Python, and the object.
+macro_rules! classes {
+    ($($class:ident),*) => {
+        /// The name of its class.
+        pub fn class_name(mechanism: &unspent::Mechanism) -> &'static str {
+            match mechanism {
+                $(unspent::Mechanism::$class(_) => stringify!($class),)*
+            }
+        }
+
+        /// The mechanism that a group is.
+        pub fn mechanism<'py>(py: Python<'py>, group: &Group) -> PyResult<Bound<'py, PyAny>> {
+            let base = base(group.clone());
+            match group.mechanism {
+                $(unspent::Mechanism::$class(_) => {
+                    Ok(Bound::new(py, base.add_subclass($class))?.into_any())
+                })*
+            }
+        }
+    };
+}
+classes!(
+    DiscreteGaussian,
+    Gaussian,
+    Laplace,
+    DiscreteLaplace,
+    RandomisedResponse,
+    ApproximateDp,
+    Finite,
+    TruncatedDiscreteGaussian,
+    Subsampled,
+    ZeroConcentratedDp
+);

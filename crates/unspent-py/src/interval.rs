@@ -9,7 +9,7 @@ use unspent_data::Intervals;
 
 use crate::certificate::dictionary;
 use crate::error::{OrRaise, exception};
-use crate::mechanism::stated;
+use crate::gaussian::stated;
 use crate::number::{fraction, rational};
 
 /// A confidence interval for the count behind a noisy one, or for the counts behind an array of them.

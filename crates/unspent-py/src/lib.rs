@@ -20,12 +20,15 @@ mod calibration;
 mod certificate;
 mod classes;
 mod columns;
+mod composed;
 mod composition;
 mod design;
 mod error;
 mod estimate;
+mod gaussian;
 mod group;
 mod interval;
+mod kinds;
 mod lines;
 mod measure;
 mod measurements;
@@ -70,13 +73,20 @@ mod _native {
     #[pymodule_export]
     use crate::estimate::{Estimates, estimate};
     #[pymodule_export]
+    use crate::gaussian::{DiscreteGaussian, Gaussian, TruncatedDiscreteGaussian};
+    #[pymodule_export]
     use crate::interval::{Interval, IntervalArray, interval};
+    #[pymodule_export]
+    use crate::kinds::{
+        ApproximateDp, DiscreteLaplace, Finite, Laplace, RandomisedResponse, Subsampled, ZeroConcentratedDp,
+        gaussian_dp, pure_dp,
+    };
     #[pymodule_export]
     use crate::measure::{Measured, measure, read_measurements};
     #[pymodule_export]
     use crate::measurements::{Measurements, NoisyMeasurement};
     #[pymodule_export]
-    use crate::mechanism::{DiscreteGaussian, Gaussian};
+    use crate::mechanism::Mechanism;
     #[pymodule_export]
     use crate::needs::{Needs, design};
     #[pymodule_export]

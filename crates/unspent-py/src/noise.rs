@@ -13,7 +13,7 @@ use unspent::sampler::{Key, Sampler};
 use unspent_data::{NoiseSource, all_cores};
 
 use crate::error::{NotPrivateWarning, OrRaise, exception};
-use crate::mechanism::{keywords_only, stated};
+use crate::gaussian::{keywords_only, stated};
 use crate::number::rational;
 
 /// Draws that are made between looks for a signal: a tenth of a second.

@@ -9,12 +9,18 @@ from pathlib import Path
 import pytest
 
 import unspent
+import unspent.opacus
+
+pytest.importorskip("dp_accounting")
+import unspent.dp_accounting  # noqa: E402
 
 OPTIONS = doctest.ELLIPSIS
 
 
 @pytest.mark.parametrize(
-    "module", [unspent, unspent._native, unspent.events], ids=lambda module: module.__name__
+    "module",
+    [unspent, unspent._native, unspent.events, unspent.dp_accounting, unspent.opacus],
+    ids=lambda module: module.__name__,
 )
 def test_docstrings(module):
     failed, tried = doctest.testmod(module, optionflags=OPTIONS)

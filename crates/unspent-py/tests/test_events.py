@@ -6,7 +6,19 @@ import numpy as np
 import pytest
 
 import unspent
-from unspent import Composition, DiscreteGaussian, Gaussian, UnspentError
+from unspent import (
+    ApproximateDp,
+    Composition,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    Laplace,
+    PureDp,
+    RandomisedResponse,
+    Subsampled,
+    UnspentError,
+    ZeroConcentratedDp,
+)
 from unspent.events import DiscreteGaussianDpEvent
 
 dp_accounting = pytest.importorskip("dp_accounting")
@@ -35,6 +47,87 @@ def test_trees():
     )
 
 
+def sampled(probability, event=None):
+    if event is None:
+        event = dp_accounting.GaussianDpEvent(1.0)
+    return dp_accounting.PoissonSampledDpEvent(probability, event)
+
+
+RESPONSE = dp_accounting.RandomizedResponseDpEvent(0.5, 4)
+
+
+def test_every_kind():
+    read = Composition.from_dp_event
+    steps = dp_accounting.SelfComposedDpEvent(sampled(0.25), 7)
+    assert read(steps) == Composition(Subsampled(Gaussian(sigma=1), q="1/4", count=7))
+    assert read(dp_accounting.LaplaceDpEvent(1.5)) == Composition(Laplace(scale="1.5"))
+    geometric = dp_accounting.dp_event.DiscreteLaplaceDpEvent(0.1, 3)
+    assert read(geometric) == Composition(DiscreteLaplace(scale=1 / Fraction(0.1), shift=3))
+    on_a_sample = sampled(0.5, geometric)
+    assert read(on_a_sample).mechanisms[0].base == DiscreteLaplace(scale=1 / Fraction(0.1), shift=3)
+    assert read(sampled(0.5, DiscreteGaussianDpEvent(2))) == Composition(
+        Subsampled(DiscreteGaussian(sigma=2), q="1/2")
+    )
+    assert read(dp_accounting.ZCDpEvent(0.5)) == Composition(ZeroConcentratedDp(rho="1/2"))
+    assert read(RESPONSE, neighbours="bounded") == Composition(RandomisedResponse(k=4, truth="5/8"))
+    mixture = dp_accounting.dp_event.MixtureOfGaussiansDpEvent(2.0, [0.0, 3.0], [0.75, 0.25])
+    assert read(mixture) == Composition(Subsampled(Gaussian(sigma=2, shift=3), q="1/4"))
+    # In doubles these sum to more than 1, and less than 1 is left for the sample.
+    about = dp_accounting.dp_event.MixtureOfGaussiansDpEvent(2.0, [0.0, 3.0, 3.0], [0.9, 0.05, 0.05])
+    assert read(about).mechanisms[0].q == max(2 * Fraction(0.05), 1 - Fraction(0.9))
+
+
+def test_an_event_of_epsilon_and_delta(monkeypatch):
+    """0.6.0 does not have it."""
+
+    @attr.s(frozen=True, auto_attribs=True)
+    class EpsilonDeltaDpEvent(dp_accounting.DpEvent):
+        epsilon: float
+        delta: float
+
+    monkeypatch.setattr(dp_accounting.dp_event, "EpsilonDeltaDpEvent", EpsilonDeltaDpEvent, raising=False)
+    event = dp_accounting.SelfComposedDpEvent(EpsilonDeltaDpEvent(0.5, 0.25), 3)
+    assert Composition.from_dp_event(event) == Composition(ApproximateDp(epsilon="1/2", delta="1/4", count=3))
+
+
+def test_samples_of_samples_and_of_several():
+    read = Composition.from_dp_event
+    thrice = dp_accounting.SelfComposedDpEvent(dp_accounting.GaussianDpEvent(2.0), 3)
+    both = dp_accounting.ComposedDpEvent([thrice, dp_accounting.GaussianDpEvent(1.0)])
+    assert read(sampled(0.5, both)) == Composition(Subsampled(Gaussian(sigma2="4/7"), q="1/2"))
+    assert read(sampled(0.5, sampled(0.25))) == Composition(Subsampled(Gaussian(sigma=1), q="1/8"))
+    assert read(sampled(0.5, dp_accounting.NoOpDpEvent())) == read(sampled(0.0))
+    deep = dp_accounting.GaussianDpEvent(1.0)
+    for _ in range(1000):
+        deep = sampled(0.999, deep)
+    with pytest.raises(UnspentError, match="there are more than 50 samples in each other"):
+        read(deep)
+
+
+def test_nothing_is_0_private():
+    nothing = [dp_accounting.NoOpDpEvent(), dp_accounting.ComposedDpEvent([]), sampled(0.0)]
+    for event in nothing:
+        release = Composition.from_dp_event(event)
+        assert release == Composition(PureDp(epsilon=0))
+        assert release.epsilon("1e-20").upper == 0 and release.delta("1e-9").upper == 0
+
+
+def test_neighbours_that_replace():
+    def read(event):
+        return Composition.from_dp_event(event, neighbours="bounded")
+
+    assert read(dp_accounting.GaussianDpEvent(1.5)) == Composition(Gaussian(sigma="1.5", shift=2))
+    assert read(dp_accounting.LaplaceDpEvent(1.5)) == Composition(Laplace(scale="1.5", shift=2))
+    geometric = dp_accounting.dp_event.DiscreteLaplaceDpEvent(0.5, 3)
+    assert read(geometric) == Composition(DiscreteLaplace(scale=2, shift=6))
+    # It says how far a record moves the integer, whatever neighbours are.
+    assert read(DiscreteGaussianDpEvent(2)) == Composition(DiscreteGaussian(sigma=2))
+    with pytest.raises(UnspentError, match="is for neighbours that add or remove a record"):
+        read(dp_accounting.ComposedDpEvent([RESPONSE, sampled(0.1)]))
+    with pytest.raises(UnspentError, match="^neighbours: `replace` is not"):
+        Composition.from_dp_event(RESPONSE, neighbours="replace")
+
+
 class DpEventOfMyOwn(dp_accounting.GaussianDpEvent):
     """Might do anything besides."""
 
@@ -43,31 +136,67 @@ class DpEventOfMyOwn(dp_accounting.GaussianDpEvent):
     "event, said",
     [
         (
-            dp_accounting.LaplaceDpEvent(1.0),
-            "^event: `LaplaceDpEvent` is not an event that is accounted for here",
-        ),
-        (dp_accounting.NonPrivateDpEvent(), "^event: `NonPrivateDpEvent` is a release without any promise"),
-        (dp_accounting.ZCDpEvent(1.0), "^event: `ZCDpEvent` says what is spent and not by which noise"),
-        (
-            dp_accounting.ComposedDpEvent(
-                [
-                    dp_accounting.GaussianDpEvent(1.0),
-                    dp_accounting.PoissonSampledDpEvent(0.1, dp_accounting.GaussianDpEvent(1.0)),
-                ]
-            ),
-            r"^event\.events\[1\]: `PoissonSampledDpEvent` is not accounted for at a probability of 0.1",
+            dp_accounting.NonPrivateDpEvent(),
+            "^event: `NonPrivateDpEvent` is a release without any promise: no epsilon holds with it",
         ),
         (
             dp_accounting.SelfComposedDpEvent(dp_accounting.GaussianDpEvent(0.0), 2),
-            r"^event\.event: sigma: `0` is not a positive standard deviation",
+            r"^event\.event: `GaussianDpEvent` with a noise_multiplier of 0: no epsilon holds with it",
         ),
+        (
+            dp_accounting.SelfComposedDpEvent(dp_accounting.GaussianDpEvent(-1.0), 2),
+            r"^event\.event: sigma: `-1` is not a positive standard deviation",
+        ),
+        (dp_accounting.ZCDpEvent(1.0, 0.5), "^event: `ZCDpEvent` is not accounted for with an xi of 0.5"),
+        (dp_accounting.ZCDpEvent(0.0), "^event: ZeroConcentratedDp: rho: `0` is not a positive number"),
+        (dp_accounting.LaplaceDpEvent(-1.0), "^event: Laplace: scale: `-1` is not a scale b"),
+        (dp_accounting.dp_event.DiscreteLaplaceDpEvent(0.0, 1), "^event: noise_parameter: `0.0` is not a"),
+        (
+            dp_accounting.dp_event.DiscreteLaplaceDpEvent(1.0, 1.5),
+            "^event: DiscreteLaplace: shift: `1.5` is not a whole number",
+        ),
+        (sampled(1.5), "^event: Subsampled: q: `3/2` is not a probability above 0 and at most 1"),
+        (sampled(-0.5), "^event: Subsampled: q: `-1/2` is not a probability"),
+        (sampled(float("nan")), "^event: sampling_probability: `nan` is not a finite number"),
+        (sampled(True), "^event: sampling_probability: `True` is not a finite number"),
+        (
+            dp_accounting.ComposedDpEvent([dp_accounting.NoOpDpEvent(), sampled(0.1, RESPONSE)]),
+            r"^event\.events\[1\]\.event: `RandomizedResponseDpEvent` is for neighbours that replace",
+        ),
+        (
+            sampled(0.1, dp_accounting.SelfComposedDpEvent(dp_accounting.LaplaceDpEvent(1.0), 2)),
+            "^event: `PoissonSampledDpEvent` is not accounted for with several answers on one sample: 2 lap",
+        ),
+        (
+            sampled(0.1, dp_accounting.ZCDpEvent(1.0)),
+            "^event: `PoissonSampledDpEvent` is not accounted for of zcdp",
+        ),
+        (
+            sampled(0.1, dp_accounting.NonPrivateDpEvent()),
+            r"^event\.event: `NonPrivateDpEvent` is a release without any promise",
+        ),
+        (
+            dp_accounting.dp_event.MixtureOfGaussiansDpEvent(1.0, [0.0, 1.0, 2.0], [0.5, 0.25, 0.25]),
+            "^event: `MixtureOfGaussiansDpEvent` is not accounted for with several sensitivities",
+        ),
+        (
+            dp_accounting.dp_event.MixtureOfGaussiansDpEvent(1.0, [0.0, 1.0], [0.5, 0.25]),
+            r"^event\.sampling_probs: they sum to 0\.75",
+        ),
+        (
+            dp_accounting.SampledWithoutReplacementDpEvent(100, 10, dp_accounting.GaussianDpEvent(1.0)),
+            "^event: `SampledWithoutReplacementDpEvent` is not accounted for here",
+        ),
+        (
+            dp_accounting.SingleEpochTreeAggregationDpEvent(1.0, 8),
+            "^event: `SingleEpochTreeAggregationDpEvent` is not an event that is accounted for here",
+        ),
+        (dp_accounting.UnsupportedDpEvent(), "^event: `UnsupportedDpEvent` is not an event"),
         (
             dp_accounting.SelfComposedDpEvent(dp_accounting.GaussianDpEvent(1.0), 0),
             r"^event\.count: `0` is not",
         ),
         (dp_accounting.GaussianDpEvent(float("nan")), "^event: sigma: `NaN` is not a finite number"),
-        (dp_accounting.ComposedDpEvent([]), "^event: nothing is released in it"),
-        (dp_accounting.NoOpDpEvent(), "^event: nothing is released in it"),
         (5, "^event: `int` is not an event"),
         (DpEventOfMyOwn(1.0), r"^event: `.*DpEventOfMyOwn` is not an event"),
         (

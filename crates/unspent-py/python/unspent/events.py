@@ -1,16 +1,24 @@
 """To and from dp-accounting (``pip install 'unspent[dp-accounting]'``).
 
-Its events describe a release as a tree. :meth:`unspent.Composition.from_dp_event` reads those of which
-everything is known here, and refuses any other by name:
+Its events describe a release as a tree. :meth:`unspent.Composition.from_dp_event` reads those that have a
+pair of laws, and refuses any other by name:
 
-- ``GaussianDpEvent``: continuous noise.
+- ``GaussianDpEvent``, ``LaplaceDpEvent``, ``DiscreteLaplaceDpEvent``.
 - ``DiscreteGaussianDpEvent``, that of this module or dp-accounting's own, which 0.6.0 does not have yet. The
   sensitivity of dp-accounting's is that of a vector in the L2 norm, which says which integers move only if it
   is 1, or if the dimension is 1 and the sensitivity whole (N11). State any other as
   ``DiscreteGaussian(shift=…, count=…)``; a sensitivity of the square root of k may be k counts that move by
   1, which is ``count=k``.
-- ``ComposedDpEvent`` and ``SelfComposedDpEvent``; ``NoOpDpEvent``, which adds nothing;
-  ``PoissonSampledDpEvent`` with a probability of 1, which is the event in it.
+- ``PoissonSampledDpEvent`` of one of these, of several ``GaussianDpEvent`` on the same sample, or of another
+  sample.
+- ``MixtureOfGaussiansDpEvent`` with one sensitivity other than 0, which is Gaussian noise on a sample.
+- ``RandomizedResponseDpEvent``, ``EpsilonDeltaDpEvent``, and ``ZCDpEvent`` with ``xi=0``, of which the upper
+  end of a bound is known only.
+- ``ComposedDpEvent`` and ``SelfComposedDpEvent``; ``NoOpDpEvent``, which adds nothing.
+
+These events say what one record adds to an answer, so that neighbours matter. With ``"add-remove"`` that is
+how far an answer moves. With ``"bounded"`` a record is replaced, and moves an answer by up to twice as much.
+Poisson samples are for the former, randomised responses for the latter; both together are refused.
 
 >>> from unspent import Composition
 >>> from unspent.events import DiscreteGaussianDpEvent
@@ -22,10 +30,23 @@ import operator
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
-from unspent._native import DiscreteGaussian, Gaussian, UnspentError
-from unspent.typing import Exact, Mechanism
+from unspent._native import (
+    ApproximateDp,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    Laplace,
+    Mechanism,
+    PureDp,
+    RandomisedResponse,
+    Subsampled,
+    UnspentError,
+    ZeroConcentratedDp,
+)
+from unspent.typing import Exact, Neighbours
 
 __all__ = ["DiscreteGaussianDpEvent", "mechanisms"]
 
@@ -41,7 +62,7 @@ def require() -> Any:
 
 @dataclass(frozen=True)
 class DiscreteGaussianDpEvent:
-    """Noise N_Z(0, sigma**2) on one integer that one record moves by ``sensitivity``.
+    """Noise N_Z(0, sigma**2) on one integer that one record, added or replaced, moves by ``sensitivity``.
 
     Its arguments are those of ``from_discrete_gaussian_mechanism``. It can stand in trees of dp-accounting's
     events that are read here; dp-accounting's own accountants do not know it.
@@ -51,44 +72,69 @@ class DiscreteGaussianDpEvent:
     sensitivity: int = 1
 
 
-#: More events than any tree that was meant.
+#: More events than any tree that was meant, and more samples inside samples.
 MOST = 1_000_000
+DEEPEST = 50
 
 
 #: The way to an event: that of the event it is in, and its own part.
 _Place = tuple[Any, str]
 
-#: An event that is still to be read, how often, and where it is.
-_Left = tuple[Any, int, _Place]
+#: The way to the whole tree.
+_ROOT: _Place = (None, "event")
 
 
-def mechanisms(event: Any) -> list[Mechanism]:
+def mechanisms(event: Any, neighbours: Neighbours = "add-remove") -> list[Mechanism]:
     """The mechanisms of a tree of events; any event that is not understood is refused by name."""
-    known = _known()
-    found: list[Mechanism] = []
-    left: list[_Left] = [(event, 1, (None, "event"))]
-    for _ in range(MOST):
-        if not left:
-            if not found:
-                raise _refused(
-                    (None, "event"),
-                    ": nothing is released in it",
-                    "its epsilon and its delta are 0, without accounting",
-                )
-            return found
-        event, times, place = left.pop()
-        kind = type(event)
-        if kind in known:
-            known[kind](event, times, place, found, left)
-        else:
-            hint = "GaussianDpEvent, DiscreteGaussianDpEvent, ComposedDpEvent and SelfComposedDpEvent are"
-            raise _refused(place, f": `{_name(kind)}` is not an event that is accounted for here", hint)
-    raise _refused(
-        (None, "event"), f": there are more than {MOST} events in it", "self-compose what is repeated"
-    )
+    read = Reading(event, neighbours)
+    if read.reveals is not None:
+        place, message = read.reveals
+        raise _refused(place, f": {message}: no epsilon holds with it", _LEAVE_OUT)
+    # What releases nothing is 0-differentially private.
+    return read.found or [PureDp(epsilon=0)]
 
 
-_Reader = Callable[[Any, int, _Place, list[Mechanism], list[_Left]], None]
+_LEAVE_OUT = "leave it out only if it was not released"
+
+
+class Reading:
+    """What a tree of events comes to."""
+
+    def __init__(self, event: Any, neighbours: Neighbours, place: _Place = _ROOT, depth: int = 0) -> None:
+        self.neighbours = neighbours
+        self.depth = depth
+        #: The mechanisms.
+        self.found: list[Mechanism] = []
+        #: Where something is released without any noise, and what.
+        self.reveals: tuple[_Place, str] | None = None
+        #: Events that are still to be read, how often, and where they are.
+        self.left: list[tuple[Any, int, _Place]] = [(event, 1, place)]
+        known = _known()
+        for _ in range(MOST):
+            if not self.left:
+                return
+            event, times, place = self.left.pop()
+            kind = type(event)
+            if kind not in known:
+                hint = "unspent.events lists those that are"
+                raise _refused(place, f": `{_name(kind)}` is not an event that is accounted for here", hint)
+            known[kind](self, event, times, place)
+        raise _refused(_ROOT, f": there are more than {MOST} events in it", "self-compose what is repeated")
+
+    @property
+    def moved(self) -> int:
+        """How far one record moves what it adds 1 to: replaced, it takes 1 away and adds another."""
+        return 2 if self.neighbours == "bounded" else 1
+
+    def only_for(self, neighbours: Neighbours, place: _Place, name: str) -> None:
+        """Refuses an event that is about other neighbours."""
+        if self.neighbours != neighbours:
+            said = {"bounded": "replace a record", "add-remove": "add or remove a record"}[neighbours]
+            hint = f'the same neighbours are meant in all events; for these give neighbours="{neighbours}"'
+            raise _refused(place, f": `{name}` is for neighbours that {said}", hint)
+
+
+_Reader = Callable[[Reading, Any, int, _Place], None]
 
 
 def _known() -> dict[type, _Reader]:
@@ -105,12 +151,12 @@ def _known() -> dict[type, _Reader]:
     return known
 
 
-def _leaf(read: Callable[[Any, int], Mechanism]) -> _Reader:
+def _leaf(read: Callable[[Reading, Any, int], Mechanism]) -> _Reader:
     """One mechanism."""
 
-    def reader(event: Any, times: int, place: _Place, found: list[Mechanism], _left: list[_Left]) -> None:
+    def reader(reading: Reading, event: Any, times: int, place: _Place) -> None:
         try:
-            found.append(read(event, times))
+            reading.found.append(read(reading, event, times))
         except UnspentError as error:
             message, _, hint = str(error).rpartition("\nhint: ")
             raise _refused(place, f": {message}", hint) from None
@@ -118,41 +164,174 @@ def _leaf(read: Callable[[Any, int], Mechanism]) -> _Reader:
     return reader
 
 
-def _own(event: DiscreteGaussianDpEvent, times: int) -> Mechanism:
+def _noise(read: Callable[[Reading, Any, int], Mechanism]) -> _Reader:
+    """Noise in units of what one record adds: without any, all is revealed."""
+    leaf = _leaf(read)
+
+    def reader(reading: Reading, event: Any, times: int, place: _Place) -> None:
+        if event.noise_multiplier == 0:
+            reading.reveals = (place, f"`{type(event).__name__}` with a noise_multiplier of 0")
+        else:
+            leaf(reading, event, times, place)
+
+    return reader
+
+
+def _own(_reading: Reading, event: DiscreteGaussianDpEvent, times: int) -> Mechanism:
     return DiscreteGaussian(sigma=event.sigma, count=times, shift=event.sensitivity)
 
 
-def _discrete_gaussian(event: Any, times: int) -> Mechanism:
+def _gaussian(reading: Reading, event: Any, times: int) -> Mechanism:
+    return Gaussian(sigma=event.noise_multiplier, count=times, shift=reading.moved)
+
+
+def _laplace(reading: Reading, event: Any, times: int) -> Mechanism:
+    return Laplace(scale=event.noise_multiplier, count=times, shift=reading.moved)
+
+
+def _discrete_laplace(reading: Reading, event: Any, times: int) -> Mechanism:
+    decay = exact("noise_parameter", event.noise_parameter)
+    if decay <= 0:
+        raise _error(f"noise_parameter: `{event.noise_parameter}` is not a positive number", _DECAY)
+    shift = reading.moved * exact("sensitivity", event.sensitivity)
+    return DiscreteLaplace(scale=1 / decay, count=times, shift=shift)
+
+
+_DECAY = "it is how fast the noise falls off, one over its scale"
+
+
+def _discrete_gaussian(reading: Reading, event: Any, times: int) -> Mechanism:
     dimension = getattr(event, "dimension", None)
     if dimension == 1 and not isinstance(dimension, bool):
-        return DiscreteGaussian(sigma=event.sigma, count=times, shift=event.sensitivity)
+        shift = reading.moved * exact("sensitivity", event.sensitivity)
+        return DiscreteGaussian(sigma=event.sigma, count=times, shift=shift)
+    if reading.moved != 1:
+        message = "`DiscreteGaussianDpEvent`: a record that is replaced moves one integer by 2 or two by 1"
+        raise _error(message, "state the noise itself: DiscreteGaussian(shift=…, count=…)")
     return DiscreteGaussian(sigma=event.sigma, count=times, sensitivity=event.sensitivity)
 
 
-def _nothing(_event: Any, _times: int, _place: _Place, _found: list[Mechanism], _left: list[_Left]) -> None:
+def _randomised_response(reading: Reading, event: Any, times: int, place: _Place) -> None:
+    reading.only_for("bounded", place, "RandomizedResponseDpEvent")
+    if event.num_buckets == 1 or event.noise_parameter == 1:
+        return
+    if event.noise_parameter == 0:
+        reading.reveals = (place, "`RandomizedResponseDpEvent` with a noise_parameter of 0")
+        return
+
+    def read(_reading: Reading, event: Any, times: int) -> Mechanism:
+        # With this probability the answer is any of the values, also the true one.
+        random, values = exact("noise_parameter", event.noise_parameter), event.num_buckets
+        truth = 1 - random + random / _whole(values, (place, ".num_buckets"))
+        return RandomisedResponse(k=values, truth=truth, count=times)
+
+    _leaf(read)(reading, event, times, place)
+
+
+def _epsilon_delta(_reading: Reading, event: Any, times: int) -> Mechanism:
+    return ApproximateDp(epsilon=event.epsilon, delta=event.delta, count=times)
+
+
+def _zcdp(_reading: Reading, event: Any, times: int) -> Mechanism:
+    if event.xi != 0:
+        message = f"`ZCDpEvent` is not accounted for with an xi of {event.xi}"
+        raise _error(message, "state the noise itself, if it is known")
+    return ZeroConcentratedDp(rho=event.rho, count=times)
+
+
+def _nothing(_reading: Reading, _event: Any, _times: int, _place: _Place) -> None:
     pass
 
 
-def _composed(event: Any, times: int, place: _Place, _found: list[Mechanism], left: list[_Left]) -> None:
+def _non_private(reading: Reading, _event: Any, _times: int, place: _Place) -> None:
+    reading.reveals = (place, "`NonPrivateDpEvent` is a release without any promise")
+
+
+def _composed(reading: Reading, event: Any, times: int, place: _Place) -> None:
     parts = [(part, times, (place, f".events[{i}]")) for i, part in enumerate(event.events)]
-    left.extend(reversed(parts))
+    reading.left.extend(reversed(parts))
 
 
-def _self_composed(event: Any, times: int, place: _Place, _found: list[Mechanism], left: list[_Left]) -> None:
-    left.append((event.event, times * _whole(event.count, place), (place, ".event")))
+def _self_composed(reading: Reading, event: Any, times: int, place: _Place) -> None:
+    times *= _whole(event.count, (place, ".count"))
+    reading.left.append((event.event, times, (place, ".event")))
 
 
-def _sampled(event: Any, times: int, place: _Place, _found: list[Mechanism], left: list[_Left]) -> None:
-    if event.sampling_probability != 1 or isinstance(event.sampling_probability, bool):
-        message = (
-            f": `PoissonSampledDpEvent` is not accounted for at a probability of {event.sampling_probability}"
-        )
-        raise _refused(place, message, "only 1 is, where every record is in the sample")
-    left.append((event.event, times, (place, ".event")))
+def _poisson_sampled(reading: Reading, event: Any, times: int, place: _Place) -> None:
+    inner: _Place = (place, ".event")
+    if event.sampling_probability == 1 and not isinstance(event.sampling_probability, bool):
+        reading.left.append((event.event, times, inner))
+        return
+    reading.only_for("add-remove", place, "PoissonSampledDpEvent")
+    if reading.depth == DEEPEST:
+        raise _refused(place, f": there are more than {DEEPEST} samples in each other", "multiply them out")
+    content = Reading(event.event, reading.neighbours, inner, reading.depth + 1)
+
+    def read(_reading: Reading, event: Any, times: int) -> Mechanism:
+        return _on_a_sample(content.found, exact("sampling_probability", event.sampling_probability), times)
+
+    if event.sampling_probability == 0 and not isinstance(event.sampling_probability, bool):
+        return
+    reading.reveals = reading.reveals or content.reveals
+    if content.found:
+        _leaf(read)(reading, event, times, place)
+
+
+def _on_a_sample(content: list[Mechanism], q: Fraction, times: int) -> Mechanism:
+    """Mechanisms on one Poisson sample."""
+    gaussians = [noise for noise in content if isinstance(noise, Gaussian)]
+    if len(gaussians) == len(content):
+        # Independent Gaussian noise on answers that one record moves is that on one answer (M2 holds for the
+        # pair of all of them together): the squares of shift over sigma add up.
+        rho = sum((noise.rho for noise in gaussians), Fraction(0))
+        return Subsampled(Gaussian.from_rho(rho), q=q, count=times)
+    if len(content) == 1 and content[0].count == 1:
+        noise = content[0]
+        if isinstance(noise, Subsampled):
+            # In both samples, independently.
+            return Subsampled(noise.base, q=q * noise.q, count=times)
+        if isinstance(noise, (DiscreteGaussian, Laplace, DiscreteLaplace)):
+            return Subsampled(noise, q=q, count=times)
+        raise _error(f"`PoissonSampledDpEvent` is not accounted for of {noise.kind}", "of noise it is")
+    kinds = ", ".join(sorted({f"{noise.count} {noise.kind}" for noise in content}))
+    message = f"`PoissonSampledDpEvent` is not accounted for with several answers on one sample: {kinds}"
+    raise _error(message, "only Gaussian ones are; if each had a sample of its own, sample each")
+
+
+def _mixture(reading: Reading, event: Any, times: int, place: _Place) -> None:
+    reading.only_for("add-remove", place, "MixtureOfGaussiansDpEvent")
+    weights: dict[Fraction, Fraction] = {}
+    for distance, weight in zip(event.sensitivities, event.sampling_probs):
+        distance, weight = exact("sensitivities", distance), exact("sampling_probs", weight)
+        weights[abs(distance)] = weights.get(abs(distance), Fraction(0)) + weight
+        if weight < 0:
+            raise _refused(place, f".sampling_probs: `{weight}` is not a probability", "none is negative")
+    total = sum(weights.values(), Fraction(0))
+    if len(event.sensitivities) != len(event.sampling_probs) or abs(total - 1) > Fraction("1e-9"):
+        hint = "there is one for every sensitivity, and they sum to 1"
+        raise _refused(place, f".sampling_probs: they sum to {float(total)}", hint)
+    still = weights.pop(Fraction(0), Fraction(0))
+    moving = {distance: weight for distance, weight in weights.items() if weight > 0}
+    if not moving:
+        return
+    if len(moving) > 1:
+        message = ": `MixtureOfGaussiansDpEvent` is not accounted for with several sensitivities other than 0"
+        raise _refused(place, message, "the largest with all their probability together is an upper bound")
+
+    def read(_reading: Reading, event: Any, times: int) -> Mechanism:
+        [(distance, weight)] = moving.items()
+        noise = Gaussian(sigma=event.standard_deviation, shift=distance)
+        # Doubles sum to 1 about: the larger of both readings.
+        return Subsampled(noise, q=min(max(weight, 1 - still), Fraction(1)), count=times)
+
+    if event.standard_deviation == 0:
+        reading.reveals = (place, "`MixtureOfGaussiansDpEvent` with a standard_deviation of 0")
+    else:
+        _leaf(read)(reading, event, times, place)
 
 
 def _refuses(message: str, hint: str) -> _Reader:
-    def reader(_event: Any, _times: int, place: _Place, _found: list[Mechanism], _left: list[_Left]) -> None:
+    def reader(_reading: Reading, _event: Any, _times: int, place: _Place) -> None:
         raise _refused(place, f": {message}", hint)
 
     return reader
@@ -163,30 +342,30 @@ def _of_a_later_version(name: str, more: list[str]) -> _Reader:
     return _refuses(message, "state the noise itself: DiscreteGaussian or Gaussian")
 
 
+_SAMPLES = "records that are sampled independently are a PoissonSampledDpEvent"
+
 #: dp-accounting's events: the fields that are known, and what is done with them.
 _THEIRS: dict[str, tuple[tuple[str, ...], _Reader]] = {
-    "GaussianDpEvent": (
-        ("noise_multiplier",),
-        _leaf(lambda event, times: Gaussian(sigma=event.noise_multiplier, count=times)),
-    ),
+    "GaussianDpEvent": (("noise_multiplier",), _noise(_gaussian)),
+    "LaplaceDpEvent": (("noise_multiplier",), _noise(_laplace)),
+    "DiscreteLaplaceDpEvent": (("noise_parameter", "sensitivity"), _leaf(_discrete_laplace)),
     "DiscreteGaussianDpEvent": (("sigma", "sensitivity", "dimension"), _leaf(_discrete_gaussian)),
+    "RandomizedResponseDpEvent": (("noise_parameter", "num_buckets"), _randomised_response),
+    "EpsilonDeltaDpEvent": (("epsilon", "delta"), _leaf(_epsilon_delta)),
+    "ZCDpEvent": (("rho", "xi"), _leaf(_zcdp)),
     "NoOpDpEvent": ((), _nothing),
+    "NonPrivateDpEvent": ((), _non_private),
     "ComposedDpEvent": (("events",), _composed),
     "SelfComposedDpEvent": (("event", "count"), _self_composed),
-    "PoissonSampledDpEvent": (("sampling_probability", "event"), _sampled),
-    "NonPrivateDpEvent": (
-        (),
-        _refuses(
-            "`NonPrivateDpEvent` is a release without any promise: no epsilon holds with it",
-            "leave it out only if it was not released",
-        ),
+    "PoissonSampledDpEvent": (("sampling_probability", "event"), _poisson_sampled),
+    "MixtureOfGaussiansDpEvent": (("standard_deviation", "sensitivities", "sampling_probs"), _mixture),
+    "SampledWithoutReplacementDpEvent": (
+        ("source_dataset_size", "sample_size", "event"),
+        _refuses("`SampledWithoutReplacementDpEvent` is not accounted for here", _SAMPLES),
     ),
-    "ZCDpEvent": (
-        ("rho", "xi"),
-        _refuses(
-            "`ZCDpEvent` says what is spent and not by which noise, and so has no tight epsilon",
-            "state the noise itself, with a GaussianDpEvent or a DiscreteGaussianDpEvent",
-        ),
+    "SampledWithReplacementDpEvent": (
+        ("source_dataset_size", "sample_size", "event"),
+        _refuses("`SampledWithReplacementDpEvent` is not accounted for here", _SAMPLES),
     ),
 }
 
@@ -197,13 +376,23 @@ def _name(kind: type) -> str:
     return kind.__name__ if is_plain else f"{kind.__module__}.{kind.__name__}"
 
 
+def exact(name: str, value: Any) -> Fraction:
+    """A number of an event, exactly: of a double what it is."""
+    try:
+        if not isinstance(value, bool):
+            return Fraction(value if isinstance(value, (int, str, Fraction)) else float(value))
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise _error(f"{name}: `{value}` is not a finite number", "dp-accounting takes any, but means one")
+
+
 def _whole(count: Any, place: _Place) -> int:
     try:
         whole = operator.index(count)
     except TypeError:
         whole = 0
     if isinstance(count, bool) or whole < 1:
-        raise _refused(place, f".count: `{count}` is not a whole number of at least 1", "it says how often")
+        raise _refused(place, f": `{count}` is not a whole number of at least 1", "it says how many")
     return whole
 
 
@@ -214,7 +403,11 @@ def _refused(place: "_Place | None", message: str, hint: str) -> UnspentError:
         place, part = place
         parts.append(part)
     shown = ("…" if place is not None else "") + "".join(reversed(parts))
-    error = UnspentError(f"{shown}{message}\nhint: {hint}")
+    return _error(f"{shown}{message}", hint)
+
+
+def _error(message: str, hint: str) -> UnspentError:
+    error = UnspentError(f"{message}\nhint: {hint}")
     error.hint = hint
     return error
 

@@ -9,13 +9,14 @@ from typing import Any, Literal, Protocol, TypeAlias, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from unspent._native import Allocation, DiscreteGaussian, Gaussian
+from unspent._native import Allocation, Mechanism
 
 __all__ = [
     "Array",
     "ArrowTable",
     "Columns",
     "Conversion",
+    "Direction",
     "Exact",
     "Guard",
     "Mechanism",
@@ -28,9 +29,9 @@ __all__ = [
 Exact: TypeAlias = int | float | str | Fraction | Decimal | np.integer[Any] | np.floating[Any]
 #: Numbers in an array, or in anything that NumPy makes one of.
 Array: TypeAlias = NDArray[Any] | Sequence[Exact] | Sequence[Sequence[Exact]]
-Mechanism: TypeAlias = DiscreteGaussian | Gaussian
 Neighbours: TypeAlias = Literal["bounded", "add-remove"]
 Conversion: TypeAlias = Literal["canonne-kamath-steinke", "bun-steinke"]
+Direction: TypeAlias = Literal["both", "remove", "add"]
 
 
 class Columns(Protocol):

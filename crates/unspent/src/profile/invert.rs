@@ -59,22 +59,27 @@ const MAX_EVALUATIONS: usize = 80;
 /// Evaluations that may find nothing out before a search gives up.
 const MAX_BLIND: usize = 4;
 /// Relative distance of two ends that is worth a second search, and how near an end is then known.
-const WIDE: f64 = 1e-3;
-const NEAR: f64 = 1e-9;
-const MAX_HALVINGS: usize = 40;
+const WIDE: f64 = 1e-4;
+const NEAR: f64 = 1e-12;
+const MAX_HALVINGS: usize = 50;
 
 impl Accountant {
     /// ε(δ) for 0 < δ < 1, faster from a good guess.
     pub fn epsilon(&self, delta: &Delta, tolerance: f64, guess: Option<f64>) -> Bounds<f64> {
         let target = Target::new(delta.value());
+        let ends = self.search(&target, delta, tolerance, guess);
+        self.narrow(&target, ends, tolerance)
+    }
+
+    fn search(&self, target: &Target, delta: &Delta, tolerance: f64, guess: Option<f64>) -> Bounds<f64> {
         let at = |epsilon: f64| self.delta(&Point::from_f64(epsilon), tolerance);
-        let guess = guess.unwrap_or_else(|| self.gaussian_epsilon(&target));
+        let guess = guess.unwrap_or_else(|| self.gaussian_epsilon(target));
         // Only where ε may be 0 is it worth asking; otherwise the search finds out by itself.
         if guess < self.scale().1 && target.is_met_by(&at(0.0)) {
             return Bounds::new(0.0, 0.0);
         }
         // low: certainly ε(δ) ≥ low; high: certainly ε(δ) ≤ high.
-        let (mut low, mut high) = (0.0f64, self.first_end(delta, &target, tolerance));
+        let (mut low, mut high) = (0.0f64, self.first_end(delta, target, tolerance));
         if high.is_infinite() {
             return Bounds::new(0.0, high);
         }
@@ -113,7 +118,7 @@ impl Accountant {
             slow = if right - left < 0.5 * before { 0 } else { slow + 1 };
             let slope = match previous {
                 Some((e, x)) if (x - excess) / (e - guess) < 0.0 => (x - excess) / (e - guess),
-                _ => -self.slope_guess(guess, &target),
+                _ => -self.slope_guess(guess, target),
             };
             let step = -excess / slope;
             previous = Some((guess, excess));
@@ -122,8 +127,7 @@ impl Accountant {
             if step.abs() <= resolution || excess.abs() <= 2.0 * width + 1e-14 || right - left <= resolution {
                 let reach = ((width + 1e-14) / -slope).max(resolution);
                 let root = if step.is_finite() { (guess + step).clamp(low, high) } else { guess };
-                let ends = self.certify(&target, root, reach, (low, high), tolerance);
-                return self.narrow(&target, ends, tolerance);
+                return self.certify(target, root, reach, (low, high), tolerance);
             }
             let next = guess + step;
             guess = if next > left && next < right && slow < 3 {
@@ -134,30 +138,45 @@ impl Accountant {
                 if left > 0.0 && right > 4.0 * left { (left * right).sqrt() } else { 0.5 * (left + right) }
             };
         }
-        self.narrow(&target, Bounds::new(low, high), tolerance)
+        Bounds::new(low, high)
     }
 
     /// Moves the two ends towards each other where they are far apart: each by its own bound of δ, which may
     /// be far from the other one where δ itself is wide.
     fn narrow(&self, target: &Target, ends: Bounds<f64>, tolerance: f64) -> Bounds<f64> {
         let (low, high) = (ends.lower(), ends.upper());
-        if high - low <= WIDE * high || self.effort() == Effort::Fast {
+        if high - low <= WIDE * high || !high.is_finite() || self.effort() == Effort::Fast {
             return ends;
         }
-        let at = |epsilon: f64| self.delta(&Point::from_f64(epsilon), tolerance);
-        // `good` is certain, `bad` is not known to be.
-        let bisect = |mut good: f64, mut bad: f64, is_certain: &dyn Fn(&DeltaBounds) -> bool| {
-            for _ in 0..MAX_HALVINGS {
-                if (good - bad).abs() <= NEAR * good.max(bad) {
-                    break;
-                }
-                let middle = 0.5 * (good + bad);
-                *(if is_certain(&at(middle)) { &mut good } else { &mut bad }) = middle;
+        // What is certain, and on either side what is not known to be.
+        let (mut met, mut missed, mut unmet) = (high, low, low);
+        let look = |epsilon: f64, met: &mut f64, missed: &mut f64| {
+            let found = self.delta(&Point::from_f64(epsilon), tolerance);
+            if target.is_met_by(&found) {
+                *met = met.min(epsilon);
             }
-            good
+            if target.is_missed_by(&found) {
+                *missed = missed.max(epsilon);
+            }
         };
-        let upper = bisect(high, low, &|found| target.is_met_by(found));
-        Bounds::new(bisect(low, upper, &|found| target.is_missed_by(found)), upper)
+        for _ in 0..MAX_HALVINGS {
+            if met - unmet <= NEAR * met {
+                break;
+            }
+            let middle = 0.5 * (unmet + met);
+            look(middle, &mut met, &mut missed);
+            unmet = if met > middle { middle } else { unmet };
+        }
+        let mut unmissed = met;
+        for _ in 0..MAX_HALVINGS {
+            if unmissed - missed <= NEAR * unmissed {
+                break;
+            }
+            let middle = 0.5 * (missed + unmissed);
+            look(middle, &mut met, &mut missed);
+            unmissed = if missed < middle { middle } else { unmissed };
+        }
+        Bounds::new(missed, met)
     }
 
     /// A first upper end, loose but certain; infinite if there is none.
@@ -306,6 +325,13 @@ mod tests {
         let (noise, _) = epsilon(&["sigma2=5"], "1e-6");
         let (low, high) = epsilon(&["zcdp:rho=1/2", "sigma2=5"], "1e-6");
         assert!((low / noise - 1.0).abs() < 1e-6 && high < 5.8, "{low} {noise} {high}");
+        // Just below the largest loss δ = e⁵/(e^½+1)¹⁰·(1 − e^{ε−5}).
+        let (low, high) = epsilon(&["pure_dp:epsilon=1/2,count=10"], "1e-6");
+        let all = 5f64.exp() / (0.5f64.exp() + 1.0).powi(10);
+        let truth = 5.0 + (-1e-6 / all).ln_1p();
+        assert!((low - truth).abs() < 1e-9 && (high - truth).abs() < 1e-9, "{low} {truth} {high}");
+        let (low, high) = epsilon(&["laplace:scale=2,count=10"], "1e-9");
+        assert!(low > 4.999 && high <= 5.0, "{low} {high}");
         // Few atoms far apart, and δ far below every double.
         for (mechanisms, delta, truth) in [
             (&["sigma2=0.001", "sigma2=31.5200000001"][..], "1e-1000", 2504.33),
