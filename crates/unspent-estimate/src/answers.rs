@@ -7,6 +7,7 @@ use num_rational::BigRational;
 use num_traits::Zero;
 
 use crate::family::State;
+use crate::known::Known;
 use crate::matrix::Matrix;
 use crate::model::{Model, Scratch};
 use crate::space::NOWHERE;
@@ -89,6 +90,16 @@ impl SumOfCells {
         };
         let parts = spans.into_iter().map(part).collect();
         (SumOfCells { parts }, coordinates)
+    }
+
+    /// The blocks in which it is, with `Σ w wᵀ` over the copies.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = (usize, &Matrix)> {
+        self.parts.iter().map(|part| (part.block, &part.gram))
+    }
+
+    /// Whether what it is in a block is seen.
+    pub(crate) fn is_seen(&self, block: usize, known: &Known) -> bool {
+        self.parts.iter().all(|part| part.block != block || known.seen.includes(&part.directions))
     }
 
     /// How precisely it is known, by the states of all blocks.

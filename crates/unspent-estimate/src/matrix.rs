@@ -175,8 +175,19 @@ impl Matrix {
     }
 }
 
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| x * y).sum()
+/// Long sums are made of four, which do not wait for each other.
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    if a.len() < 16 {
+        return a.iter().zip(b).map(|(x, y)| x * y).sum();
+    }
+    assert_eq!(a.len(), b.len());
+    let (fours, others) = (a.chunks_exact(4), b.chunks_exact(4));
+    let rest: f64 = fours.remainder().iter().zip(others.remainder()).map(|(x, y)| x * y).sum();
+    let mut sums = [0.0; 4];
+    for (x, y) in fours.zip(others) {
+        (0..4).for_each(|i| sums[i] += x[i] * y[i]);
+    }
+    (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
 }
 
 /// A positive definite matrix as the product of a lower triangular one with its transpose.
@@ -217,22 +228,34 @@ impl Cholesky {
 
     /// The solution for each column of the right side.
     pub(crate) fn solve(&self, right: &Matrix) -> Matrix {
-        let (n, columns) = (self.lower.rows, right.columns);
+        self.second_half(self.first_half(right))
+    }
+
+    /// L⁻¹ times the right side, where the matrix is L Lᵀ.
+    pub(crate) fn first_half(&self, right: &Matrix) -> Matrix {
         let mut found = right.clone();
-        for i in 0..n {
-            found.entries[i * columns..][..columns].iter_mut().for_each(|x| *x *= self.scale[i]);
+        self.scale_rows(&mut found);
+        for i in 0..self.lower.rows {
+            self.eliminate(&mut found, i, 0..i, |i, j| (i, j));
         }
-        let forward = (0..n).map(|i| (i, 0..i));
-        for (i, others) in forward {
-            self.eliminate(&mut found, i, others, |i, j| (i, j));
-        }
+        found
+    }
+
+    /// L⁻ᵀ times the right side.
+    pub(crate) fn second_half(&self, mut found: Matrix) -> Matrix {
+        let n = self.lower.rows;
         for i in (0..n).rev() {
             self.eliminate(&mut found, i, i + 1..n, |i, j| (j, i));
         }
-        for i in 0..n {
-            found.entries[i * columns..][..columns].iter_mut().for_each(|x| *x *= self.scale[i]);
-        }
+        self.scale_rows(&mut found);
         found
+    }
+
+    fn scale_rows(&self, of: &mut Matrix) {
+        let columns = of.columns;
+        for (i, scale) in self.scale.iter().enumerate() {
+            of.entries[i * columns..][..columns].iter_mut().for_each(|x| *x *= scale);
+        }
     }
 
     fn eliminate(

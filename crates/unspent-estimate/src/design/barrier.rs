@@ -7,7 +7,7 @@
 use unspent::stop;
 
 use super::evaluator::{Evaluator, Limit, Point};
-use crate::matrix::{Cholesky, Matrix};
+use crate::matrix::{Cholesky, Matrix, dot};
 
 /// A limit of a sum of variables.
 #[derive(Clone, Debug)]
@@ -33,6 +33,18 @@ pub(super) struct Solution {
     /// Within all limits.
     pub(super) precisions: Vec<f64>,
     pub(super) multipliers: Multipliers,
+    /// The relative gap of the last round.
+    pub(super) gap: f64,
+    /// The last centre whose gap is not below [`MIDWAY`]: where a problem with nearly the same limits starts.
+    pub(super) midway: Start,
+}
+
+/// Where the method starts.
+#[derive(Clone, Debug)]
+pub(super) struct Start {
+    pub(super) w: Vec<f64>,
+    /// The relative gap of the first round.
+    pub(super) gap: f64,
 }
 
 /// What a bound of the least cost is made of.
@@ -47,9 +59,14 @@ pub(super) struct Multipliers {
 }
 
 /// How much steeper the cost becomes from one round to the next.
-const STEEPER: f64 = 20.0;
+pub(super) const STEEPER: f64 = 50.0;
 /// The relative gap at which the method ends. It is far below what rounding of the answer costs.
-const GAP: f64 = 2e-7;
+pub(super) const GAP: f64 = 2e-7;
+/// The relative gap that is small enough to see what limits should be.
+pub(super) const COARSE: f64 = 1e-3;
+/// The relative gap of a centre that is no farther from the centre of nearly the same problem than from its
+/// own limits.
+const MIDWAY: f64 = 1e-2;
 /// The relative gap from which on it is tried how good the multipliers are.
 const NARROW: f64 = 1e-4;
 /// The square of the Newton decrement at which a point is at the centre, and near to it.
@@ -79,16 +96,22 @@ impl Problem<'_> {
         proportions.iter().map(|w| w * worst / part).collect()
     }
 
-    /// From a point within all limits.
-    pub(super) fn solve(&self, start: Vec<f64>) -> Solution {
+    /// Whether a point is within all limits.
+    pub(super) fn allows(&self, w: &[f64]) -> bool {
+        self.state(w).is_some()
+    }
+
+    /// From a point within all limits, until the relative gap is below `until`.
+    pub(super) fn solve(&self, start: Start, until: f64) -> Solution {
         let count = self.cost.len();
         let terms = (self.limits.len() + self.linear.len() + count) as f64;
-        let mut w = start;
+        let mut midway = start.clone();
+        let mut w = start.w;
         let mut state = self.state(&w).expect("the start is within all limits");
-        let mut steepness = terms / dot(&self.cost, &w);
+        let mut steepness = terms / (start.gap * dot(&self.cost, &w));
         let mut steps = 0;
         let mut best: Option<(f64, Multipliers)> = None;
-        loop {
+        let gap = loop {
             let gap = terms / steepness / dot(&self.cost, &w);
             // Multipliers make a good bound at the centre only.
             let centred = if gap < NARROW { CENTRED } else { 1e-3 };
@@ -105,28 +128,23 @@ impl Problem<'_> {
                 let Some((next, at)) = self.step(&w, &state, steepness, &direction, decrement) else { break };
                 (w, state) = (next, at);
             }
-            if gap < NARROW || steps > STEPS {
+            if gap >= MIDWAY {
+                midway = Start { w: w.clone(), gap };
+            }
+            if gap < NARROW || gap < until || steps > STEPS {
                 // The steeper, the nearer is the centre to the best; but slacks lose digits.
                 let found = self.balanced(&w, &state, steepness);
-                if std::env::var("TRACE").is_ok() {
-                    println!(
-                        "round gap {gap:e} bound gap {:e} decrement {:e} slacks {:?}",
-                        1.0 - found.0 / dot(&self.cost, &w),
-                        self.newton(&w, &state, steepness).1,
-                        state.slack
-                    );
-                }
                 if best.as_ref().is_none_or(|(bound, _)| found.0 > *bound) {
                     best = Some(found);
                 }
             }
-            if gap < GAP || steps > STEPS {
-                break;
+            if gap < until || steps > STEPS {
+                break gap;
             }
             steepness *= STEEPER;
-        }
+        };
         let (_, multipliers) = best.expect("the last round has multipliers");
-        Solution { precisions: w, multipliers }
+        Solution { precisions: w, multipliers, gap, midway }
     }
 
     /// Multipliers at a point near the centre, and the bound that they give.
@@ -266,13 +284,18 @@ impl Problem<'_> {
         let factored = Cholesky::new(&relative);
         let mut direction = factored.solve(&Matrix::new(count, 1, right.clone()));
         if !reached.is_empty() {
+            // With A = LLᵀ: GA⁻¹Gᵀ is the product of L⁻¹Gᵀ with its transpose.
             let rows = Matrix::new(reached.len(), count, reached.concat());
-            let spread = factored.solve(&rows.transposed());
-            let mut small = rows.times(&spread);
-            small.add(&Matrix::identity(reached.len()), 1.0);
-            small.symmetrise();
+            let half = factored.first_half(&rows.transposed()).transposed();
+            let mut small = Matrix::identity(reached.len());
+            for i in 0..reached.len() {
+                for j in 0..=i {
+                    small[(i, j)] += dot(half.row(i), half.row(j));
+                    small[(j, i)] = small[(i, j)];
+                }
+            }
             let back = Cholesky::new(&small).solve(&rows.times(&direction));
-            direction.add(&spread.times(&back), -1.0);
+            direction.add(&factored.second_half(half.transposed().times(&back)), -1.0);
         }
         let decrement = dot(&right, direction.entries());
         (direction.entries().to_vec(), decrement)
@@ -316,8 +339,4 @@ fn add_square(to: &mut [Vec<f64>], x: &[f64]) {
     for (row, factor) in to.iter_mut().zip(x) {
         row.iter_mut().zip(x).for_each(|(sum, x)| *sum += factor * x);
     }
-}
-
-pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| x * y).sum()
 }

@@ -1,11 +1,14 @@
 //! A bound of the least budget, in exact fractions (Lemma B5 of `theory/design.md`).
 
 use num_bigint::BigInt;
+use num_integer::Integer;
 use num_rational::BigRational;
-use num_traits::{Signed, Zero};
+use num_traits::{One, Signed, Zero};
 
-use super::exact::fraction;
-use super::program::{Frame, Variable, Variance};
+use super::evaluator::Inverse;
+use super::exact::{fixed_up, fraction};
+use super::program::{Frame, Variance};
+use super::tangent::Tangent;
 
 /// A variance that must be at most its limit.
 #[derive(Clone, Debug)]
@@ -22,27 +25,22 @@ pub(super) struct ExactPromise {
     pub(super) limit: BigRational,
 }
 
-/// Bits of the numbers that a certificate is made of. More would make the bound better by less than 10⁻⁸.
+/// Bits of multipliers. More would make the bound better by less than 10⁻⁸.
 const BITS: i32 = 28;
 
-/// No precisions within all limits cost less than this, whatever the multipliers are:
-/// `F²/(θ · Σ y v) − Σ μ r` with `F = Σ y f(w)`, `θ = max −∂F/c̃`, `c̃ = c + μ` where a promise holds.
+/// No precisions within all limits cost less than this, whatever the multipliers y and μ are and at whatever
+/// point inverses are taken: `L²/(θ · Σ y v) − Σ μ r`, where `2L − S·w` is a [`Tangent`] below `Σ y f(w)`,
+/// `θ = max S/c̃`, and `c̃ = c + μ` where a promise holds.
 ///
-/// None if a variance with a multiplier is not determined at these precisions.
+/// None if there is no multiplier above 0.
 pub(super) fn least_cost(
     frame: &Frame,
     limits: &[ExactLimit],
     promises: &[ExactPromise],
-    precisions: &[f64],
+    inverses: &[Inverse],
     multipliers: &[f64],
     of_promises: &[f64],
 ) -> Option<BigRational> {
-    // Every choice of precisions gives a bound: those that are few bits by unit make short numbers.
-    let near = |(variable, w): (&Variable, &f64)| {
-        let units = frame.units[variable.level];
-        fraction(*w / units as f64, BITS) * BigInt::from(units)
-    };
-    let precisions: Vec<BigRational> = frame.variables.iter().zip(precisions).map(near).collect();
     // Multipliers that do not matter are left out: every choice gives a bound.
     let largest = limits.iter().zip(multipliers).map(|(l, y)| y * double(&l.limit)).fold(0.0f64, f64::max);
     let multiplier = |(limit, y): (&ExactLimit, &f64)| match *y * double(&limit.limit) > 1e-12 * largest {
@@ -51,28 +49,27 @@ pub(super) fn least_cost(
     };
     let multipliers: Vec<BigRational> = limits.iter().zip(multipliers).map(multiplier).collect();
     let of_promises: Vec<BigRational> = of_promises.iter().map(|m| fraction(m.max(0.0), BITS)).collect();
-    let point = frame.exactly(&precisions);
-    let (mut sum, mut allowed) = (BigRational::zero(), BigRational::zero());
+    let mut allowed = BigInt::zero();
     let mut summed = vec![];
     for (limit, y) in limits.iter().zip(&multipliers).filter(|(_, y)| y.is_positive()) {
-        let [value, _] = frame.exact_value(&limit.variance, &point)?;
-        sum += y * value;
-        allowed += y * &limit.limit;
+        allowed += fixed_up(&(y.numer() * limit.limit.numer()), &(y.denom() * limit.limit.denom()));
         summed.push((y, &limit.variance));
     }
     if !allowed.is_positive() {
         return None;
     }
-    let slopes = frame.exact_slopes(&summed, &point);
-    let mut steepest = BigRational::zero();
-    for (j, (variable, slope)) in frame.variables.iter().zip(&slopes).enumerate() {
+    let Tangent { constant, slopes } = frame.tangent(&summed, inverses);
+    let mut steepest = BigInt::zero();
+    for (j, (variable, slope)) in frame.variables.iter().zip(slopes).enumerate() {
         let promised = promises.iter().zip(&of_promises).filter(|(promise, _)| promise.of[j]);
-        let factor = promised.fold(BigRational::from_integer(1.into()), |sum, (_, m)| sum + m);
-        let steepness = slope / (&variable.cost * factor);
-        steepest = steepest.max(steepness);
+        let cost = promised.fold(BigRational::one(), |sum, (_, m)| sum + m) * &variable.cost;
+        steepest = steepest.max(Integer::div_ceil(&(slope * cost.denom()), cost.numer()));
+    }
+    if !constant.is_positive() || !steepest.is_positive() {
+        return Some(BigRational::zero());
     }
     let kept = promises.iter().zip(&of_promises).fold(BigRational::zero(), |sum, (p, m)| sum + m * &p.limit);
-    Some((&sum * &sum / (steepest * allowed) - kept).max(BigRational::zero()))
+    Some((BigRational::new(&constant * &constant, steepest * allowed) - kept).max(BigRational::zero()))
 }
 
 pub(super) fn double(value: &BigRational) -> f64 {

@@ -285,7 +285,7 @@ impl Compiled {
             for variance in &table.variances {
                 match self.frame.exact_value(variance, at) {
                     Some([value, _]) if value.is_positive() => {
-                        let limit = shortened(&(value * times * times));
+                        let limit = shortened(&(value * times * times), 60);
                         limits.push((number, ExactLimit { variance: variance.clone(), limit }));
                     }
                     _ => {}

@@ -1,10 +1,13 @@
 //! Variances, their slopes and their curvature in doubles.
 
+use std::sync::Arc;
+
 use num_rational::BigRational;
 use num_traits::ToPrimitive;
 
 use super::program::{Frame, Variance};
-use crate::matrix::{Cholesky, Matrix};
+use crate::known::Known;
+use crate::matrix::{Cholesky, Matrix, dot};
 use crate::subspace::to_matrix;
 
 /// Variances of a frame in doubles, for variables that are all measured.
@@ -23,10 +26,14 @@ pub(super) struct Evaluator {
 #[derive(Debug)]
 struct Stage {
     level: usize,
+    block: usize,
     size: usize,
+    /// Coordinates of the block, by these.
+    lift: Matrix,
     /// What each query says.
     information: Vec<Option<Matrix>>,
-    directions: Vec<Vec<f64>>,
+    /// One in each row.
+    directions: Matrix,
     /// Numbers of pairs, with the two directions.
     pairs: Vec<(usize, usize, usize)>,
 }
@@ -50,18 +57,26 @@ impl Limit {
     }
 }
 
+/// The inverse of `P_k` in a block, in the coordinates of the block.
+#[derive(Debug)]
+pub(super) struct Inverse {
+    pub(super) level: usize,
+    pub(super) block: usize,
+    pub(super) matrix: Matrix,
+}
+
 /// All `α` and their slopes at some precisions.
 #[derive(Debug)]
 pub(super) struct Point {
     alpha: Vec<f64>,
     slopes: Vec<f64>,
-    /// Of each stage the inverse of its matrix, and the solutions for its directions.
-    inverses: Vec<(Matrix, Vec<Vec<f64>>)>,
+    /// Of each stage the inverse of its matrix, and the solutions for its directions, one in each row.
+    inverses: Vec<(Matrix, Matrix)>,
 }
 
 impl Evaluator {
-    /// For the variables that are `measured`.
-    pub(super) fn new(frame: &Frame, measured: &[bool]) -> Evaluator {
+    /// For the variables that are `measured`, with which this is [known](Frame::known).
+    pub(super) fn new(frame: &Frame, measured: &[bool], known: &[Vec<Arc<Known>>]) -> Evaluator {
         let mut queries: Vec<usize> = frame.variables.iter().map(|variable| variable.query).collect();
         queries.sort_unstable();
         queries.dedup();
@@ -82,19 +97,20 @@ impl Evaluator {
                 continue;
             }
             let directions = to_matrix(of_block.dimension, &frame.directions[block]);
-            for level in 0..frame.units.len() {
-                let known = frame.known(level, block, measured);
+            for (level, known) in known.iter().enumerate() {
+                let known = &known[block];
                 let lift = known.free_lift();
                 let reduced = known.express_free(&directions);
-                let information = queries.iter().map(|query| {
-                    let information = of_block.query(*query)?.information();
-                    Some(lift.transposed().around(&information))
-                });
+                let turned = lift.transposed();
+                let information =
+                    queries.iter().map(|query| Some(turned.around(&of_block.query(*query)?.information())));
                 stages.push(Stage {
                     level,
+                    block,
                     size: known.free_count(),
+                    lift: lift.clone(),
                     information: information.collect(),
-                    directions: (0..reduced.rows()).map(|row| reduced.row(row).to_vec()).collect(),
+                    directions: reduced,
                     pairs: pairs.clone(),
                 });
             }
@@ -127,29 +143,48 @@ impl Evaluator {
                 }
             }
             // Directions that are well known do not go through the inverse, which is large for all others.
-            let count = stage.directions.len();
-            let factored = Cholesky::new(&matrix);
-            let columns = Matrix::new(count, stage.size, stage.directions.concat()).transposed();
-            let solved = factored.solve(&columns).transposed();
-            let solved: Vec<Vec<f64>> = (0..count).map(|direction| solved.row(direction).to_vec()).collect();
-            let mut inverse = factored.solve(&Matrix::identity(stage.size));
-            inverse.symmetrise();
+            let (inverse, solved) = match stage.size {
+                1 => {
+                    let inverse = matrix.inverse();
+                    let solved = stage.directions.times(&inverse);
+                    (inverse, solved)
+                }
+                size => {
+                    let factored = Cholesky::new(&matrix);
+                    let solved = factored.solve(&stage.directions.transposed()).transposed();
+                    let mut inverse = factored.solve(&Matrix::identity(size));
+                    inverse.symmetrise();
+                    (inverse, solved)
+                }
+            };
             for (pair, first, second) in &stage.pairs {
                 let at = stage.level * self.pairs + pair;
-                point.alpha[at] = dot(&stage.directions[*first], &solved[*second]);
+                point.alpha[at] = dot(stage.directions.row(*first), solved.row(*second));
             }
-            let mut told = vec![vec![0.0; stage.size]; solved.len()];
+            let mut told = vec![0.0; solved.entries().len()];
             for (query, information) in stage.information.iter().enumerate() {
                 let Some(information) = information else { continue };
-                told.iter_mut().zip(&solved).for_each(|(to, x)| information.apply(x, to));
+                for (i, to) in told.chunks_exact_mut(stage.size.max(1)).enumerate() {
+                    information.apply(solved.row(i), to);
+                }
                 for (pair, first, second) in &stage.pairs {
                     let at = stage.level * self.pairs + pair;
-                    point.slopes[at * self.queries + query] = dot(&solved[*first], &told[*second]);
+                    let told = &told[second * stage.size..][..stage.size];
+                    point.slopes[at * self.queries + query] = dot(solved.row(*first), told);
                 }
             }
             point.inverses.push((inverse, solved));
         }
         point
+    }
+
+    /// All inverses at a point.
+    pub(super) fn inverses(&self, at: &Point) -> Vec<Inverse> {
+        let inverse = |(stage, (inverse, _)): (&Stage, &(Matrix, Matrix))| {
+            let matrix = stage.lift.around(inverse);
+            Inverse { level: stage.level, block: stage.block, matrix }
+        };
+        self.stages.iter().zip(&at.inverses).map(inverse).collect()
     }
 
     /// A variance.
@@ -192,13 +227,17 @@ impl Evaluator {
         let squared = self.queries * self.queries;
         let mut by_level = vec![0.0; self.levels * squared];
         for (stage, (inverse, solved)) in self.stages.iter().zip(&at.inverses) {
+            let of_stage = &of_pairs[stage.level * self.pairs..][..self.pairs];
+            if stage.pairs.iter().all(|(pair, _, _)| of_stage[*pair] == 0.0) {
+                continue;
+            }
             let mut middle = Matrix::zeros(stage.size, stage.size);
             for (pair, first, second) in &stage.pairs {
-                let weight = of_pairs[stage.level * self.pairs + pair] / 2.0;
+                let weight = of_stage[*pair] / 2.0;
                 if weight == 0.0 {
                     continue;
                 }
-                let (a, b) = (&solved[*first], &solved[*second]);
+                let (a, b) = (solved.row(*first), solved.row(*second));
                 for i in 0..stage.size {
                     for j in 0..stage.size {
                         middle[(i, j)] += weight * (a[i] * b[j] + b[i] * a[j]);
@@ -206,18 +245,24 @@ impl Evaluator {
                 }
             }
             let to = &mut by_level[stage.level * squared..][..squared];
-            // All matrices are symmetric: (I P⁻¹)ᵀ = P⁻¹ I.
             let present = || stage.information.iter().enumerate().filter_map(|(q, i)| Some((q, i.as_ref()?)));
+            if stage.size == 1 {
+                let factor = 2.0 * middle[(0, 0)] * inverse[(0, 0)];
+                for (q, a) in present() {
+                    let a = factor * a[(0, 0)];
+                    present().for_each(|(r, b)| to[q * self.queries + r] += a * b[(0, 0)]);
+                }
+                continue;
+            }
+            // All matrices are symmetric: (I P⁻¹)ᵀ = P⁻¹ I.
             let with_middle: Vec<(usize, Matrix)> = present().map(|(q, i)| (q, i.times(&middle))).collect();
             let with_inverse: Vec<(usize, Matrix)> = present().map(|(q, i)| (q, inverse.times(i))).collect();
             for (q, a) in &with_middle {
                 for (r, b) in &with_inverse {
-                    {
-                        // tr(I_q X I_r P⁻¹), and the same with q and r exchanged.
-                        let trace = a.inner(b);
-                        to[q * self.queries + r] += trace;
-                        to[r * self.queries + q] += trace;
-                    }
+                    // tr(I_q X I_r P⁻¹), and the same with q and r exchanged.
+                    let trace = a.inner(b);
+                    to[q * self.queries + r] += trace;
+                    to[r * self.queries + q] += trace;
                 }
             }
         }
@@ -233,8 +278,4 @@ impl Evaluator {
             }
         }
     }
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| x * y).sum()
 }

@@ -80,6 +80,11 @@ pub(super) fn fixed(numerator: &BigInt, denominator: &BigInt) -> BigInt {
     }
 }
 
+/// The same, rounded up.
+pub(super) fn fixed_up(numerator: &BigInt, denominator: &BigInt) -> BigInt {
+    -fixed(&-numerator, denominator)
+}
+
 /// The product of two vectors.
 pub(super) fn dot(a: &[BigInt], b: &[BigInt]) -> BigInt {
     let terms = a.iter().zip(b).filter(|(x, y)| !x.is_zero() && !y.is_zero());
@@ -96,10 +101,10 @@ pub(super) fn fraction(value: f64, bits: i32) -> BigRational {
     whole.floor() * power_of_two(-shift)
 }
 
-/// A positive number, rounded down to about 60 bits.
-pub(super) fn shortened(value: &BigRational) -> BigRational {
+/// A positive number, rounded down to about so many bits.
+pub(super) fn shortened(value: &BigRational, kept: i64) -> BigRational {
     let bits = value.numer().bits() as i64 - value.denom().bits() as i64;
-    let shift = (60 - bits) as i32;
+    let shift = (kept - bits) as i32;
     (value * power_of_two(shift)).floor() * power_of_two(-shift)
 }
 
@@ -159,7 +164,9 @@ mod tests {
             let found = BigRational::new(fixed(&n.into(), &d.into()), BigInt::one() << POINT);
             let exact = BigRational::new(n.into(), d.into());
             let step = BigRational::new(BigInt::one(), BigInt::one() << POINT);
-            assert!(found <= exact && exact < found + step);
+            assert!(found <= exact && exact < &found + &step);
+            let above = BigRational::new(fixed_up(&n.into(), &d.into()), BigInt::one() << POINT);
+            assert!(above >= exact && above < exact + step);
         }
     }
 

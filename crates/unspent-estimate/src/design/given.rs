@@ -4,10 +4,12 @@ use num_rational::BigRational;
 use num_traits::One;
 use unspent::{Epsilon, Error, Rational, Release, Result, Scope, Target};
 
-use super::answer::{DIGITS, Designer, Limits, Owner, Solved};
+use super::answer::{Designer, Limits, Owner, Solved};
 use super::bound::double;
+use super::budgets::Budgets;
 use super::exact::fraction;
 use super::needs::Rest;
+use super::rounding::DIGITS;
 use super::{gaussian, words};
 
 impl Designer<'_> {
@@ -69,7 +71,7 @@ impl Designer<'_> {
     }
 
     /// Budgets in these proportions that spend ε, certified.
-    fn spending(&self, limits: &Limits, solved: &Solved, epsilon: &Epsilon) -> Result<Vec<BigRational>> {
+    fn spending(&self, limits: &Limits, solved: &Solved, epsilon: &Epsilon) -> Result<Budgets> {
         let target = Target { epsilon: epsilon.clone(), delta: self.needs.delta.clone() };
         let mut scaled = solved.clone();
         for _ in 0..8 {
@@ -131,7 +133,7 @@ impl Designer<'_> {
 pub(super) struct Given {
     pub(super) limits: Limits,
     pub(super) solved: Solved,
-    pub(super) budgets: Vec<BigRational>,
+    pub(super) budgets: Budgets,
     /// The common factor of all margins.
     pub(super) factor: f64,
 }

@@ -1,35 +1,41 @@
 //! What becomes of needs on a tree of units, regular or listed: the unit that is known worst, and how often
 //! its error is within the margin. It is the estimator's own recursion, in doubles.
 
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use super::bound::double;
 use super::compile::{Compiled, Part};
+use super::kinds::{Form, Kinds, OfBlock};
 use super::law;
-use super::needs::{UnitTree, Units};
-use crate::answers::{Precision, SumOfCells, coordinate_covariances};
+use crate::answers::{Precision, SumOfCells};
+use crate::family::Own;
 use crate::matrix::Matrix;
-use crate::model::{Model, SharedClass, UnitClass};
-use crate::tree::{Node, Tree};
+use crate::model::{Class, Model, UnitClass};
 
 /// A part of a need as a sum of cells.
 #[derive(Debug)]
-struct Asked {
-    sum: SumOfCells,
+pub(super) struct Asked {
+    pub(super) sum: SumOfCells,
     /// The coordinates of its weights.
-    coordinates: Vec<f64>,
+    pub(super) coordinates: Vec<f64>,
+    /// In records.
+    pub(super) margin: f64,
 }
 
 /// Judges precisions by all needs.
 #[derive(Debug)]
 pub(super) struct Judge {
-    model: Arc<Model>,
+    pub(super) model: Arc<Model>,
     /// For each need and each of its parts.
-    asked: Vec<Vec<Asked>>,
-    levels: Vec<usize>,
-    units: Units,
-    exact: Vec<Vec<usize>>,
+    pub(super) asked: Vec<Vec<Asked>>,
+    /// The level of each need.
+    pub(super) levels: Vec<usize>,
+    pub(super) kinds: Kinds,
+    /// For each level, the queries that are exact.
+    pub(super) exact: Vec<Vec<usize>>,
     /// Level and query of each variable.
-    variables: Vec<(usize, usize)>,
+    pub(super) variables: Vec<(usize, usize)>,
 }
 
 /// What the worst unit has.
@@ -43,28 +49,19 @@ pub(super) struct Verdict {
     pub(super) coverage: f64,
 }
 
-/// A tree, and the nodes of each level: units of the last level that have the same parent are one node.
-struct Judged {
-    tree: Tree,
-    levels: Vec<Vec<usize>>,
-}
-
 impl Judge {
     pub(super) fn new(compiled: &Compiled, needs: &super::Needs) -> Judge {
         let model = compiled.frame.model.clone();
         let asked = |part: &Part| {
-            let counted: Vec<(f64, Vec<Vec<bool>>)> = part
-                .counted
-                .iter()
-                .map(|(factor, counted)| (super::bound::double(factor), counted.clone()))
-                .collect();
+            let counted: Vec<(f64, Vec<Vec<bool>>)> =
+                part.counted.iter().map(|(factor, counted)| (double(factor), counted.clone())).collect();
             let (sum, coordinates) = SumOfCells::weighted(&model, &counted);
-            Asked { sum, coordinates }
+            Asked { sum, coordinates, margin: double(&part.margin) }
         };
         Judge {
             asked: compiled.needs.iter().map(|parts| parts.iter().map(asked).collect()).collect(),
             levels: needs.needs.iter().map(|need| need.level).collect(),
-            units: needs.units.clone(),
+            kinds: Kinds::new(&needs.units),
             exact: compiled.frame.exact().to_vec(),
             variables: compiled.frame.variables.iter().map(|v| (v.level, v.query)).collect(),
             model,
@@ -72,48 +69,92 @@ impl Judge {
     }
 
     /// For each need that is about single units its worst unit, if measurements have these precisions.
-    pub(super) fn verdicts(
-        &self,
-        compiled: &Compiled,
-        precisions: &[f64],
-        sets: &[bool],
-    ) -> Vec<Option<Verdict>> {
-        let judged = self.tree(precisions);
-        let of_need = |(number, set): (usize, &bool)| {
-            (!set).then(|| self.verdict(&judged, &compiled.needs[number], number, precisions))
-        };
-        sets.iter().enumerate().map(of_need).collect()
-    }
-
-    fn verdict(&self, judged: &Judged, parts: &[Part], number: usize, precisions: &[f64]) -> Verdict {
-        let level = self.levels[number];
-        let mut worst: Option<(f64, usize, usize)> = None;
-        for node in &judged.levels[level] {
-            let precision = judged.tree.precision_of(*node);
-            for (at, asked) in self.asked[number].iter().enumerate() {
-                let variance = match precision(&asked.sum) {
-                    Precision::Unknown => f64::INFINITY,
-                    Precision::Exact => 0.0,
-                    Precision::Variance(variance) => variance,
-                };
-                let margin = super::bound::double(&parts[at].margin);
-                let ratio = variance / (margin * margin);
-                if worst.is_none_or(|(largest, _, _)| ratio > largest) {
-                    worst = Some((ratio, at, *node));
+    pub(super) fn verdicts(&self, precisions: &[f64], sets: &[bool]) -> Vec<Option<Verdict>> {
+        let classes: Vec<Class> = (0..self.exact.len()).map(|level| self.class(level, precisions)).collect();
+        let judged: Vec<usize> = (0..sets.len()).filter(|number| !sets[*number]).collect();
+        // What is known of a block is found once for all needs that it is in.
+        let mut blocks: BTreeMap<usize, OfBlock> = BTreeMap::new();
+        let all = judged.iter().flat_map(|number| &self.asked[*number]);
+        for (block, _) in all.flat_map(|asked| asked.sum.blocks()) {
+            blocks.entry(block).or_insert_with(|| {
+                let own: Vec<&Own> = classes.iter().map(|class| &class.own[block]).collect();
+                OfBlock::new(&self.kinds, self.model.knowledge(block), &own)
+            });
+        }
+        let mut variances: HashMap<(usize, usize), Vec<f64>> = HashMap::new();
+        for (block, of_block) in &blocks {
+            let mut forms = vec![];
+            let mut owners = vec![];
+            for number in &judged {
+                let level = self.levels[*number];
+                let known = of_block.known(&self.kinds, level);
+                for (at, asked) in self.asked[*number].iter().enumerate() {
+                    let sum = (variances.entry((*number, at)))
+                        .or_insert_with(|| vec![0.0; self.kinds.count(level)]);
+                    let in_block = asked.sum.blocks().filter(|(of, _)| of == block);
+                    for (_, gram) in in_block {
+                        if asked.sum.is_seen(*block, known) {
+                            forms.push(Form { level, gram });
+                            owners.push((*number, at));
+                        } else {
+                            sum.fill(f64::INFINITY);
+                        }
+                    }
                 }
             }
-        }
-        let Some((ratio, at, node)) = worst else {
-            return Verdict { variance: 0.0, margin: 1.0, coverage: 1.0 };
-        };
-        let margin = super::bound::double(&parts[at].margin);
-        let variance = ratio * margin * margin;
-        let coverage = match variance.is_finite() && variance > 0.0 {
-            true => {
-                let own = self.own_terms(&judged.tree, node, level, &self.asked[number][at], precisions);
-                law::with_lattice(&own, variance, margin)
+            for (owner, values) in owners.into_iter().zip(of_block.values(&self.kinds, &forms)) {
+                let sums = variances.get_mut(&owner).expect("made above");
+                sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
             }
-            false => f64::from(u8::from(variance == 0.0)),
+        }
+        let verdict = |number: usize| {
+            let mut worst: Option<(f64, usize, usize)> = None;
+            for (at, Asked { margin, .. }) in self.asked[number].iter().enumerate() {
+                for (unit, variance) in variances[&(number, at)].iter().enumerate() {
+                    let ratio = variance / (margin * margin);
+                    if worst.is_none_or(|(largest, _, _)| ratio > largest) {
+                        worst = Some((ratio, at, unit));
+                    }
+                }
+            }
+            let Some((ratio, at, unit)) = worst else {
+                return Verdict { variance: 0.0, margin: 1.0, coverage: 1.0 };
+            };
+            if ratio == f64::INFINITY {
+                // Not determined for units with others beside them, of which there are some.
+                let margin = self.asked[number][at].margin;
+                return Verdict { variance: f64::INFINITY, margin, coverage: 0.0 };
+            }
+            self.verdict(&blocks, &self.asked[number][at], (self.levels[number], unit), precisions)
+        };
+        (0..sets.len()).map(|number| (!sets[number]).then(|| verdict(number))).collect()
+    }
+
+    /// How often the error of a unit, by its level and place, is within the margin.
+    fn verdict(
+        &self,
+        blocks: &BTreeMap<usize, OfBlock>,
+        asked: &Asked,
+        (level, unit): (usize, usize),
+        precisions: &[f64],
+    ) -> Verdict {
+        let margin = asked.margin;
+        let mut known = HashMap::new();
+        let mut covariances = vec![Matrix::default(); self.model.blocks().len()];
+        for (block, _) in asked.sum.blocks() {
+            let state = self.kinds.last(&blocks[&block], self.model.knowledge(block), level, unit);
+            covariances[block] = state.of_coordinates();
+            known.insert(block, state.known);
+        }
+        let precision =
+            asked.sum.precision_of(|block| (&known[&block].seen, &known[&block].exact), &covariances);
+        let (variance, coverage) = match precision {
+            Precision::Unknown => (f64::INFINITY, 0.0),
+            Precision::Exact => (0.0, 1.0),
+            Precision::Variance(variance) => {
+                let own = self.own_terms(&covariances, level, asked, precisions);
+                (variance, law::with_lattice(&own, variance, margin))
+            }
         };
         Verdict { variance, margin, coverage }
     }
@@ -121,18 +162,16 @@ impl Judge {
     /// The weights that the estimate of a unit gives to its own noisy counts, with their σ².
     fn own_terms(
         &self,
-        tree: &Tree,
-        node: usize,
+        covariances: &[Matrix],
         level: usize,
         asked: &Asked,
         precisions: &[f64],
     ) -> Vec<(f64, f64)> {
-        let covariances: Vec<Matrix> = coordinate_covariances(&tree.last[node]);
         // The coordinates of the table whose answers, times precisions, are the weights (Lemma B6).
         let mut moved = vec![0.0; asked.coordinates.len()];
-        for (block, covariance) in self.model.blocks().iter().zip(&covariances) {
-            for copy in block.each_copy() {
-                covariance.apply(&asked.coordinates[copy.clone()], &mut moved[copy]);
+        for (at, _) in asked.sum.blocks() {
+            for copy in self.model.blocks()[at].each_copy() {
+                covariances[at].apply(&asked.coordinates[copy.clone()], &mut moved[copy]);
             }
         }
         let queries = self.model.space().queries().len();
@@ -152,61 +191,16 @@ impl Judge {
         terms
     }
 
-    fn tree(&self, precisions: &[f64]) -> Judged {
-        let levels = self.exact.len();
-        let class = |level: usize| -> SharedClass {
-            let mut class = UnitClass {
-                variances: vec![None; self.model.space().queries().len()],
-                ..UnitClass::default()
-            };
-            for ((of_level, query), w) in self.variables.iter().zip(precisions) {
-                if *of_level == level && *w > 0.0 {
-                    class.add(*query, 1.0 / w);
-                }
-            }
-            class.exact = self.exact[level].clone();
-            Arc::new(self.model.class(class))
-        };
-        let classes: Vec<SharedClass> = (0..levels).map(class).collect();
-        let mut nodes: Vec<Node> = vec![];
-        let mut of_levels: Vec<Vec<usize>> = vec![];
-        match &self.units {
-            Units::PerLevel(units) => {
-                for (level, class) in classes.iter().enumerate() {
-                    let parent = level.checked_sub(1);
-                    let count = parent.map_or(1.0, |parent| units[level] as f64 / units[parent] as f64);
-                    nodes.push(Node { parent, class: class.clone(), count });
-                    of_levels.push(vec![level]);
-                }
-            }
-            Units::Listed(tree) => listed(tree, &classes, &mut nodes, &mut of_levels),
-        }
-        Judged { tree: Tree::new(&self.model, nodes), levels: of_levels }
-    }
-}
-
-/// The nodes of a list of units.
-fn listed(tree: &UnitTree, classes: &[SharedClass], nodes: &mut Vec<Node>, levels: &mut Vec<Vec<usize>>) {
-    let last = classes.len() - 1;
-    for (level, class) in classes.iter().enumerate() {
-        let mut of_level: Vec<usize> = vec![];
-        let mut push = |parent: Option<usize>, count: f64| {
-            of_level.push(nodes.len());
-            nodes.push(Node { parent, class: class.clone(), count });
-        };
-        if level == 0 {
-            (0..tree.roots).for_each(|_| push(None, 1.0));
-        } else {
-            let parents = &tree.parents[level - 1];
-            let above = &levels[level - 1];
-            if level < last {
-                parents.iter().for_each(|parent| push(Some(above[*parent as usize]), 1.0));
-            } else {
-                for same in parents.chunk_by(|a, b| a == b) {
-                    push(Some(above[same[0] as usize]), same.len() as f64);
-                }
+    /// What is known of a unit of a level without the units below it.
+    fn class(&self, level: usize, precisions: &[f64]) -> Class {
+        let mut class =
+            UnitClass { variances: vec![None; self.model.space().queries().len()], ..UnitClass::default() };
+        for ((of_level, query), w) in self.variables.iter().zip(precisions) {
+            if *of_level == level && *w > 0.0 {
+                class.add(*query, 1.0 / w);
             }
         }
-        levels.push(of_level);
+        class.exact = self.exact[level].clone();
+        self.model.class(class)
     }
 }

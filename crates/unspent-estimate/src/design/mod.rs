@@ -4,21 +4,26 @@
 mod answer;
 mod barrier;
 mod bound;
+mod budgets;
 mod compile;
 mod data;
 mod document;
 mod evaluator;
 mod exact;
 mod file;
+mod fit;
 mod gaussian;
 mod given;
 mod judge;
+mod kinds;
 mod law;
 mod needs;
 mod outcome;
 mod program;
 mod quantity;
 mod report;
+mod rounding;
+mod tangent;
 mod words;
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use unspent::{Allocation, Epsilon, Error, Neighbours, Rational, Result, Scope};
 
 use super::answer::{Designer, Limits, Owner, SHORT, Solved, given_epsilon};
 use super::bound::double;
+use super::budgets::Budgets;
 use super::compile::Compiled;
 use super::exact::shortened;
 use super::judge::Verdict;
@@ -88,14 +89,14 @@ pub fn explain(allocation: &Allocation, units: &Units) -> Result<Explained> {
     let least = designer.least_rho(&limits, &solved).expect("all tables are determined");
     let compiled = &designer.compiled;
     let precisions = compiled.precisions(allocation)?;
-    let at = compiled.frame.exactly(&precisions);
+    let at = designer.guarded_at.as_ref().expect("there is a guard");
     let rho = double(&allocation.rho().into());
     let mut tables: Vec<Importance> = vec![];
     for (number, table) in compiled.tables.iter().enumerate() {
         let of_table = limits.owners.iter().zip(&solved.shares);
         let share =
             of_table.filter(|(owner, _)| **owner == Owner::Table(number)).map(|(_, share)| share).sum();
-        let Some(deviation) = deviation(compiled, number, &at) else { continue };
+        let Some(deviation) = deviation(compiled, number, at) else { continue };
         let variable = table.level * allocation.queries().len() + table.query;
         tables.push(Importance {
             level: allocation.levels()[table.level].name.clone(),
@@ -109,7 +110,7 @@ pub fn explain(allocation: &Allocation, units: &Units) -> Result<Explained> {
     Ok(Explained {
         allocation: allocation.name().into(),
         rho: allocation.rho(),
-        least_rho: shortened(&least).into(),
+        least_rho: shortened(&least, 60).into(),
         units: units.clone(),
         tables,
     })
@@ -134,11 +135,10 @@ impl Designer<'_> {
         &self,
         limits: &Limits,
         solved: &Solved,
-        budgets: &[BigRational],
+        budgets: &Budgets,
         factor: f64,
         prices: bool,
     ) -> Result<Design> {
-        let frame = &self.compiled.frame;
         let plain = self.allocation(budgets, None)?;
         let epsilon = self.epsilon(&plain, &Scope::Total)?;
         let stated = match given_epsilon(&self.needs.goal) {
@@ -147,15 +147,14 @@ impl Designer<'_> {
             None => Epsilon::new(upward(epsilon.upper())?)?,
         };
         let allocation = self.allocation(budgets, Some((self.needs.delta.clone(), stated)))?;
-        let precisions: Vec<BigRational> =
-            budgets.iter().zip(&frame.variables).map(|(rho, v)| rho / &v.cost).collect();
-        let at = frame.exactly(&precisions);
+        let precisions = &budgets.precisions;
+        let at = budgets.at(&self.compiled.frame);
         // The bound is for the regular tree; on another one limits were fitted, which proves nothing.
         let is_regular = matches!(self.needs.units, Units::PerLevel(_));
         let least_rho = if is_regular { self.least_rho(limits, solved) } else { None };
-        let verdicts = self.verdicts(&doubles(&precisions));
+        let verdicts = self.verdicts(&doubles(precisions));
         let mut needs: Vec<NeedMet> =
-            verdicts.iter().enumerate().map(|(need, verdict)| self.met(need, &at, verdict)).collect();
+            verdicts.iter().enumerate().map(|(need, verdict)| self.met(need, at, verdict)).collect();
         let mut rest_share = 0.0;
         for (owner, share) in limits.owners.iter().zip(&solved.shares) {
             match owner {
@@ -168,7 +167,10 @@ impl Designer<'_> {
             for (number, need) in needs.iter_mut().enumerate() {
                 let saved = match need.share < 1e-5 {
                     true => 0.0,
-                    false => before - gaussian::epsilon_of(self.cost_with(number, 1.1)?, &self.needs.delta)?,
+                    false => {
+                        before
+                            - gaussian::epsilon_of(self.cost_with(solved, number, 1.1)?, &self.needs.delta)?
+                    }
                 };
                 need.tenth_wider_saves = Some(saved);
             }
@@ -177,13 +179,13 @@ impl Designer<'_> {
         let offer = &self.compiled.offer;
         for (number, table) in self.compiled.tables.iter().enumerate() {
             let variable = table.level * offer.queries().len() + table.query;
-            let measured = budgets[variable].is_positive();
+            let measured = budgets.rho[variable].is_positive();
             tables.push(TableOfDesign {
                 level: offer.levels()[table.level].name.clone(),
                 query: offer.queries()[table.query].name.clone(),
-                rho: measured.then(|| budgets[variable].clone().into()),
+                rho: measured.then(|| budgets.rho[variable].clone().into()),
                 sigma2: measured.then(|| (BigRational::one() / &precisions[variable]).into()),
-                deviation: deviation(&self.compiled, number, &at),
+                deviation: deviation(&self.compiled, number, at),
             });
         }
         let mut promises = vec![];
@@ -203,14 +205,14 @@ impl Designer<'_> {
             rho: plain.rho(),
             allocation,
             // Rounded down, it is a bound still, and can be read.
-            least_rho: least_rho.map(|rho| shortened(&rho).into()),
+            least_rho: least_rho.map(|rho| shortened(&rho, 60).into()),
             delta: self.needs.delta.clone(),
             epsilon,
             epsilon_of_least_rho,
             factor,
             law: self.needs.law,
             units: self.needs.units.clone(),
-            guarded: self.guarded(&at),
+            guarded: self.guarded(at),
             needs,
             rest_share,
             tables,

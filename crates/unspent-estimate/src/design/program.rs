@@ -43,8 +43,8 @@ pub(super) struct Variance {
     /// Pairs with their `φ`.
     pub(super) terms: Vec<(usize, BigRational)>,
     /// Levels and pairs with `c_k φ_p`, as whole numbers over one denominator.
-    factors: Vec<(usize, usize, BigInt)>,
-    denominator: BigInt,
+    pub(super) factors: Vec<(usize, usize, BigInt)>,
+    pub(super) denominator: BigInt,
 }
 
 impl Variance {
@@ -77,7 +77,7 @@ pub(super) struct Frame {
     /// For each level, the queries that are exact.
     exact: Vec<Vec<usize>>,
     /// For each block, what each query says, as whole numbers over one denominator.
-    information: Vec<Information>,
+    pub(super) information: Vec<Information>,
     /// For each block, directions that occur.
     pub(super) directions: Vec<Vec<Functional>>,
     pub(super) pairs: Vec<Pair>,
@@ -136,8 +136,8 @@ impl Frame {
         BigRational::new(self.units[below].into(), self.units[above].into())
     }
 
-    /// What is seen and exact in a block of the sums over units of a level, if these variables are measured.
-    pub(super) fn known(&self, level: usize, block: usize, measured: &[bool]) -> Arc<Known> {
+    /// What is exact in a block of the sums over units of a level.
+    pub(super) fn exact_part(&self, level: usize, block: usize) -> Subspace {
         let of_block = &self.model.blocks()[block];
         let mut exact = Subspace::zero(of_block.dimension);
         for query in self.exact[level..].iter().flatten() {
@@ -145,35 +145,50 @@ impl Frame {
                 exact = exact.sum(&query.seen);
             }
         }
-        let mut seen = exact.clone();
-        for (variable, _) in self.variables.iter().zip(measured).filter(|(_, measured)| **measured) {
-            if variable.level >= level
-                && let Some(query) = of_block.query(variable.query)
-            {
-                seen = seen.sum(&query.seen);
-            }
-        }
-        self.model.knowledge(block).get(seen, exact)
+        exact
     }
 
-    /// Whether a variance is finite if these variables are measured.
-    pub(super) fn is_seen(&self, variance: &Variance, measured: &[bool]) -> bool {
+    /// For each level and block, what is seen and exact of the sums over units of the level, if these variables
+    /// are measured.
+    pub(super) fn known(&self, measured: &[bool]) -> Vec<Vec<Arc<Known>>> {
+        let levels = self.units.len();
+        let mut found: Vec<Vec<Arc<Known>>> = vec![vec![]; levels];
+        for (block, of_block) in self.model.blocks().iter().enumerate() {
+            let mut seen = Subspace::zero(of_block.dimension);
+            for (level, of_level) in found.iter_mut().enumerate().rev() {
+                let exact = self.exact_part(level, block);
+                seen = seen.sum(&exact);
+                for (variable, measured) in self.variables.iter().zip(measured) {
+                    if *measured
+                        && variable.level == level
+                        && let Some(query) = of_block.query(variable.query)
+                    {
+                        seen = seen.sum(&query.seen);
+                    }
+                }
+                of_level.push(self.model.knowledge(block).get(seen.clone(), exact));
+            }
+        }
+        found
+    }
+
+    /// Whether a variance is finite if this is known.
+    pub(super) fn is_seen(&self, variance: &Variance, known: &[Vec<Arc<Known>>]) -> bool {
         variance.terms.iter().all(|(pair, _)| {
             let Pair { block, first, second } = self.pairs[*pair];
             (0..self.units.len()).filter(|level| !variance.levels[*level].is_zero()).all(|level| {
-                let known = self.known(level, block, measured);
-                [first, second].iter().all(|d| known.seen.contains(&self.directions[block][*d]))
+                let seen = &known[level][block].seen;
+                seen.is_full() || [first, second].iter().all(|d| seen.contains(&self.directions[block][*d]))
             })
         })
     }
 
     /// Whether a variance is 0 whatever is measured.
     pub(super) fn is_exact(&self, variance: &Variance) -> bool {
-        let none = vec![false; self.variables.len()];
         variance.terms.iter().all(|(pair, _)| {
             let Pair { block, first, second } = self.pairs[*pair];
             (0..self.units.len()).filter(|level| !variance.levels[*level].is_zero()).all(|level| {
-                let exact = &self.known(level, block, &none).exact;
+                let exact = self.exact_part(level, block);
                 [first, second].iter().any(|d| exact.contains(&self.directions[block][*d]))
             })
         })
@@ -181,53 +196,54 @@ impl Frame {
 
     /// All `α`, exactly, at these precisions of the variables.
     pub(super) fn exactly(&self, precisions: &[BigRational]) -> ExactPoint {
-        let levels = self.units.len();
-        let mut point = ExactPoint {
-            alpha: vec![vec![None; self.pairs.len()]; levels],
-            solutions: (0..levels).map(|_| HashMap::new()).collect(),
-            scale: BigInt::one(),
-        };
+        let mut alpha = vec![vec![None; self.pairs.len()]; self.units.len()];
+        let mut pairs: Vec<Vec<usize>> = vec![vec![]; self.model.blocks().len()];
+        (0..self.pairs.len()).for_each(|pair| pairs[self.pairs[pair].block].push(pair));
+        self.each_solution(precisions, |level, block, found| {
+            // x = P_k⁻¹ a is (common · scale/U_k) times the solution.
+            let denominator = &found.solutions.denominator * BigInt::from(self.units[level]);
+            let factor = &self.information[block].common * found.scale;
+            let numerators = &found.solutions.numerators;
+            for pair in &pairs[block] {
+                let Pair { first, second, .. } = self.pairs[*pair];
+                if let (Some(_), Some(y)) = (&numerators[first], &numerators[second]) {
+                    let ((a, of_a), (_, of_b)) = (&found.directions[first], &found.directions[second]);
+                    let numerator = exact::dot(a, &y[..a.len()]) * &factor;
+                    alpha[level][*pair] = Some(exact::fixed(&numerator, &(&denominator * of_a * of_b)));
+                }
+            }
+        });
+        ExactPoint { alpha }
+    }
+
+    /// Goes through all levels and blocks with directions.
+    pub(super) fn each_solution(
+        &self,
+        precisions: &[BigRational],
+        mut visit: impl FnMut(usize, usize, ExactSolutions<'_>),
+    ) {
         // P_k = U_k Σ (w_l/U_l) I_q, with U_l units of level l. The sum is over levels from k on.
         let of_unit = |(v, w): (&Variable, &BigRational)| w / BigInt::from(self.units[v.level]);
         let per_unit: Vec<BigRational> = self.variables.iter().zip(precisions).map(of_unit).collect();
         let (per_unit, scale) = exact::whole(&per_unit.iter().collect::<Vec<_>>());
         for (block, of_block) in self.model.blocks().iter().enumerate() {
-            let pairs: Vec<usize> = (0..self.pairs.len()).filter(|p| self.pairs[*p].block == block).collect();
-            if pairs.is_empty() {
+            if self.directions[block].is_empty() {
                 continue;
             }
-            let information = &self.information[block];
             let directions: Vec<(Vec<BigInt>, BigInt)> = (self.directions[block].iter())
                 .map(|direction| exact::whole(&direction.iter().collect::<Vec<_>>()))
                 .collect();
-            let dimension = of_block.dimension;
-            let mut sum = vec![vec![BigInt::zero(); dimension]; dimension];
-            for level in (0..levels).rev() {
+            let mut sum = vec![vec![BigInt::zero(); of_block.dimension]; of_block.dimension];
+            for level in (0..self.units.len()).rev() {
                 for (variable, weight) in self.variables.iter().zip(&per_unit) {
                     if variable.level == level && !weight.is_zero() {
-                        information.add(variable.query, weight, &mut sum);
+                        self.information[block].add(variable.query, weight, &mut sum);
                     }
                 }
-                let exact = self.known(level, block, &vec![false; per_unit.len()]).exact.rows();
-                let solutions = bordered(&sum, &exact, &directions);
-                // x = P_k⁻¹ a is (common · scale/U_k) times the solution.
-                let denominator = &solutions.denominator * BigInt::from(self.units[level]);
-                let factor = &information.common * &scale;
-                for pair in &pairs {
-                    let Pair { first, second, .. } = self.pairs[*pair];
-                    if let (Some(_), Some(y)) = (&solutions.numerators[first], &solutions.numerators[second])
-                    {
-                        let ((a, of_a), (_, of_b)) = (&directions[first], &directions[second]);
-                        let numerator = exact::dot(a, &y[..dimension]) * &factor;
-                        point.alpha[level][*pair] =
-                            Some(exact::fixed(&numerator, &(&denominator * of_a * of_b)));
-                    }
-                }
-                point.solutions[level].insert(block, solutions);
+                let solutions = bordered(&sum, &self.exact_part(level, block).rows(), &directions);
+                visit(level, block, ExactSolutions { solutions, directions: &directions, scale: &scale });
             }
         }
-        point.scale = scale;
-        point
     }
 
     /// Fractions between which a variance is at a point, the lower and the upper end; none if it is not
@@ -248,69 +264,6 @@ impl Frame {
         }
         let denominator = &variance.denominator << exact::POINT;
         Some([low, high].map(|end| BigRational::new_raw(end, denominator.clone())))
-    }
-
-    /// By how much a sum of variances falls with each precision, at a point where all are determined.
-    pub(super) fn exact_slopes(
-        &self,
-        sum: &[(&BigRational, &Variance)],
-        at: &ExactPoint,
-    ) -> Vec<BigRational> {
-        let levels = self.units.len();
-        // Weights of pairs at levels, over one denominator.
-        let common = sum
-            .iter()
-            .fold(BigInt::one(), |common, (y, variance)| common.lcm(&(y.denom() * &variance.denominator)));
-        let mut weights = vec![vec![BigInt::zero(); self.pairs.len()]; levels];
-        for (y, variance) in sum {
-            let factor = y.numer() * (&common / (y.denom() * &variance.denominator));
-            for (level, pair, number) in &variance.factors {
-                weights[*level][*pair] += number * &factor;
-            }
-        }
-        // −∂α/∂w_lq = xᵀ I_q y / M_kl with x = P_k⁻¹ a.
-        let mut of_query: Vec<HashMap<usize, BigRational>> = vec![HashMap::new(); levels];
-        for (level, of_level) in at.solutions.iter().enumerate() {
-            for (block, solutions) in of_level {
-                let information = &self.information[*block];
-                let dimension = self.model.blocks()[*block].dimension;
-                let scales: Vec<BigInt> = (self.directions[*block].iter())
-                    .map(|direction| exact::whole(&direction.iter().collect::<Vec<_>>()).1)
-                    .collect();
-                let common_scale = scales.iter().fold(BigInt::one(), |common, scale| common.lcm(scale));
-                let mut products = vec![vec![BigInt::zero(); dimension]; dimension];
-                for (at, weight) in weights[level].iter().enumerate().filter(|(_, w)| !w.is_zero()) {
-                    let Pair { block: of, first, second } = self.pairs[at];
-                    if of != *block {
-                        continue;
-                    }
-                    let x = solutions.numerators[first].as_ref().expect("determined");
-                    let y = solutions.numerators[second].as_ref().expect("determined");
-                    let weight =
-                        weight * (&common_scale / &scales[first]) * (&common_scale / &scales[second]);
-                    for (row, x) in products.iter_mut().zip(x) {
-                        let x = x * &weight;
-                        row.iter_mut().zip(y).for_each(|(sum, y)| *sum += &x * y);
-                    }
-                }
-                // Both x and y have the factor common · scale/U_k, and I_q has 1/common.
-                let factor = &at.scale * &at.scale * &information.common;
-                let denominator = &solutions.denominator * BigInt::from(self.units[level]) * &common_scale;
-                let denominator = &denominator * &denominator * &common;
-                for query in &self.model.blocks()[*block].queries {
-                    let slope = information.inner(query.query, &products) * &factor;
-                    let of_level = of_query[level].entry(query.query).or_insert_with(BigRational::zero);
-                    *of_level += BigRational::new(slope, denominator.clone());
-                }
-            }
-        }
-        let slope = |variable: &Variable| {
-            let levels = (0..=variable.level).filter_map(|level| {
-                of_query[level].get(&variable.query).map(|slope| slope / self.inside(level, variable.level))
-            });
-            levels.fold(BigRational::zero(), |sum, x| sum + x)
-        };
-        self.variables.iter().map(slope).collect()
     }
 }
 
@@ -336,9 +289,9 @@ fn bordered(sum: &[Vec<BigInt>], exact: &[Functional], directions: &[(Vec<BigInt
 
 /// What each query says of a block, as whole numbers over one denominator.
 #[derive(Debug)]
-struct Information {
+pub(super) struct Information {
     of_query: HashMap<usize, Vec<Vec<BigInt>>>,
-    common: BigInt,
+    pub(super) common: BigInt,
 }
 
 impl Information {
@@ -362,7 +315,7 @@ impl Information {
         }
     }
 
-    fn inner(&self, query: usize, products: &[Vec<BigInt>]) -> BigInt {
+    pub(super) fn inner(&self, query: usize, products: &[Vec<BigInt>]) -> BigInt {
         let rows = self.of_query[&query].iter().zip(products);
         rows.fold(BigInt::zero(), |sum, (row, of_row)| sum + exact::dot(row, of_row))
     }
@@ -373,8 +326,13 @@ impl Information {
 pub(super) struct ExactPoint {
     /// For each level and pair `α`, rounded down ([`exact::fixed`]); none if it is not determined.
     alpha: Vec<Vec<Option<BigInt>>>,
-    /// For each level and block, solutions for all directions.
-    solutions: Vec<HashMap<usize, Solutions>>,
+}
+
+/// Solutions for all directions of a block at a level: `P_k⁻¹ a` is `common · scale/U_k` times a solution.
+pub(super) struct ExactSolutions<'s> {
+    pub(super) solutions: Solutions,
+    /// As whole numbers, with their denominators.
+    pub(super) directions: &'s [(Vec<BigInt>, BigInt)],
     /// The denominator of all `w_l/U_l`.
-    scale: BigInt,
+    pub(super) scale: &'s BigInt,
 }

@@ -24,7 +24,8 @@ fn no_multipliers_and_precisions_give_a_bound_above_what_is_enough() {
         let gap = 1.0 - double(&least) / solved.cost;
         worst = worst.max(gap);
         assert!(gap <= 1e-5, "problem {seed}: {gap:e}");
-        let budgets = designer.rounded(&limits, &solved, true).unwrap();
+        let rounded = designer.rounded(&limits, &solved, true).unwrap();
+        let budgets = &rounded.rho;
         let spent: BigRational = budgets.iter().sum();
         assert!(spent >= least, "problem {seed}");
         loosest = loosest.max(double(&(&spent / &least)) - 1.0);
@@ -39,6 +40,10 @@ fn no_multipliers_and_precisions_give_a_bound_above_what_is_enough() {
         for limit in &limits.exact {
             let [_, value] = frame.exact_value(&limit.variance, &at).unwrap();
             assert!(value <= limit.limit, "problem {seed}");
+            // What was checked is not below, and near.
+            let [_, checked] = frame.exact_value(&limit.variance, rounded.at(frame)).unwrap();
+            let ratio = double(&(&checked / &value));
+            assert!(checked >= value && ratio < 1.0 + 2f64.powi(-38), "problem {seed}: {ratio}");
         }
         for _ in 0..4 {
             // Near the best, or anywhere.
@@ -49,7 +54,8 @@ fn no_multipliers_and_precisions_give_a_bound_above_what_is_enough() {
                     (share + 1e-3 * draw.unit()) / double(&limit.limit) * draw.magnitude(orders)
                 })
                 .collect();
-            let found = least_cost(frame, &limits.exact, &[], &w, &y, &[]).unwrap();
+            let x = designer.evaluator.inverses(&designer.evaluator.at(&w));
+            let found = least_cost(frame, &limits.exact, &[], &x, &y, &[]).unwrap();
             assert!(found <= spent, "problem {seed}");
             // A promise that the budgets keep exactly, with any multiplier.
             let of: Vec<bool> = budgets.iter().map(|_| draw.chance(0.5)).collect();
@@ -57,7 +63,7 @@ fn no_multipliers_and_precisions_give_a_bound_above_what_is_enough() {
             let promise = ExactPromise { of, limit: kept };
             let multiplier = draw.magnitude(4.0);
             let found =
-                least_cost(frame, &limits.exact, std::slice::from_ref(&promise), &w, &y, &[multiplier])
+                least_cost(frame, &limits.exact, std::slice::from_ref(&promise), &x, &y, &[multiplier])
                     .unwrap();
             assert!(found <= spent, "problem {seed} with a promise");
         }

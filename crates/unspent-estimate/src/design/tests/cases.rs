@@ -68,7 +68,7 @@ impl Case {
         Case { units, compiled, precisions, measured, exact, asked }
     }
 
-    fn class(&self, level: usize) -> SharedClass {
+    pub(super) fn class(&self, level: usize) -> SharedClass {
         let model = &self.compiled.frame.model;
         let mut variances = vec![None; model.space().queries().len()];
         for (variable, precision) in self.compiled.frame.variables.iter().zip(&self.precisions) {

@@ -249,9 +249,9 @@ pub(super) fn needs(draw: &mut Draw) -> Needs {
         let Ok(compiled) = Compiled::new(&needs.offer, needs.units.per_level(), &needs.needs) else {
             continue;
         };
-        let all = vec![true; compiled.frame.variables.len()];
+        let known = compiled.frame.known(&vec![true; compiled.frame.variables.len()]);
         let seen = |need: &Vec<crate::design::compile::Part>| {
-            need.iter().all(|part| compiled.frame.is_seen(&part.variance, &all))
+            need.iter().all(|part| compiled.frame.is_seen(&part.variance, &known))
         };
         let mut parts = compiled.needs.iter().flatten();
         if compiled.needs.iter().all(seen) && !parts.all(|part| compiled.frame.is_exact(&part.variance)) {

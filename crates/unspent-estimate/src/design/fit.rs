@@ -1,0 +1,95 @@
+//! The least budget: limits that are fitted to the lattice of the noise and to a list of units, and budgets
+//! that keep promises.
+
+use unspent::{Rational, Result};
+
+use super::answer::{Designer, Limits, Owner, SHORT, Solved};
+use super::barrier::{COARSE, GAP, STEEPER, Start};
+use super::budgets::Budgets;
+use super::law;
+use super::needs::{Law, Units};
+
+/// How often limits are fitted to the tree of units and to the lattice of the noise, in both directions; and
+/// then only downwards.
+const ROUNDS: usize = 8;
+
+impl Designer<'_> {
+    /// Limits, their solution and budgets of the least ε, within promises and on the tree of units.
+    pub(super) fn least(&mut self) -> Result<(Limits, Solved, Budgets)> {
+        let mut parts = vec![1.0; self.needs.promises.len()];
+        let mut rounds = 0;
+        // Limits are fitted to rough solutions first, each of which starts where the last one came by.
+        let mut from = None;
+        loop {
+            let limits = self.with_promises(self.limits(&self.ones(), 1.0), &parts)?;
+            let rough = self.solve_from(&limits, from.take(), COARSE)?;
+            from = Some(rough.midway.clone());
+            if !self.suits_the_tree(&limits, &rough, rounds < ROUNDS) && rounds < 2 * ROUNDS {
+                rounds += 1;
+                continue;
+            }
+            let end = Start { w: rough.precisions, gap: rough.gap / STEEPER };
+            let solved = Solved { midway: rough.midway, ..self.solve_from(&limits, Some(end), GAP)? };
+            if !self.suits_the_tree(&limits, &solved, false) && rounds < 2 * ROUNDS {
+                rounds += 1;
+                continue;
+            }
+            let budgets = self.rounded(&limits, &solved, true)?;
+            if self.keep_promises(&budgets, &mut parts)? {
+                return Ok((limits, solved, budgets));
+            }
+        }
+    }
+
+    /// Whether the worst unit of each need is within its margin often enough. If not, limits are tightened;
+    /// with a list of units those that are too tight are also widened, as long as that is allowed.
+    fn suits_the_tree(&mut self, limits: &Limits, solved: &Solved, may_widen: bool) -> bool {
+        let listed = matches!(self.needs.units, Units::Listed(_));
+        if !listed && self.needs.law == Law::Guaranteed {
+            return true;
+        }
+        let mut shares = vec![0.0; self.needs.needs.len()];
+        for (owner, share) in limits.owners.iter().zip(&solved.shares) {
+            if let Owner::Need(need) = owner {
+                shares[*need] += share;
+            }
+        }
+        let mut suits = true;
+        for (need, verdict) in self.verdicts(&self.worthwhile(limits, solved)).into_iter().enumerate() {
+            let Some(verdict) = verdict else { continue };
+            // How many times the deviations may be what they are.
+            let room = match self.needs.law {
+                Law::Guaranteed => verdict.margin / (self.quantiles[need] * verdict.variance.sqrt()),
+                Law::Normal => law::deviations(verdict.coverage) / self.quantiles[need],
+            };
+            let short = match self.needs.law {
+                Law::Guaranteed => room < 1.0 - 1e-9,
+                Law::Normal => verdict.coverage < self.wanted(need) - SHORT,
+            };
+            let wide = listed && may_widen && room > 1.0 + 2e-3 && shares[need] > 1e-4;
+            if short || wide {
+                suits = false;
+                self.tightened[need] *= if short { room * (1.0 - 1e-6) } else { room };
+            }
+        }
+        suits
+    }
+
+    /// Whether all promises are kept by certified ε. If not, less of their ρ may be used from now on.
+    fn keep_promises(&self, budgets: &Budgets, parts: &mut [f64]) -> Result<bool> {
+        let mut kept = true;
+        if parts.is_empty() {
+            return Ok(true);
+        }
+        let allocation = self.allocation(budgets, None)?;
+        for (promise, part) in self.needs.promises.iter().zip(parts) {
+            let Ok(epsilon) = self.epsilon(&allocation, &promise.scope) else { continue };
+            let over = epsilon.upper() / promise.epsilon.value().to_f64();
+            if Rational::from_f64("epsilon", epsilon.upper())? > *promise.epsilon.value() {
+                kept = false;
+                *part /= over.powi(2).max(1.0 + 2e-4);
+            }
+        }
+        Ok(kept)
+    }
+}
