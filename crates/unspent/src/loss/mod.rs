@@ -133,6 +133,9 @@ pub(crate) trait Along {
     /// The slope `m` of the phase that is taken out; by definition the double at hand.
     fn centre(&self) -> Dd;
 
+    /// Says up to which k it will be asked.
+    fn prepare(&mut self, _last: u64) {}
+
     /// `ln Φ(c+it) − ln Φ(c) − itm` at `t = kh`, asked for in ascending k.
     fn at(&mut self, k: u64) -> Remainder;
 

@@ -6,6 +6,8 @@
 
 mod decay;
 mod line;
+mod precise;
+mod wide;
 
 use std::sync::OnceLock;
 
@@ -27,6 +29,11 @@ pub(crate) struct SubsampledGaussianLoss {
     /// `1 − q` and `ln q`.
     rest: f64,
     ln_q: f64,
+    /// `1/2σ²`, q, 1 − q and ln q, to all digits.
+    half_dd: Dd,
+    q_dd: Dd,
+    rest_dd: Dd,
+    ln_q_dd: Dd,
     /// Logarithm of what quadrature may leave, relatively.
     accuracy: f64,
     /// Nodes of the real axis, for each halving of the step.
@@ -52,6 +59,8 @@ struct Axis {
 const REACH: f64 = 12.0;
 /// Logarithm of densities below which products with them are formed in the exponent.
 const DEEP: f64 = -600.0;
+/// Most nodes of the real axis, or of a path: beyond, Φ is too large to be of use.
+const MOST_NODES: f64 = 2e4;
 /// Largest tilt whose nodes are kept from one answer to the next.
 const USUAL_TILT: f64 = 64.0;
 
@@ -59,13 +68,20 @@ impl SubsampledGaussianLoss {
     /// `sigma2` is σ²/Δ²; `count` is how often the mechanism is used, which says how exact it has to be.
     pub fn new(sigma2: &Rational, q: &Rational, count: f64, way: Way) -> SubsampledGaussianLoss {
         let variance = sigma2.to_f64();
+        let one = Rational::integer(1);
+        let half_dd = (&one / &(sigma2 * &Rational::integer(2))).to_dd();
+        let (q_dd, rest_dd, ln_q_dd) = (q.to_dd(), (&one - q).to_dd(), ln_ratio(q, &one));
         SubsampledGaussianLoss {
             way,
             sigma: variance.sqrt(),
-            half: (&Rational::integer(1) / &(sigma2 * &Rational::integer(2))).to_f64(),
-            q: q.to_f64(),
-            rest: (&Rational::integer(1) - q).to_f64(),
-            ln_q: ln_ratio(q, &Rational::integer(1)).to_f64(),
+            half: half_dd.to_f64(),
+            q: q_dd.to_f64(),
+            rest: rest_dd.to_f64(),
+            ln_q: ln_q_dd.to_f64(),
+            half_dd,
+            q_dd,
+            rest_dd,
+            ln_q_dd,
             accuracy: 44.0 + float::ln(count.max(1.0)),
             axis: [const { OnceLock::new() }; LEVELS],
         }
@@ -223,6 +239,8 @@ impl SubsampledGaussianLoss {
             if error < 0.05 {
                 let log = float::ln1p(small);
                 let error = 1.2 * error / (1.0 + small) + FUNCTION * log.abs();
+                // 1 − c is within u/2 for c in (0, 1).
+                let error = error + UNIT * mean.abs();
                 return Some((Tilted { log: Dd::from(log), error, mean: sign * mean, variance }, quadrature));
             }
         }
@@ -241,7 +259,7 @@ impl SubsampledGaussianLoss {
             let last = (axis.first + axis.gauss.len() as f64 - 1.0) * axis.step;
             let needed = e.max(1.0) + REACH * self.sigma;
             let found = if needed > last && self.way == Way::Remove {
-                if needed / axis.step > 1e6 {
+                if needed / axis.step > MOST_NODES {
                     return None;
                 }
                 self.on_axis(c, &self.nodes(axis.step, -axis.first * axis.step, needed))
@@ -311,7 +329,7 @@ impl Loss for SubsampledGaussianLoss {
     }
 
     fn line(&self, c: f64, h: Dd) -> Box<dyn Along + '_> {
-        Box::new(SubsampledLine::new(self, c, h.hi))
+        Box::new(SubsampledLine::new(self, c, h))
     }
 
     fn largest(&self) -> f64 {

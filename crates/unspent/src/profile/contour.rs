@@ -45,6 +45,11 @@ pub(crate) trait Integrand {
     /// About the variance of the loss, and about the tilt at which its mean is `x`: where to start.
     fn start(&self, x: f64) -> (f64, f64);
 
+    /// Whether `log Φ` is about a parabola, as that of Gaussian noise is.
+    fn is_parabolic(&self) -> bool {
+        true
+    }
+
     /// Aliasing is pushed below this fraction of the answer.
     fn alias(&self) -> f64;
 
@@ -108,7 +113,8 @@ impl Problem<'_> {
         let effective = (2.0 * PI).sqrt() * deviation / step;
         let effective = if matches!(self.losses, Losses::Line) { effective } else { effective.max(1.0) };
         let mut expected = exponent.hi + float::ln(peak / effective);
-        for last in [false, true] {
+        for attempt in 0..3 {
+            let last = attempt == if self.integrand.is_parabolic() { 1 } else { 2 };
             let (distance, alias) = self.choose_distance(c, deviation, step, expected)?;
             let spacing = match self.losses {
                 Losses::Line => Spacing::Line { distance },
@@ -139,6 +145,12 @@ impl Problem<'_> {
             // The answer can be smaller than expected (a sparse law has gaps): then the aliases
             // are not small against it, and a larger distance is worth another sum.
             let too_near = alias > lower.mul(Magnitude::from_f64(4.0 * self.integrand.alias()), Round::Up);
+            // What was left out is as large as the answer, which is much smaller than expected.
+            let unseen = lower.is_zero() && nodes.discarded > nodes.rounding;
+            if unseen && attempt == 0 && !self.integrand.is_parabolic() {
+                expected -= 9.0;
+                continue;
+            }
             if too_near && !last && !lower.is_zero() {
                 expected = expected.min(lower.ln(Round::Down)) - 1.0;
                 continue;
@@ -217,14 +229,37 @@ impl Problem<'_> {
         if let Losses::Lattice { step, .. } = self.losses {
             margin = margin.min(4.0 / step);
         }
-        if high - low <= 1.0 {
-            let margin = margin.min(0.5);
-            c.clamp(low + margin, high - margin)
-        } else if low.is_finite() {
-            c.max(low + margin)
-        } else {
-            c.min(high - margin)
+        let apart = |margin: f64| {
+            if high - low <= 1.0 {
+                let margin = margin.min(0.5);
+                c.clamp(low + margin, high - margin)
+            } else if low.is_finite() {
+                c.max(low + margin)
+            } else {
+                c.min(high - margin)
+            }
+        };
+        if self.integrand.is_parabolic() {
+            return apart(margin);
         }
+        // The tilted law of rare large losses changes suddenly: no further than it costs a factor of e⁶.
+        let size = |c: f64| {
+            let (exponent, error) = {
+                let here = self.log_phi(c);
+                self.exponent(here.value, here.error, c, self.x)
+            };
+            let peak = Kernel::new(self.expectation, self.losses, c).real();
+            if error.is_finite() { exponent.hi + float::ln(peak) } else { f64::INFINITY }
+        };
+        let least = size(c);
+        for _ in 0..40 {
+            let there = apart(margin);
+            if there == c || size(there) <= least + 6.0 {
+                return there;
+            }
+            margin *= 0.7;
+        }
+        c
     }
 
     /// `D`, and the bound it gives on the aliases.

@@ -2,7 +2,8 @@
 
 use super::super::{Along, Remainder, Way};
 use super::decay::Decay;
-use super::{REACH, SubsampledGaussianLoss};
+use super::precise::{Path, Precise};
+use super::{MOST_NODES, REACH, SubsampledGaussianLoss};
 use crate::loss::Loss;
 use crate::number::float::{self, Complex, Dd, PI, Sum, UNIT};
 use crate::stop;
@@ -12,12 +13,17 @@ use crate::transform::ln_one_plus;
 const BLOCK: u64 = 16;
 /// Partial sums of a node.
 const LANES: usize = 8;
+/// Nodes of a path times nodes of a line from which on a sum pays for its moments.
+const LONG: f64 = 4e5;
 
 /// The nodes of a path, tilted.
 pub(super) struct SubsampledLine<'a> {
     law: &'a SubsampledGaussianLoss,
     h: f64,
+    spacing: Dd,
     mean: f64,
+    path: Path,
+    precise: Option<Box<Precise>>,
     /// Complex weights over their sum, and the centred losses `ar + i·ai`, `ai ≥ 0`.
     wr: Vec<f64>,
     wi: Vec<f64>,
@@ -43,11 +49,14 @@ pub(super) struct SubsampledLine<'a> {
 }
 
 impl<'a> SubsampledLine<'a> {
-    pub fn new(law: &'a SubsampledGaussianLoss, c: f64, h: f64) -> SubsampledLine<'a> {
+    pub fn new(law: &'a SubsampledGaussianLoss, c: f64, h: Dd) -> SubsampledLine<'a> {
         let mut line = SubsampledLine {
             law,
-            h,
+            h: h.hi,
+            spacing: h,
             mean: 0.0,
+            path: Path::default(),
+            precise: None,
             wr: vec![],
             wi: vec![],
             ar: vec![],
@@ -88,7 +97,7 @@ impl<'a> SubsampledLine<'a> {
         let before = REACH * law.sigma + 1.0;
         let after = e.max(1.0) + REACH * law.sigma;
         let (first, last) = (-(before / step).ceil(), (after / step).ceil());
-        if last - first > 1e6 {
+        if last - first > 4.0 * MOST_NODES {
             return;
         }
         // Weights below this of the whole are left out at either end, and bounded.
@@ -127,6 +136,8 @@ impl<'a> SubsampledLine<'a> {
         let small = -law.accuracy - 6.0;
         let from = all.iter().position(|a| a.0 > small).unwrap_or(0);
         let to = all.iter().rposition(|a| a.0 > small).unwrap_or(all.len() - 1) + 1;
+        let start = first + from as f64;
+        self.path = Path { e, log_phi, mean: self.mean, eta, step, first: start, len: to - from };
         let mut dropped: f64 =
             all[..from].iter().chain(&all[to..]).map(|a| float::exp(a.0)).sum::<f64>() * norm;
         // What is beyond the nodes of the real axis is on the path larger by at most the lift and, for e < 0,
@@ -216,7 +227,7 @@ impl<'a> SubsampledLine<'a> {
 }
 
 /// `e^{it(a + ib)} − 1` for b ≥ 0.
-fn exp_minus_one(a: f64, b: f64, t: f64) -> Complex {
+pub(super) fn exp_minus_one(a: f64, b: f64, t: f64) -> Complex {
     let (sin, cos) = float::sin_cos(t * a);
     let (sin_half, _) = float::sin_cos(0.5 * t * a);
     let m = float::expm1(-t * b);
@@ -232,9 +243,19 @@ impl Along for SubsampledLine<'_> {
         Dd::from(self.mean)
     }
 
+    fn prepare(&mut self, last: u64) {
+        if last as f64 * self.wr.len() as f64 > LONG && self.quadrature.is_finite() {
+            self.precise = Some(Box::new(Precise::new(self.law, &self.path, self.spacing)));
+        }
+    }
+
     fn at(&mut self, k: u64) -> Remainder {
         if !self.quadrature.is_finite() || !self.block_error.is_finite() && self.wr.is_empty() {
             return Remainder { value: Complex::default(), error: 0.0, modulus_only: true };
+        }
+        if let Some(precise) = &mut self.precise {
+            let (s, error) = precise.at(k);
+            return ln_one_plus(s, error + self.quadrature);
         }
         if k.is_multiple_of(BLOCK) || k != self.next {
             self.restart(k);

@@ -29,7 +29,7 @@ const REST: [f64; 3] = [1e-14, 1e-10, 2e-8];
 /// Work (nodes times their cost) of a short sum: some milliseconds.
 const SHORT: f64 = 3e6;
 /// Work after which a sum is refused as too long.
-pub(super) const LONG: f64 = 3e7;
+pub(super) const LONG: f64 = 1.5e7;
 
 impl Integrand for OnLine<'_> {
     fn log_phi(&self, c: f64) -> LogPhi {
@@ -52,6 +52,10 @@ impl Integrand for OnLine<'_> {
 
     fn alias(&self) -> f64 {
         1e-13
+    }
+
+    fn is_parabolic(&self) -> bool {
+        false
     }
 
     fn sum_nodes(&self, rule: &Rule<'_>) -> Option<Nodes> {
@@ -77,8 +81,11 @@ impl Integrand for OnLine<'_> {
             drift = drift.add(part);
         }
         let peak = rule.kernel.real() * (1.0 + 1e-12);
-        let cost: f64 = lines.iter().map(|(line, _)| line.cost()).sum();
+        // What is taken out is computed besides.
+        let parts = if self.peeled { 3.0 } else { 1.0 };
+        let cost: f64 = parts * lines.iter().map(|(line, _)| line.cost()).sum::<f64>();
         let reach = self.reach(&lines, h.hi, peak, half_period, rule.expected, cost)?;
+        lines.iter_mut().for_each(|(line, _)| line.prepare(reach.last));
         let (drift, drift_error) = (drift.to_f64(), 16.0 * DD_UNIT * sizes);
         let zero = Remainder { value: Complex::default(), error: 0.0, modulus_only: false };
         let mut remainders = vec![zero; lines.len()];

@@ -4,6 +4,9 @@
 mod atoms;
 mod line;
 mod ordered;
+mod single;
+#[cfg(test)]
+mod structure;
 #[cfg(test)]
 mod tests;
 

@@ -10,6 +10,7 @@ use super::super::{DeltaBounds, Method, Point, at_most_one, smoothing};
 use super::atoms::{self, Part};
 use super::line::{LONG, OnLine};
 use super::markov;
+use super::single::Single;
 use crate::effort::Effort;
 use crate::error::{Error, Result};
 use crate::loss::{self, Loss, Way};
@@ -37,6 +38,7 @@ pub(super) struct Lattice {
 #[derive(Debug)]
 pub(super) struct Ordered {
     pub kinds: Vec<Kind>,
+    single: Option<Single>,
     lattice: Option<Lattice>,
     /// Number of atoms, if they are few enough to be added up.
     atoms: Option<f64>,
@@ -83,6 +85,7 @@ impl Ordered {
             atoms: None,
             infinity,
             largest: largest(&kinds),
+            single: Single::new(groups, effort, way),
             scale: (0.0, 0.0),
             kinds,
         };
@@ -138,6 +141,9 @@ impl Ordered {
     pub fn delta(&self, at: &Point, tolerance: f64) -> DeltaBounds {
         if self.is_beyond(at) {
             return self.with_infinity(Bounds::new(Magnitude::ZERO, Magnitude::ZERO));
+        }
+        if let Some(found) = self.single.as_ref().and_then(|single| single.delta(at, tolerance)) {
+            return found;
         }
         let (mean, deviation) = self.scale;
         let below = (mean - at.dd.hi) / deviation;
@@ -355,7 +361,7 @@ impl Ordered {
         let first = (-0.5 * float::ln(finest) / std::f64::consts::LN_2).ceil();
         let mut level = first.clamp(-2.0, 40.0) as i32;
         let mut best: Option<Bounds<Magnitude>> = None;
-        for _ in 0..8 {
+        for _ in 0..5 {
             let s2 = 2f64.powi(-2 * level);
             if let Some(Integral { value, density }) = self.on_line(expectation, at, s2, LONG) {
                 let factor = float::up(s2 * float::exp(s2 / 8.0), 8.0);

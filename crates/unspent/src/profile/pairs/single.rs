@@ -1,0 +1,140 @@
+//! One mechanism alone, where its profile is closed (M10).
+
+use super::super::{DeltaBounds, Gaussians, Point};
+use crate::effort::Effort;
+use crate::loss::Way;
+use crate::mechanism::Mechanism;
+use crate::number::float::{self, Dd, UNIT};
+use crate::number::{Bounds, Magnitude, Rational, Round};
+
+/// The profile of noise on all records, or on a Poisson sample of them.
+#[derive(Debug)]
+pub(super) struct Single {
+    noise: Noise,
+    sampled: Option<Rational>,
+    way: Way,
+}
+
+#[derive(Debug)]
+enum Noise {
+    /// τ.
+    Laplace(Rational),
+    Gaussian(Box<Gaussians>),
+}
+
+/// Double-doubles below are within this of 1 + their size (R11).
+const WIDE: f64 = 1.0 / (1u128 << 86) as f64;
+/// Sums that cancel to less than this are left to the integral.
+const LEAST: f64 = 1.0 / (1u64 << 40) as f64;
+
+impl Single {
+    /// `None` if there are several, or if the profile is not closed.
+    pub fn new(groups: &[(Mechanism, u128)], effort: Effort, way: Way) -> Option<Single> {
+        let [(mechanism, 1)] = groups else {
+            return None;
+        };
+        let (noise, sampled) = match mechanism {
+            Mechanism::Subsampled(sampled) if *sampled.q() < Rational::integer(1) => {
+                (sampled.base().clone().into(), Some(sampled.q().clone()))
+            }
+            other => (other.clone(), None),
+        };
+        let noise = match (&noise, sampled.is_some()) {
+            (Mechanism::Laplace(noise), _) => Noise::Laplace(noise.largest_loss()),
+            (Mechanism::Gaussian(_) | Mechanism::DiscreteGaussian(_), true) => {
+                Noise::Gaussian(Box::new(Gaussians::new(&[(noise, 1)], effort)))
+            }
+            _ => return None,
+        };
+        Some(Single { noise, sampled, way })
+    }
+
+    /// δ(ε), for ε ≥ 0.
+    pub fn delta(&self, at: &Point, tolerance: f64) -> Option<DeltaBounds> {
+        if at.dd.hi < 0.0 {
+            return None;
+        }
+        let Some(q) = &self.sampled else {
+            return Some(self.noise.delta(at, tolerance));
+        };
+        let (base, factor) = match self.way {
+            Way::Remove => (remove(at, q)?, q.to_bounds()),
+            Way::Add => add(at, q)?,
+        };
+        // δ falls in ε.
+        let [most, least] = base.map(|end| self.noise.delta(&end, tolerance).delta);
+        Some(DeltaBounds::from_delta(Bounds::new(
+            least.lower().mul(factor.lower(), Round::Down),
+            most.upper().mul(factor.upper(), Round::Up),
+        )))
+    }
+}
+
+impl Noise {
+    fn delta(&self, at: &Point, tolerance: f64) -> DeltaBounds {
+        let tau = match self {
+            Noise::Gaussian(gaussians) => return gaussians.delta(at, tolerance),
+            Noise::Laplace(tau) => tau,
+        };
+        if at.exact >= *tau {
+            return DeltaBounds::from_delta(Bounds::new(Magnitude::ZERO, Magnitude::ZERO));
+        }
+        // 1 − e^{−d}, d = (τ − ε)/2, exactly a fraction: within u as a double, which the function moves by as
+        // much, relatively, and 4u of its own.
+        let d = (tau - &at.exact).to_f64() * 0.5;
+        let around = |x: f64| {
+            Bounds::new(Magnitude::from_f64(float::down(x, 8.0)), Magnitude::from_f64(float::up(x, 8.0)))
+        };
+        let complement = Bounds::new(
+            Magnitude::exp(Dd::from(-d), 2.0 * UNIT * d, Round::Down),
+            Magnitude::exp(Dd::from(-d), 2.0 * UNIT * d, Round::Up),
+        );
+        DeltaBounds { delta: around(-float::expm1(-d)), complement }
+    }
+}
+
+/// The ε of the noise, from below and from above, that is `ln(1 + (e^ε − 1)/q)`.
+fn remove(at: &Point, q: &Rational) -> Option<[Point; 2]> {
+    if at.dd.hi > 600.0 {
+        return None;
+    }
+    let (e, q) = (at.dd.exp(), q.to_dd());
+    let grown = e.sub(Dd::from(1.0)).add(q);
+    let error = WIDE * e.hi / grown.hi;
+    let value = grown.div(q);
+    (error < LEAST && value.hi.is_finite() && value.hi < 1e280).then(|| around(value.ln(), error))
+}
+
+/// The same for `−ln((e^{−ε} − 1 + q)/q)`, and the factor `1 − e^ε(1 − q)`.
+fn add(at: &Point, q: &Rational) -> Option<([Point; 2], Bounds<Magnitude>)> {
+    if at.dd.hi > 600.0 {
+        return None;
+    }
+    let q = q.to_dd();
+    let left = at.dd.neg().exp().sub(Dd::from(1.0)).add(q);
+    if left.hi < LEAST * q.hi || left.hi < 1e-30 {
+        return None;
+    }
+    let error = WIDE / left.hi;
+    if error >= LEAST {
+        return None;
+    }
+    let factor = left.mul(at.dd.exp());
+    let end = |sign: f64, round| {
+        // Within `error` and 2⁻⁸⁶, relatively; and within u as a double.
+        let x = factor.to_f64() * (1.0 + sign * (1.01 * error + 8.0 * UNIT));
+        Magnitude::from_f64(x).mul(Magnitude::ONE, round)
+    };
+    let factor = Bounds::new(end(-1.0, Round::Down), end(1.0, Round::Up));
+    Some((around(left.div(q).ln().neg(), error), factor))
+}
+
+/// Points on either side of what is not negative.
+fn around(value: Dd, error: f64) -> [Point; 2] {
+    let error = 1.01 * error + WIDE * (1.0 + value.hi.abs());
+    [-error, error].map(|by| {
+        let exact = |x: f64| Rational::from_f64("epsilon", x).expect("a finite number");
+        let end = &(&exact(value.hi) + &exact(value.lo)) + &exact(by);
+        Point::new(if end.is_positive() { end } else { Rational::integer(0) })
+    })
+}
