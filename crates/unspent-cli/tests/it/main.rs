@@ -5,6 +5,7 @@
 mod support;
 
 mod account;
+mod account_mechanisms;
 mod accuracy;
 mod allocations;
 mod crowd;
