@@ -97,7 +97,20 @@ def refuse_others(mixture, known):
 def ours(mixture):
     import unspent
 
-    composition = unspent.Composition.from_dict(list(mixture.composition))
+    classes = {
+        "gaussian": unspent.Gaussian,
+        "laplace": unspent.Laplace,
+        "discrete_laplace": unspent.DiscreteLaplace,
+        "randomised_response": unspent.RandomisedResponse,
+        "pure_dp": unspent.PureDp,
+        "approximate_dp": unspent.ApproximateDp,
+    }
+
+    def mechanism(kind, count, q=None, **parameters):
+        base = classes[kind.removeprefix("subsampled_")](**parameters)
+        return count * (base if q is None else unspent.Subsampled(base, q=q))
+
+    composition = unspent.Composition([mechanism(**part) for part in mixture.composition])
 
     def epsilon(delta):
         bounds = composition.epsilon(delta)
