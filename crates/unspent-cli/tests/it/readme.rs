@@ -1,5 +1,5 @@
-//! Every command in the README, run: it must print what the README says it prints. A block that is not run is
-//! no block of ```console.
+//! Every command in the README and in the page of needs, run: it must print what they say it prints. A block
+//! that is not run is no block of ```console.
 
 use std::fs;
 
@@ -30,9 +30,18 @@ fn commands(block: &str) -> Vec<(String, String)> {
 
 #[test]
 fn the_readme_tells_the_truth() {
-    let readme = read(&repository("README.md"));
+    tells_the_truth("README.md", "commands", 5);
+}
+
+#[test]
+fn the_page_of_needs_tells_the_truth() {
+    tells_the_truth("docs/needs.md", "commands-of-needs", 3);
+}
+
+fn tells_the_truth(page: &str, place: &str, least_blocks: usize) {
+    let text = read(&repository(page));
     // What the commands read, in a place where they may write.
-    let place = Place::new("commands");
+    let place = Place::new(place);
     for directory in ["examples", "data"] {
         fs::create_dir(place.path(directory)).unwrap();
         for file in fs::read_dir(repository(directory)).unwrap() {
@@ -41,8 +50,8 @@ fn the_readme_tells_the_truth() {
         }
     }
     fs::copy(repository("allocation.toml"), place.path("allocation.toml")).unwrap();
-    let blocks: Vec<&str> = readme.split("```console\n").skip(1).collect();
-    assert!(blocks.len() >= 5, "the README shows commands");
+    let blocks: Vec<&str> = text.split("```console\n").skip(1).collect();
+    assert!(blocks.len() >= least_blocks, "{page} shows commands");
     for block in blocks {
         let (block, _) = block.split_once("```").expect("a block has an end");
         let commands = commands(block);

@@ -8,6 +8,7 @@ mod support;
 mod adversarial;
 mod certificates;
 mod closed_forms;
+mod external;
 mod figures;
 mod fuzz;
 mod golden;
