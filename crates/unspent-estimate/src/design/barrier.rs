@@ -59,7 +59,7 @@ pub(super) struct Multipliers {
 }
 
 /// How much steeper the cost becomes from one round to the next.
-pub(super) const STEEPER: f64 = 50.0;
+pub(super) const STEEPER: f64 = 20.0;
 /// The relative gap at which the method ends. It is far below what rounding of the answer costs.
 pub(super) const GAP: f64 = 2e-7;
 /// The relative gap that is small enough to see what limits should be.

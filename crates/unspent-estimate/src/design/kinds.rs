@@ -1,4 +1,5 @@
-//! A tree of units in which equal subtrees are computed once, and the variances of all of its units in a block.
+//! A tree of units in which equal subtrees are computed once, and the variances of all of its units in a
+//! block.
 //!
 //! Units of a level are measured alike, so that what the units below a unit know of it depends on their
 //! numbers alone: on the kind of its subtree. With V the upward covariance of a unit, D that of the sum of it

@@ -148,8 +148,8 @@ impl Frame {
         exact
     }
 
-    /// For each level and block, what is seen and exact of the sums over units of the level, if these variables
-    /// are measured.
+    /// For each level and block, what is seen and exact of the sums over units of the level, if these
+    /// variables are measured.
     pub(super) fn known(&self, measured: &[bool]) -> Vec<Vec<Arc<Known>>> {
         let levels = self.units.len();
         let mut found: Vec<Vec<Arc<Known>>> = vec![vec![]; levels];

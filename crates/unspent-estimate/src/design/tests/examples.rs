@@ -105,7 +105,7 @@ fn an_epsilon_is_spent() {
     assert!(design.needs.iter().all(|need| need.met && need.predicted <= need.asked));
     needs.goal = Goal::Epsilon { epsilon: "4".parse().unwrap(), wider: false };
     let error = needs.design(false).unwrap_err().to_string();
-    assert!(error.contains("cannot be met with epsilon = 4: they take about 6.617"), "{error}");
+    assert!(error.contains("cannot be met with epsilon = 4: they take about 6.618"), "{error}");
     assert!(error.contains("rho of at least 0.5081"), "{error}");
     needs.goal = Goal::Epsilon { epsilon: "4".parse().unwrap(), wider: true };
     let design = needs.design(false).unwrap();
