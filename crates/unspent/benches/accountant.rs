@@ -2,6 +2,9 @@
 //! plain double-precision convolution that a peer would do, on the same machine in the same run.
 
 use divan::{Bencher, black_box};
+use unspent::mechanism::{
+    ApproximateDp, Base, DiscreteLaplace, Gaussian, Laplace, Mechanism, RandomisedResponse, Subsampled, Truth,
+};
 use unspent::question::{Ask, CertificateQuestion};
 use unspent::{Allocation, Composition, Delta, DiscreteGaussian, Epsilon, Rational};
 
@@ -128,4 +131,93 @@ fn incommensurate_delta(bencher: Bencher, kinds: u64) {
     let width = release.delta(&at).unwrap().relative_width();
     assert!(width <= 1e-6, "{width}");
     bencher.bench(|| release.delta(black_box(&at)));
+}
+
+fn exact(text: &str) -> Rational {
+    text.parse().unwrap()
+}
+
+fn gaussian(sigma2: &str) -> Gaussian {
+    Gaussian::new(exact(sigma2), exact("1")).unwrap()
+}
+
+fn dp_sgd(sigma2: &str, q: &str) -> Mechanism {
+    Subsampled::new(Base::Gaussian(gaussian(sigma2)), exact(q)).unwrap().into()
+}
+
+fn laplace(scale: &str) -> Mechanism {
+    Laplace::new(exact(scale), exact("1")).unwrap().into()
+}
+
+fn geometric(scale: &str, shift: &str) -> Mechanism {
+    DiscreteLaplace::parse(scale, shift).unwrap().into()
+}
+
+fn response(k: u64, epsilon: &str) -> Mechanism {
+    RandomisedResponse::new(k, Truth::Epsilon(exact(epsilon))).unwrap().into()
+}
+
+fn event(epsilon: &str, delta: &str) -> Mechanism {
+    ApproximateDp::new(exact(epsilon), exact(delta)).unwrap().into()
+}
+
+/// A name, a composition, an ε, and how wide δ may be there.
+type Case = (&'static str, Vec<(Mechanism, u64)>, &'static str, f64);
+
+/// Other mechanisms than Gaussian noise; DP-SGD in the settings that are usual for comparing accountants.
+fn others() -> Vec<Case> {
+    let gauss = |sigma2| Mechanism::from(gaussian(sigma2));
+    vec![
+        ("pure DP", vec![(event("0.05", "0"), 1000)], "5", 1e-11),
+        ("approximate DP", vec![(event("0.05", "1e-9"), 1000)], "5", 1e-11),
+        ("randomised response", vec![(response(4, "0.05"), 1000)], "4", 1e-11),
+        ("geometric", vec![(geometric("30", "2"), 1000)], "5", 1e-11),
+        ("Laplace", vec![(laplace("5/2"), 50)], "7.3", 1e-6),
+        ("Laplace, few", vec![(laplace("10"), 10)], "0.25", 1e-6),
+        ("Laplace, on an atom", vec![(laplace("10"), 10)], "0.2", 1e-6),
+        ("Laplace, one", vec![(laplace("2"), 1)], "0.1", 1e-12),
+        ("A", vec![(dp_sgd("1", "0.01"), 10_000)], "6.188", 1e-9),
+        ("A, far", vec![(dp_sgd("1", "0.01"), 10_000)], "9.316", 1e-9),
+        ("B", vec![(dp_sgd("1.21", "256/60000"), 14_000)], "2.376", 1e-9),
+        ("B, far", vec![(dp_sgd("1.21", "256/60000"), 14_000)], "3.727", 1e-9),
+        ("C", vec![(dp_sgd("0.64", "1e-4"), 100_000)], "0.2", 1e-6),
+        ("C, far", vec![(dp_sgd("0.64", "1e-4"), 100_000)], "0.5", 1e-6),
+        ("C, 1e-10", vec![(dp_sgd("0.64", "1e-4"), 100_000)], "0.5469", 1e-6),
+        ("D", vec![(dp_sgd("0.36", "1e-3"), 1_000_000)], "30", 1e-9),
+        ("E", vec![(dp_sgd("25", "0.2"), 1000)], "9", 1e-9),
+        ("H", vec![(dp_sgd("0.25", "1e-3"), 20_000)], "12", 1e-9),
+        ("DP-SGD, one step", vec![(dp_sgd("1", "0.1"), 1)], "0.5", 1e-12),
+        ("Gaussian and Laplace", vec![(gauss("4"), 3), (laplace("3"), 4)], "2", 1e-9),
+        (
+            "DP-SGD, Laplace and response",
+            vec![(dp_sgd("1", "0.01"), 2000), (laplace("4"), 4), (response(3, "0.3"), 3)],
+            "6",
+            1e-9,
+        ),
+    ]
+}
+
+fn names() -> impl Iterator<Item = &'static str> {
+    others().into_iter().map(|case| case.0)
+}
+
+/// δ of other mechanisms, after the first point.
+#[divan::bench(args = names(), sample_count = 20)]
+fn mechanism_delta(bencher: Bencher, name: &str) {
+    let (_, groups, at, width) = others().into_iter().find(|case| case.0 == name).unwrap();
+    let release = Composition::new(groups).unwrap();
+    let at = epsilon(at);
+    let found = release.delta(&at).unwrap().relative_width();
+    assert!(found <= width, "{name}: {found:e}");
+    eprintln!("{name}: relative width {found:.1e}");
+    bencher.bench(|| release.delta(black_box(&at)));
+}
+
+/// ε of other mechanisms at δ = 10⁻⁸.
+#[divan::bench(args = ["A", "B", "E", "pure DP", "Gaussian and Laplace"], sample_count = 20)]
+fn mechanism_epsilon(bencher: Bencher, name: &str) {
+    let (_, groups, _, _) = others().into_iter().find(|case| case.0 == name).unwrap();
+    let release = Composition::new(groups).unwrap();
+    let delta = Delta::parse("1e-8").unwrap();
+    bencher.bench(|| release.epsilon(black_box(&delta)));
 }

@@ -313,7 +313,7 @@ impl SubsampledGaussianLoss {
                 }
             }
         }
-        best.filter(|b| b.2 < 1e-6)
+        best.filter(|b| b.2 < 1e-3)
     }
 }
 

@@ -103,6 +103,7 @@ impl Problem<'_> {
         let (exponent, mut exponent_error) = self.exponent(here.value, here.error, c, self.x);
         let exponent = exponent.add(Dd::from(kernel.log_scale));
         exponent_error += 4.0 * FUNCTION * kernel.log_scale.abs();
+        exponent_error = dropping(Term::Exponent, exponent_error);
         if !exponent.hi.is_finite() || !exponent_error.is_finite() {
             return None;
         }

@@ -5,6 +5,8 @@
 pub(crate) enum Term {
     /// Floating-point error of the sum over nodes.
     Rounding,
+    /// Floating-point error of the exponent before the sum: of `log Φ` at the tilt.
+    Exponent,
     /// The aliases of the trapezoidal rule.
     Alias,
     /// All windows but the central one.
@@ -17,6 +19,12 @@ pub(crate) enum Term {
     Smoothing,
     /// Floating-point error of the sum over atoms.
     AtomRounding,
+    /// Atoms so near to ε that it is not known on which side they are.
+    Unsure,
+    /// Tails of discrete noise that are not listed.
+    Tails,
+    /// What reveals the record for certain.
+    Infinity,
     /// The atoms beyond the ends of the lists.
     Remainder,
     /// The atoms of the lists that are too small to be computed.

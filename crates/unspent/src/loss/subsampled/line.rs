@@ -290,3 +290,50 @@ impl Along for SubsampledLine<'_> {
         self.decay.over(t1, t2)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::number::Rational;
+
+    /// With a step so coarse that the rule's error is seen, a fine path is within what is said of it, and not
+    /// within it if that error is left out (Q1, Q2).
+    #[test]
+    fn a_dropped_error_of_quadrature_is_noticed() {
+        let exact = |text: &str| text.parse::<Rational>().unwrap();
+        let (mut missed, mut moved) = (0, 0);
+        for (sigma2, q) in [("1", "0.01"), ("0.64", "0.1"), ("4", "0.3")] {
+            for (way, c) in [(Way::Remove, 3.0), (Way::Remove, 0.4), (Way::Add, 2.5), (Way::Add, 9.0)] {
+                let law = |accuracy| {
+                    let law = SubsampledGaussianLoss::new(&exact(sigma2), &exact(q), 1.0, way);
+                    SubsampledGaussianLoss { accuracy, ..law }
+                };
+                let (coarse, fine) = (law(8.0), law(44.0));
+                let (a, b) = (coarse.tilt(c), fine.tilt(c));
+                let off = a.log.sub(b.log).to_f64().abs();
+                assert!(off <= a.error + b.error, "{sigma2} {q} {c} {way:?}: {off:e} {:e}", a.error);
+                moved += usize::from(off > 1e3 * b.error);
+                let h = Dd::from(0.3);
+                let path = coarse.path(coarse.exponent(c));
+                let (mut one, mut other) =
+                    (SubsampledLine::new(&coarse, c, h), SubsampledLine::new(&fine, c, h));
+                if path.is_none() || !one.quadrature.is_finite() {
+                    continue;
+                }
+                for k in 1..40 {
+                    let (a, b) = (one.at(k), other.at(k));
+                    if a.modulus_only || b.modulus_only {
+                        continue;
+                    }
+                    let off = (a.value.re - b.value.re).abs();
+                    assert!(off <= a.error + b.error, "{sigma2} {q} {c} {way:?} {k}: {off:e} {:e}", a.error);
+                    let kept = std::mem::replace(&mut one.quadrature, 0.0);
+                    let without = one.at(k);
+                    one.quadrature = kept;
+                    missed += usize::from(off > without.error + b.error);
+                }
+            }
+        }
+        assert!(missed > 0 && moved > 0, "{missed} {moved}");
+    }
+}

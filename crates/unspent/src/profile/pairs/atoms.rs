@@ -58,6 +58,7 @@ pub(super) fn solve(
         off += value * (error + term.error + UNIT * (8.0 * (term.log.abs() + top.abs())) + 2.0 * FUNCTION);
     }
     let unsure: f64 = terms.unsure.iter().map(|t| float::exp(t.log - top)).sum::<f64>() * 1.01;
+    let unsure = dropping(Term::Unsure, unsure);
     let off = dropping(Term::AtomRounding, 1.01 * off + 8.0 * UNIT * sum.value());
     let end =
         |x: f64, round| Magnitude::exp(Dd::from(top), 0.0, round).mul(Magnitude::from_f64(x.max(0.0)), round);

@@ -139,11 +139,11 @@ impl Ordered {
 
     /// δ(ε) at any real ε (M1).
     pub fn delta(&self, at: &Point, tolerance: f64) -> DeltaBounds {
-        if self.is_beyond(at) {
-            return self.with_infinity(Bounds::new(Magnitude::ZERO, Magnitude::ZERO));
-        }
         if let Some(found) = self.single.as_ref().and_then(|single| single.delta(at, tolerance)) {
             return found;
+        }
+        if self.is_beyond(at) {
+            return self.with_infinity(Bounds::new(Magnitude::ZERO, Magnitude::ZERO));
         }
         let (mean, deviation) = self.scale;
         let below = (mean - at.dd.hi) / deviation;
@@ -175,7 +175,7 @@ impl Ordered {
     fn with_infinity(&self, finite: Bounds<Magnitude>) -> DeltaBounds {
         let lower = finite.lower().add(self.infinity.0.lower(), Round::Down);
         let upper = finite.upper().add(self.infinity.1.upper(), Round::Up);
-        DeltaBounds::from_delta(Bounds::new(lower, upper))
+        DeltaBounds::from_delta(Bounds::new(lower, if lower < upper { upper } else { lower }))
     }
 
     /// Whether no finite loss is above ε.
@@ -353,7 +353,12 @@ impl Ordered {
     }
 
     /// Between two smoothed profiles (S1 to S5).
-    fn smoothed(&self, expectation: Expectation, at: &Point, tolerance: f64) -> Option<Bounds<Magnitude>> {
+    pub fn smoothed(
+        &self,
+        expectation: Expectation,
+        at: &Point,
+        tolerance: f64,
+    ) -> Option<Bounds<Magnitude>> {
         let (mean, deviation) = self.scale;
         let c = 1.0 + ((at.dd.hi - mean) / (deviation * deviation)).max(0.0) + 2.5 / deviation;
         let curvature = if expectation == Expectation::Complement { 0.25 } else { c * (c - 1.0) };
@@ -429,7 +434,11 @@ fn infinity(kinds: &[Kind]) -> (Bounds<Magnitude>, Bounds<Magnitude>) {
         let upper = (log(&|q| q.upper().to_f64(Round::Up)) * (1.0 + slack * UNIT)).min(1.0);
         Bounds::new(Magnitude::from_f64(lower), Magnitude::from_f64(upper))
     };
-    (total(&|reveals| reveals), total(&|_| true))
+    let real = total(&|reveals| reveals);
+    let all = total(&|_| true);
+    let zero = Bounds::new(Magnitude::ZERO, Magnitude::ZERO);
+    let all = if dropping(Term::Tails, 1.0) == 0.0 { real } else { all };
+    if dropping(Term::Infinity, 1.0) == 0.0 { (zero, zero) } else { (real, all) }
 }
 
 fn find_lattice(kinds: &[Kind]) -> Option<Lattice> {
