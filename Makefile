@@ -2,8 +2,8 @@
 # change things.
 
 .PHONY: test test-web test-rust test-python kills check bench fuzz soak peers browser try-browser gallery \
-	oracle oracle-certificates oracle-estimate oracle-rounding oracle-design oracle-reference bench-estimate \
-	coverage bench-tables table-errors design-coverage
+	oracle oracle-certificates oracle-mechanisms oracle-estimate oracle-rounding oracle-design \
+	oracle-reference bench-estimate coverage bench-tables table-errors design-coverage
 
 # Everything but the benches that compile others' programs to measure against.
 WORKSPACE = --workspace --exclude unspent-bench-noise --exclude unspent-bench-tables
@@ -153,6 +153,13 @@ oracle-certificates: $(ORACLE_VENV)/installed
 	cargo build --release --locked
 	$(ORACLE_VENV)/bin/python -m oracle.certificates target/release/unspent crates/unspent/presets
 
+# Fresh random compositions of all mechanisms against the bounds; COUNT is the number of values. SEED and
+# COUNT may be given. Takes some five minutes.
+oracle-mechanisms: $(ORACLE_VENV)/installed
+	$(ORACLE).mechanisms random --seed $(SEED) --count $(COUNT) --out target/oracle-mechanisms-$(SEED).json
+	UNSPENT_ORACLE_MECHANISMS=$(CURDIR)/target/oracle-mechanisms-$(SEED).json \
+		cargo test --release --locked -p unspent --lib oracle_for_other_mechanisms -- --nocapture
+
 # Fresh random trees: the estimates and all their covariances against the dense definition in exact rationals.
 # SEED and COUNT may be given.
 COUNT ?= 1000
@@ -182,5 +189,8 @@ oracle-reference: $(ORACLE_VENV)/installed
 	$(ORACLE) selftest
 	$(ORACLE) fixed oracle
 	$(ORACLE) random --seed 20221 --pairs 3000 --out oracle/reference.json
+	$(ORACLE).mechanisms check oracle/mechanisms.json
+	$(ORACLE).mechanisms random --seed 20226 --count 1930 --out oracle/mechanisms_random.json
+	$(ORACLE).mechanisms random --closed --seed 20227 --count 400 --out oracle/mechanisms_closed.json
 	$(ORACLE).estimate --seed 20222 --count 60 --largest 60 --out oracle/estimate.jsonl
 	$(ORACLE).design --seed 20223 --count 200 --out oracle/design.jsonl

@@ -5,7 +5,7 @@ between. So the n-fold law is a sum of C(n, m) A^(n-m) D^m with A = (X + 1/X)/2,
 by tau: the coefficient of X^k is the weight of the m-fold integral of an atom at k*tau. With
 delta = sqrt(pq) e^(eps/2) E_M[2 sinh((L - x0)/2)+] for an atom (p, q) and x0 = eps - ln(q/p), each gives
 
-    h_m(d) = integral_0^d y^(m-1)/(m-1)! 2 sinh((d-y)/2) dy = sum_j 4^-j d^(m+1+2j)/(m+1+2j)!,  d = k*tau - x0,
+    h_m(d) = integral_0^d y^(m-1)/(m-1)! 2 sinh((d-y)/2) dy = sum_j 4^-j d^(m+1+2j)/(m+1+2j)!, d = k*tau-x0,
 
 and h_(m-2) = h_m/4 + d^(m-1)/(m-1)!. Gaussian noise of mean square mu2 besides takes d^k/k! to
 e_k = E[(d+g)+^k]/k!, g ~ N(0, mu2), for which k e_k = d e_(k-1) + mu2 e_(k-2).
@@ -96,8 +96,8 @@ def laplace_terms(groups):
                     continue
                 for shifts, weights in terms.items():
                     row = grown.setdefault((*shifts, i - n), {})
-                    for l, w in enumerate(weights):
-                        row[l + m] = row.get(l + m, arb(0)) + w * coefficient * weight
+                    for less, w in enumerate(weights):
+                        row[less + m] = row.get(less + m, arb(0)) + w * coefficient * weight
         terms = {s: [row.get(m, arb(0)) for m in range(max(row) + 1)] for s, row in grown.items()}
         if sum(len(row) for row in terms.values()) > MOST_TERMS // 4:
             raise Unaffordable("terms of Laplace noise")
@@ -124,8 +124,9 @@ def moments(d, mu2, count):
 def primitives(d, mu2, most, bits):
     """h_0 .. h_most at d.
 
-    With M_k = E[D+^k] and x^2 = M_(k+2)/M_k, M_(k+2) = d M_(k+1) + (k+1) mu2 M_k <= d+ x M_k + (k+1) mu2 M_k, so
-    x <= d+ + mu sqrt(k+1), and terms of the series fall by x^2/(4(k+1)(k+2)): by 1/2 where that is checked.
+    With M_k = E[D+^k] and x^2 = M_(k+2)/M_k, M_(k+2) = d M_(k+1) + (k+1) mu2 M_k is at most
+    (d+ x + (k+1) mu2) M_k, so x <= d+ + mu sqrt(k+1), and terms fall by x^2/(4(k+1)(k+2)): by 1/2 where that
+    is checked.
     """
     size, mu = max(0.0, float(d.mid())), 0.0 if mu2 is None else math.sqrt(float(mu2.mid()))
     more = int(size + 10 + 2 * mu * mu) + bits // 6

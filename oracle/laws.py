@@ -1,9 +1,9 @@
 """Mechanisms as ordered pairs of laws (P, Q), and the law of the loss L = ln(dQ/dP) in balls.
 
-A mechanism is a dictionary as in mechanisms.json: a kind, a count and exact parameters. `remove` is (P, Q) with
-P the law without the record; `add` is (Q, P). A law is one of
+A mechanism is a dictionary as in mechanisms.json: a kind, a count and exact parameters. `remove` is (P, Q)
+with P the law without the record; `add` is (Q, P). A law is one of
 
-* `Lattice`: losses offset + unit*k; the n-fold law is a power of two polynomials (masses under P and under Q);
+* `Lattice`: losses offset + unit*k; the n-fold law is a power of polynomials (masses under P and under Q);
 * `Points`: few losses on no lattice; the n-fold law lists multinomials;
 * `Laplace` and `Gaussian`: closed forms (closed.py);
 * `Sampled`: a Poisson sample of Gaussian or Laplace noise (sampled.py for few steps, lines.py for many).
@@ -62,7 +62,7 @@ def gaussian_masses(sigma2, radius):
 
 
 class Lattice:
-    """Masses {k: (p, q)} at losses offset + unit*k, and what is beyond: q at infinity, and a neglected tail."""
+    """Masses {k: (p, q)} at losses offset + unit*k; q at infinity, and a neglected tail."""
 
     def __init__(self, unit, offset, masses, infinity=None, tail=None):
         self.unit, self.offset, self.masses = unit, offset, masses

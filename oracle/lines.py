@@ -2,12 +2,11 @@
 
     delta(eps) = q_inf + 1/(2 pi i) int_{Re z = c} Phi(z) e^{-(z-1) eps} / (z (z-1)) dz,  c > 1,
 
-by the trapezoidal rule. Every transform is a sum of weights times e^{z l} (atoms; a trapezoidal rule on a line
-above or below the real one for samples of Gaussian noise; Gauss-Legendre panels for samples of Laplace noise), or
-a closed form. Balls account for roundings. Aliases and what is cut off are kept below 1e-32 of the answer by
-estimates in doubles, which prove nothing: what is claimed are the digits on which two lines with other abscissae,
-spacings and nodes agree, less two.
-"""
+by the trapezoidal rule. Every transform is a sum of weights times e^{z l} (atoms; a trapezoidal rule on a
+line above or below the real one for samples of Gaussian noise; Gauss-Legendre panels for samples of Laplace
+noise), or a closed form. Balls account for roundings. Aliases and what is cut off are kept below 1e-32 of
+the answer by estimates in doubles, which prove nothing: what is claimed are the digits on which two lines
+with other abscissae, spacings and nodes agree, less two."""
 
 import math
 from fractions import Fraction
@@ -44,7 +43,9 @@ class Line:
         if not above or not below:
             raise Unaffordable("no better exponent")
         self.cut = self.peak - target
-        self.spacing = Fraction(2 * math.pi / (max(min(above), min(below)) * stretch)).limit_denominator(10**12)
+        self.spacing = Fraction(2 * math.pi / (max(min(above), min(below)) * stretch)).limit_denominator(
+            10**12
+        )
         if not self.spacing:
             raise Unaffordable("spacing")
 
@@ -105,20 +106,24 @@ def sampled_laplace(law, line):
     q, tau = ball(law.q), ball(law.base.tau)
     span = float(law.base.tau)
     panels = max(1, math.ceil(span / 1.5))
-    nodes = 90 + 10 * (line.stretch > 1.05) + int(0.8 * line.end * span / panels + 0.3 * abs(line.c) * span / panels)
+    nodes = (
+        90
+        + 10 * (line.stretch > 1.05)
+        + int(0.8 * line.end * span / panels + 0.3 * abs(line.c) * span / panels)
+    )
     if nodes > 1500:
         raise Unaffordable("panels")
     points = [(-tau, arb(1) / 2), (tau, (-tau).exp() / 2)]
     for panel in range(panels):
         centre, half = tau * (2 * panel + 1 - panels) / panels, tau / panels
         for x, w in legendre(nodes, BITS + 40):
-            l = centre + half * x
-            points.append((l, half * w * (-(l + tau) / 2).exp() / 4))
+            loss = centre + half * x
+            points.append((loss, half * w * (-(loss + tau) / 2).exp() / 4))
     out = []
-    for l, weight in points:
-        y = 1 - q + q * l.exp()
+    for loss, weight in points:
+        y = 1 - q + q * loss.exp()
         out.append((weight, y.log()) if law.direction == "remove" else (weight * y, -y.log()))
-    return [(acb(w), acb(l)) for w, l in out]
+    return [(acb(w), acb(loss)) for w, loss in out]
 
 
 def atoms_sum(part, direction, line, count):
@@ -135,14 +140,15 @@ def atoms_sum(part, direction, line, count):
 
 
 def envelope(sums, line, closed):
-    """ln of a bound of |Phi(c+it)/Phi(c)| that does not come back: a transform of atoms returns to 1 however far
-    the line is followed, so atoms count in full. In doubles.
+    """ln of a bound of |Phi(c+it)/Phi(c)| that does not come back, in doubles.
+
+    A transform of atoms returns to 1 however far the line is followed, so atoms count in full.
     """
     arrays = []
     for pairs, n, law in sums:
         if not isinstance(law, Sampled):
             continue
-        losses = np.array([complex(float(l.real.mid()), float(l.imag.mid())) for _, l in pairs])
+        losses = np.array([complex(float(loss.real.mid()), float(loss.imag.mid())) for _, loss in pairs])
         logs = [w.log() for w, _ in pairs]
         weights = np.array([complex(float(w.real.mid()), float(w.imag.mid())) for w in logs])
         tilted = weights + line.c * losses
@@ -186,8 +192,8 @@ def powers(pairs, c, h, count):
         raise Unaffordable("nodes")
     small = math.isqrt(count) + 1
     large = -(-(count + 1) // small)
-    weights = [w * (c * l).exp() for w, l in pairs]
-    ratios = [(acb(0, h) * l).exp() for _, l in pairs]
+    weights = [w * (c * loss).exp() for w, loss in pairs]
+    ratios = [(acb(0, h) * loss).exp() for _, loss in pairs]
     rows, row = [], [acb(1)] * len(pairs)
     for _ in range(small):
         rows.append(row)
@@ -225,9 +231,8 @@ def integrate(composition, direction, line, deviation):
             total += n * min(0.0, math.log(most / (cosh + float(tau) * sinh / (2 * v))))
         return total
 
-    sums = []
     line.end = 0.0
-    for rounds in range(2):
+    for _ in range(2):
         sums = []
         for part, law, n in laws:
             if isinstance(law, Sampled):

@@ -3,12 +3,11 @@
 Let H(g) = E_P[(dQ/dP - g)+] be the base's at any g > 0 (ln g may be negative). One step is a multiple of it:
 
     remove: (1-q)P + qQ against P at e^eps: q H((e^eps - 1 + q)/q)
-    add:    P against (1-q)P + qQ: c H(e^eps q/c) with c = 1 - e^eps (1-q), and 0 if c <= 0 (the base is symmetric)
+    add:    P against (1-q)P + qQ: c H(e^eps q/c), c = 1 - e^eps (1-q), and 0 if c <= 0 (H is symmetric)
 
-Two steps are an integral of it over the first: E_P[y H1(e^eps/y)], y = dQ'/dP' of the first step. Where e^eps/y
-is below the least y of the second, H1(g) = 1 - g. Pieces on which the integrand is analytic are given to Arb's
-adaptive quadrature, whose result is a proved enclosure.
-"""
+Two steps are an integral of it over the first: E_P[y H1(e^eps/y)], y = dQ'/dP' of the first step. Where
+e^eps/y is below the least y of the second, H1(g) = 1 - g. Pieces on which the integrand is analytic are
+given to Arb's adaptive quadrature, whose result is a proved enclosure."""
 
 from flint import acb, arb
 
@@ -38,8 +37,10 @@ def one_step(law, level, bits):
 
 
 class Base:
-    """H(k) of the base, analytic for k between `low` and 1/low; beyond, H(k) = 1 - k + k H(1/k) <= 1 - k + error
-    and H(k) <= error."""
+    """H(k) of the base, analytic for k between `low` and 1/low.
+
+    Beyond, 1 - k <= H(k) = 1 - k + k H(1/k) <= 1 - k + error, and H(k) <= error.
+    """
 
     def __init__(self, law, bits):
         self.law = law
@@ -60,7 +61,7 @@ class Base:
 
 
 class First:
-    """The first step: atoms (e^Y, P-mass), and a density of x with e^Y = e^(slope x + start) on [low, high]."""
+    """The first step: atoms (e^Y, P-mass), and a density of x on [low, high] with Y = slope x + start."""
 
     def __init__(self, law, bits):
         if isinstance(law.base, Gaussian):
@@ -123,8 +124,12 @@ def two_steps(one, two, level, bits):
         c = 1 - g * (1 - q2)
         return first.density(x) * c * base(g * q2 / c, analytic)
 
-    a, b = sorted((first.place(growth(base.low)), first.place(growth(1 / base.low))), key=lambda x: float(x.mid()))
-    middle = acb.integral(bought, acb(a), acb(b), rel_tol=arb(2) ** -(bits + 20), abs_tol=arb(2) ** -(bits + 20))
+    a, b = sorted(
+        (first.place(growth(base.low)), first.place(growth(1 / base.low))), key=lambda x: float(x.mid())
+    )
+    middle = acb.integral(
+        bought, acb(a), acb(b), rel_tol=arb(2) ** -(bits + 20), abs_tol=arb(2) ** -(bits + 20)
+    )
     # Where the second step's argument is small it buys all: y - strike, or 1 - strike y.
     p, q = first.masses(b, first.high) if remove else first.masses(first.low, a)
     y = (1 - q1) * p + q1 * q
@@ -132,7 +137,11 @@ def two_steps(one, two, level, bits):
     total += arb(0).union((2 * base.error + 2 * first.lost).upper())
     for k, mass in first.atoms:
         y = 1 - q1 + q1 * k
-        total += mass * y * one_step(two, level - y.log(), bits) if remove else mass * one_step(two, level + y.log(), bits)
+        total += (
+            mass * y * one_step(two, level - y.log(), bits)
+            if remove
+            else mass * one_step(two, level + y.log(), bits)
+        )
     return total
 
 

@@ -56,7 +56,9 @@ class Sketch:
 
     def chernoff(self, epsilon):
         """(c, bound of ln delta) with the least bound."""
-        return min(((self(c) - (c - 1) * epsilon, c) for c in self.exponents()), key=lambda pair: pair[0])[::-1]
+        return min(((self(c) - (c - 1) * epsilon, c) for c in self.exponents()), key=lambda pair: pair[0])[
+            ::-1
+        ]
 
     def epsilon(self, log_delta):
         """About where delta is e^log_delta."""
@@ -81,7 +83,7 @@ def sampled_grid(law, reach=1e3):
     if isinstance(law.base, Gaussian):
         mu = math.sqrt(float(law.base.mu2))
         x = np.concatenate([np.arange(-40, 60, 0.02), np.arange(60, 60 + reach * mu, max(0.02, mu / 50))])
-        x = x[: 400_000]
+        x = x[:400_000]
         width = np.gradient(x)
         weights = -x * x / 2 - 0.5 * math.log(2 * math.pi) + np.log(width)
         losses = mu * x - mu * mu / 2

@@ -11,12 +11,6 @@ pub(crate) fn file(name: &str) -> Value {
     read(&format!("{}/../../oracle/{name}", env!("CARGO_MANIFEST_DIR")))
 }
 
-/// The same, if it is there.
-pub(crate) fn find(name: &str) -> Option<Value> {
-    let path = format!("{}/../../oracle/{name}", env!("CARGO_MANIFEST_DIR"));
-    std::path::Path::new(&path).exists().then(|| read(&path))
-}
-
 pub(crate) fn read(path: &str) -> Value {
     let text = std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{path}: {e}"));
     serde_json::from_str(&text).unwrap()

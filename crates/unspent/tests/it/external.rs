@@ -1,4 +1,5 @@
-//! What others expect: values of their own tests, codes and documents (`oracle/external.json`), against our bounds.
+//! What others expect: values of their own tests, codes and documents (`oracle/external.json`), and our
+//! bounds.
 
 use std::collections::BTreeMap;
 

@@ -6,6 +6,8 @@ mod line;
 mod ordered;
 mod single;
 #[cfg(test)]
+mod dropped;
+#[cfg(test)]
 mod structure;
 #[cfg(test)]
 mod tests;
