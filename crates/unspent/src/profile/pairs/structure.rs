@@ -6,7 +6,7 @@ use crate::mechanism::{
     RandomisedResponse, Subsampled, TruncatedDiscreteGaussian, Truth,
 };
 use crate::number::big::Draws;
-use crate::number::{Bounds, Magnitude, Rational};
+use crate::number::{Bounds, Magnitude, Rational, float};
 use crate::profile::{Direction, Point};
 use crate::{Composition, Result};
 
@@ -203,8 +203,8 @@ fn any(draws: &mut Draws) -> Result<Mechanism> {
     })
 }
 
-/// Rare large losses: the tilted law changes suddenly between the bulk and the jumps, and at ε = 0 no tilt that
-/// keeps away from the pole by as much as a Gaussian would is of use.
+/// Rare large losses: the tilted law changes suddenly between the bulk and the jumps, and at ε = 0 no tilt
+/// that keeps away from the pole by as much as a Gaussian would is of use.
 #[test]
 fn rare_jumps_at_zero_are_narrow() {
     for (sigma2, q, count) in [("1.53166", "0.00453997", 598), ("0.64", "1e-4", 10_000), ("1", "0.02", 300)] {
@@ -224,7 +224,7 @@ fn odd_parameters_get_an_answer_or_a_refusal() {
     for round in 0..ROUNDS {
         let kinds = 1 + (draws.unit() * 2.5) as usize;
         let groups: Result<Vec<(Mechanism, u64)>> =
-            (0..kinds).map(|_| Ok((any(&mut draws)?, 1 + (10f64.powf(draws.unit() * 6.0)) as u64))).collect();
+            (0..kinds).map(|_| Ok((any(&mut draws)?, 1 + float::exp(draws.unit() * 14.0) as u64))).collect();
         let place = draws.unit();
         let Ok(groups) = groups else {
             continue;

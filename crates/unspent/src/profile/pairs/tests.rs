@@ -187,7 +187,7 @@ fn a_dropped_part_of_the_law_is_noticed() {
         assert_eq!(outside_without(&[case], term), 1, "dropping {term:?} goes unnoticed");
     };
     // ε is ln(3/2) less 4.91366e-32: no double-double tells on which side of it the loss is.
-    let masses = |list: [&str; 2]| list.map(|m| exact(m)).to_vec();
+    let masses = |list: [&str; 2]| list.map(exact).to_vec();
     let table = Finite::new(masses(["1/2", "1/2"]), masses(["3/4", "1/4"])).unwrap();
     let truth = exact("3.685e-32").to_bounds();
     let near = known(
