@@ -88,12 +88,18 @@ impl Accountant {
             }
             let (excess, width) = target.excess(&found);
             if !width.is_finite() {
-                // Nothing is known here; look elsewhere, but not for ever.
+                // Nothing is known here but perhaps that it is enough; look elsewhere, but not for ever.
                 blind += 1;
-                if blind > MAX_BLIND {
+                if blind > if self.mu2().is_some() { MAX_BLIND } else { 4 * MAX_BLIND } {
                     break;
                 }
-                guess = 0.5 * (left + guess.min(right));
+                if self.mu2().is_none() && !target.is_met_by(&found) {
+                    left = left.max(guess);
+                    guess = middle(left, right);
+                } else {
+                    right = right.min(guess);
+                    guess = if self.mu2().is_some() { 0.5 * (left + guess) } else { middle(left, right) };
+                }
                 continue;
             }
             let before = right - left;
@@ -122,7 +128,7 @@ impl Accountant {
             } else {
                 // A cliff or a kink: halve, on a logarithmic scale if that is what it takes.
                 slow = 0;
-                if left > 0.0 && right > 4.0 * left { (left * right).sqrt() } else { 0.5 * (left + right) }
+                middle(left, right)
             };
         }
         Bounds::new(low, high)
@@ -216,6 +222,11 @@ impl Accountant {
         }
         (-log_gaussian_delta(mu, epsilon).1).max(1e-300)
     }
+}
+
+/// Halfway, on a logarithmic scale if the two are far apart.
+fn middle(left: f64, right: f64) -> f64 {
+    if left > 0.0 && right > 4.0 * left { (left * right).sqrt() } else { 0.5 * (left + right) }
 }
 
 /// `φ(z)/(1 − Φ(z))`.

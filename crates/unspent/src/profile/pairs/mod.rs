@@ -146,13 +146,14 @@ fn markov(log: impl Fn(f64) -> (Dd, f64), epsilon: Dd, scale: (f64, f64)) -> Mag
     let cost = |logarithm: f64| {
         let (total, error) = exponent(1.0 + float::exp(logarithm));
         let sum = total.to_f64() + error;
-        if sum.is_finite() { sum } else { f64::MAX }
+        // Where nothing is known c is too large: the further, the worse.
+        if sum.is_finite() { sum } else { 1e300 + 1e290 * logarithm }
     };
     // About where a Gaussian of this mean and deviation has its saddle.
     let (mean, deviation) = scale;
     let guess = ((epsilon.hi - mean) / (deviation * deviation)).max(1.0 / deviation).max(1e-9);
     let start = float::ln(guess);
-    let best = golden_section(cost, start - 8.0, start + 6.0, 48);
+    let best = golden_section(cost, (start - 8.0).min(-3.0), start + 6.0, 56);
     let (total, error) = exponent(1.0 + float::exp(best));
     if !total.hi.is_finite() || !error.is_finite() {
         return Magnitude::ONE;
