@@ -82,7 +82,7 @@ impl Atoms {
         Atoms {
             near: atoms.iter().map(|a| a.near).collect(),
             losses: atoms.iter().map(|a| a.loss).collect(),
-            loss_error: 8.0 * UNIT,
+            loss_error: 2.0 * UNIT,
             logs: atoms.iter().map(|a| a.log).collect(),
             log_error,
             p_only: Only::none(),
@@ -180,8 +180,8 @@ impl Loss for Atoms {
         error += if self.reveals { 70.0 * UNIT * lost } else { lost };
         for (l, log) in self.near.iter().zip(&self.logs) {
             if *log < DEEP {
-                // Such a mass may be no double, and e^{cl} times it an ordinary one: e^{log+cl} − c·e^{log+l},
-                // up to |c − 1| times the mass.
+                // Such a mass may be no double, and e^{cl} times it an ordinary one: e^{log+cl} less
+                // c·e^{log+l}, up to |c − 1| times the mass.
                 let (a, b) = (float::exp(log + c * l), c * float::exp(log + l));
                 small.push(a);
                 small.push(-b);

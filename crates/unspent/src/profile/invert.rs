@@ -103,10 +103,17 @@ impl Accountant {
                 // for ever.
                 (left, right) = (left.max(low), right.min(high));
                 blind += usize::from(!(met || missed));
-                if blind > MAX_BLIND || right - left <= right * 4.0 * f64::EPSILON {
+                let most = if self.mu2().is_some() { MAX_BLIND } else { 4 * MAX_BLIND };
+                if blind > most || right - left <= right * 4.0 * f64::EPSILON {
                     break;
                 }
-                guess = 0.5 * (left + guess.min(right));
+                guess = if self.mu2().is_some() {
+                    0.5 * (left + guess.min(right))
+                } else {
+                    // Where nothing is known, it is more often because ε is too small.
+                    left = if met { left } else { left.max(guess) };
+                    middle(left, right)
+                };
                 continue;
             }
             let before = right - left;
@@ -135,7 +142,7 @@ impl Accountant {
             } else {
                 // A cliff or a kink: halve, on a logarithmic scale if that is what it takes.
                 slow = 0;
-                if left > 0.0 && right > 4.0 * left { (left * right).sqrt() } else { 0.5 * (left + right) }
+                middle(left, right)
             };
         }
         Bounds::new(low, high)
@@ -267,6 +274,11 @@ impl Accountant {
         }
         (-log_gaussian_delta(mu, epsilon).1).max(1e-300)
     }
+}
+
+/// Halfway, on a logarithmic scale if the two are far apart.
+fn middle(left: f64, right: f64) -> f64 {
+    if left > 0.0 && right > 4.0 * left { (left * right).sqrt() } else { 0.5 * (left + right) }
 }
 
 /// `φ(z)/(1 − Φ(z))`.

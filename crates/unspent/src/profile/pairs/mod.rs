@@ -6,10 +6,6 @@ mod line;
 mod ordered;
 mod single;
 #[cfg(test)]
-mod dropped;
-#[cfg(test)]
-mod structure;
-#[cfg(test)]
 mod tests;
 
 use super::{DeltaBounds, Direction, Method, Point, at_most_one};
@@ -89,7 +85,7 @@ impl Pairs {
             return first;
         };
         // The other direction is often so far below that Markov's inequality decides (M1).
-        if other.markov(at).is_some_and(|most| most <= first.delta.lower()) {
+        if other.is_below(at, first.delta.lower()) {
             return first;
         }
         let second = other.delta(at, tolerance);
@@ -144,27 +140,30 @@ fn smaller(a: Bounds<Magnitude>, b: Bounds<Magnitude>) -> Bounds<Magnitude> {
 /// `δ ≤ Φ(c)·e^{−(c−1)ε}·(1/c)(1 − 1/c)^{c−1}` for any c > 1: the least over some, as an upper bound. `log`
 /// gives `ln Φ(c)` with the bound of its error.
 fn markov(log: impl Fn(f64) -> (Dd, f64), epsilon: Dd, scale: (f64, f64)) -> Magnitude {
-    let exponent = |c: f64| {
-        let (value, error) = log(c);
-        let less = Dd::sum(c, -1.0);
-        let shape = -float::ln(c) + if c > 1.0 { (c - 1.0) * float::ln1p(-1.0 / c) } else { 0.0 };
-        let total = value.sub(less.mul(epsilon)).add(Dd::from(shape));
-        let magnitude = value.hi.abs() + (less.hi * epsilon.hi).abs();
-        (total, error + UNIT * (16.0 * shape.abs() + 16.0) + UNIT * UNIT * 64.0 * magnitude)
-    };
+    let exponent = |c: f64| markov_exponent(c, log(c), epsilon);
     let cost = |logarithm: f64| {
         let (total, error) = exponent(1.0 + float::exp(logarithm));
         let sum = total.to_f64() + error;
-        if sum.is_finite() { sum } else { f64::MAX }
+        // Where nothing is known c is too large: the further, the worse.
+        if sum.is_finite() { sum } else { 1e300 + 1e290 * logarithm }
     };
     // About where a Gaussian of this mean and deviation has its saddle.
     let (mean, deviation) = scale;
     let guess = ((epsilon.hi - mean) / (deviation * deviation)).max(1.0 / deviation).max(1e-9);
     let start = float::ln(guess);
-    let best = golden_section(cost, start - 8.0, start + 6.0, 48);
+    let best = golden_section(cost, (start - 8.0).min(-3.0), start + 6.0, 56);
     let (total, error) = exponent(1.0 + float::exp(best));
     if !total.hi.is_finite() || !error.is_finite() {
         return Magnitude::ONE;
     }
     Magnitude::exp(total, error, Round::Up)
+}
+
+/// The logarithm of that bound at one c, from `ln Φ(c)`; both with the bound of their error.
+fn markov_exponent(c: f64, (value, error): (Dd, f64), epsilon: Dd) -> (Dd, f64) {
+    let less = Dd::sum(c, -1.0);
+    let shape = -float::ln(c) + if c > 1.0 { (c - 1.0) * float::ln1p(-1.0 / c) } else { 0.0 };
+    let total = value.sub(less.mul(epsilon)).add(Dd::from(shape));
+    let magnitude = value.hi.abs() + (less.hi * epsilon.hi).abs();
+    (total, error + UNIT * (16.0 * shape.abs() + 16.0) + UNIT * UNIT * 64.0 * magnitude)
 }

@@ -9,8 +9,8 @@ use super::super::term::{Term, dropping};
 use super::super::{DeltaBounds, Method, Point, at_most_one, smoothing};
 use super::atoms::{self, Part};
 use super::line::{LONG, OnLine};
-use super::markov;
 use super::single::Single;
+use super::{markov, markov_exponent};
 use crate::effort::Effort;
 use crate::error::{Error, Result};
 use crate::loss::{self, Loss, Way};
@@ -184,6 +184,38 @@ impl Ordered {
             Largest::Exact(largest) => at.exact >= *largest,
             Largest::AtMost(largest) => at.dd.hi > *largest,
         }
+    }
+
+    /// Whether Markov's inequality at one of a few tilts bounds δ by this: Newton's method towards the best.
+    pub fn is_below(&self, at: &Point, most: Magnitude) -> bool {
+        // A closed form is as cheap.
+        if self.is_empty() || self.single.is_some() {
+            return false;
+        }
+        let (mean, deviation) = self.scale;
+        let epsilon = at.dd.hi;
+        let mut c = 1.0 + ((epsilon - mean) / (deviation * deviation)).max(1.0 / deviation);
+        for _ in 0..8 {
+            let here = self.log_phi(c);
+            let (total, error) = markov_exponent(c, (here.value, here.error), at.dd);
+            if !error.is_finite() || !total.hi.is_finite() || here.slope.is_nan() {
+                c = 1.0 + 0.5 * (c - 1.0);
+                continue;
+            }
+            let bound = Magnitude::exp(total, error, Round::Up).add(self.infinity.1.upper(), Round::Up);
+            if bound <= most {
+                return true;
+            }
+            // d/dc of −ln c + (c−1)ln(1 − 1/c) is ln(1 − 1/c).
+            let slope = here.slope - epsilon + float::ln1p(-1.0 / c);
+            let curve = here.spread + 1.0 / (c * (c - 1.0));
+            let step = -slope / curve;
+            if !step.is_finite() || (step * curve.sqrt()).abs() < 0.1 {
+                return false;
+            }
+            c = if c + step > 1.0 { c + step } else { 1.0 + 0.25 * (c - 1.0) };
+        }
+        false
     }
 
     /// An upper bound of δ by Markov's inequality, if that is cheap.

@@ -1,5 +1,8 @@
 //! Values from outside, and the bounds around them.
 
+mod dropped;
+mod structure;
+
 use std::collections::BTreeMap;
 
 use serde_json::Value;
@@ -27,7 +30,7 @@ fn text<'a>(value: &'a Value, key: &str) -> &'a str {
 }
 
 /// The interval that a value stands for. An exact zero has no digits.
-pub(super) fn interval(case: &Value) -> (Magnitude, Magnitude) {
+fn interval(case: &Value) -> (Magnitude, Magnitude) {
     let truth: Rational = text(case, "delta").parse().unwrap();
     let Some(digits) = case["certain_digits"].as_i64() else {
         assert_eq!(text(case, "certain_digits"), "exact zero", "{case}");

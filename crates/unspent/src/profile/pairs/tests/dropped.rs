@@ -3,8 +3,8 @@
 
 use serde_json::Value;
 
-use super::ordered::Ordered;
-use super::tests::interval;
+use super::super::ordered::Ordered;
+use super::interval;
 use crate::Composition;
 use crate::effort::Effort;
 use crate::loss::Way;
