@@ -290,7 +290,7 @@ fn both_directions_are_dominated() {
                         above <= 1.1 * truth.upper() + 0.01,
                         "{mechanisms:?} {epsilon}: {above:e} {truth:?}"
                     );
-                    let mirrored = 1.0 - (-epsilon).exp() * (1.0 - ask(other, epsilon).lower());
+                    let mirrored = 1.0 - float::exp(-epsilon) * (1.0 - ask(other, epsilon).lower());
                     let above = delta(law, -epsilon);
                     assert!(above >= mirrored - 1e-15, "{mechanisms:?} -{epsilon}: {above:e} {mirrored:e}");
                     assert!(above <= mirrored + 0.05, "{mechanisms:?} -{epsilon}: {above:e} {mirrored:e}");
