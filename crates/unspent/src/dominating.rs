@@ -64,8 +64,8 @@ impl Composition {
     /// # Ok::<(), unspent::Error>(())
     /// ```
     ///
-    /// An error names a mechanism for which adding and removing a record differ: there are two laws then, which
-    /// [`dominating_laws`](Composition::dominating_laws) gives.
+    /// An error names a mechanism for which adding and removing a record differ: there are two laws then,
+    /// which [`dominating_laws`](Composition::dominating_laws) gives.
     pub fn dominating_law(&self, interval: f64, tail: &Delta) -> Result<DominatingLaw> {
         self.has_a_law("a dominating law")?;
         self.is_its_own_mirror("one dominating law")?;
@@ -151,8 +151,8 @@ impl Composition {
 /// At each point of a grid δ from above, 1 − δ from below, and ε.
 type Goals = Vec<(f64, f64, f64)>;
 
-/// δ(−ε) = 1 − e^{−ε}(1 − δ(ε)) with δ(ε) of the other direction (D5), from above, for a lower bound of 1 − δ(ε)
-/// and an ε within a relative 2u.
+/// δ(−ε) = 1 − e^{−ε}(1 − δ(ε)) with δ(ε) of the other direction (D5), from above, for a lower bound of
+/// 1 − δ(ε) and an ε within a relative 2u.
 fn delta_below_zero(epsilon: f64, complement: f64) -> f64 {
     let factor = float::down(float::exp(-epsilon), 4.0 + 2.0 * epsilon);
     let below = (1.0 - (factor * complement).next_down().max(0.0)).next_up();
