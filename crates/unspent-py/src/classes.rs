@@ -62,8 +62,8 @@ pub enum End {
 /// A mechanism is a pair of laws of what is published, without and with one record. Its numbers are exact: an
 /// int, a str like "256/60000", a Fraction, a Decimal; a float is taken as exactly the double it is.
 ///
-/// `n * mechanism` is n times as many, and `+` makes a Composition. Mechanisms are equal if their kinds, their
-/// parameters and their counts are.
+/// `n * mechanism` is n times as many, and `+` makes a Composition. Mechanisms are equal if their kinds,
+/// their parameters and their counts are.
 #[pyclass(frozen, subclass, module = "unspent")]
 pub struct Mechanism {
     pub group: Group,

@@ -22,6 +22,7 @@ mod classes;
 mod columns;
 mod composed;
 mod composition;
+mod conversions;
 mod design;
 mod error;
 mod estimate;
@@ -66,6 +67,8 @@ mod _native {
     use crate::certificate::{CalibratedLine, Certificate, Line, Recalibration, Reduction, certificate};
     #[pymodule_export]
     use crate::composition::Composition;
+    #[pymodule_export]
+    use crate::conversions::{largest_mu, largest_rho};
     #[pymodule_export]
     use crate::design::{Checked, Design, Explained};
     #[pymodule_export]

@@ -342,6 +342,24 @@ def test_a_distribution_dominates(composition):
     ).all()
 
 
+def test_each_direction_has_a_distribution():
+    steps = Composition(
+        [Subsampled(Gaussian(sigma=1), q="0.1", count=40), ApproximateDp(epsilon=1, delta="1e-6")]
+    )
+    distribution = steps.to_pld(value_discretization_interval=0.01, tail_mass=1e-12)
+    for epsilon in (0.0, 0.5, 1.234, 3.0, 5.0):
+        above = distribution.get_delta_for_epsilon(epsilon)
+        exactly = steps.delta(epsilon)
+        assert exactly.lower <= above <= 1.01 * exactly.upper + 1e-11
+    # Each by itself, as dp-accounting has it for its own.
+    for direction, pmf in [("remove", distribution._pmf_remove), ("add", distribution._pmf_add)]:
+        for epsilon in (0.5, 2.0):
+            exactly = steps.in_direction(direction).delta(epsilon)
+            assert exactly.lower <= pmf.get_delta_for_epsilon(epsilon) <= 1.01 * exactly.upper + 1e-11
+    with pytest.raises(UnspentError, match="^zCDP event: this mechanism has no law of the privacy loss"):
+        Composition(ZeroConcentratedDp(rho=1)).to_pld()
+
+
 def test_it_still_dominates_when_composed():
     first, second = CASES[0], Composition([DiscreteGaussian(sigma2="3.7", count=3)])
     composed = first.to_pld(1e-3).compose(second.to_pld(1e-3))

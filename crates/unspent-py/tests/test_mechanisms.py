@@ -169,6 +169,30 @@ def test_what_is_revealed():
     assert Composition(Gaussian(sigma=1)).infinity.upper == 0
 
 
+def test_mu():
+    noise = Composition([Gaussian(sigma=2, count=9), GaussianDp(mu="1/2", count=7)])
+    assert noise.mu.fractions() == (2, 2)
+    mu = unspent.largest_mu(epsilon=1, delta="1e-6")
+    assert Composition(GaussianDp(mu=mu)).delta(1).fractions()[1] <= Fraction("1e-6")
+    more = mu * Fraction("1.00000001")
+    assert Composition(GaussianDp(mu=more)).delta(1).fractions()[0] > Fraction("1e-6")
+    with pytest.raises(UnspentError, match="^discrete Gaussian: this mechanism has no mu of Gaussian DP"):
+        Composition(DiscreteGaussian(sigma=2)).mu  # noqa: B018
+
+
+@pytest.mark.parametrize("conversion", ["canonne-kamath-steinke", "bun-steinke"])
+def test_rho_for_a_promise(conversion):
+    rho = unspent.largest_rho(1, "1e-6", conversion)
+    assert Composition(Gaussian.from_rho(rho)).zcdp_epsilon("1e-6", conversion) <= 1
+    more = rho * Fraction("1.00000000001")
+    assert Composition(Gaussian.from_rho(more)).zcdp_epsilon("1e-6", conversion) > 1
+    # The tighter conversion is what is certified of an event.
+    if conversion == "canonne-kamath-steinke":
+        assert Composition(ZeroConcentratedDp(rho=rho)).epsilon("1e-6").upper == pytest.approx(1, rel=1e-9)
+    with pytest.raises(UnspentError, match="^delta: "):
+        unspent.largest_rho(1, 0, conversion)
+
+
 def test_directions():
     steps = Composition(Subsampled(Gaussian(sigma=1), q="0.01", count=100))
     add, remove = steps.in_direction("add"), steps.in_direction("remove")

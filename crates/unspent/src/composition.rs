@@ -306,10 +306,7 @@ impl Composition {
     /// for certain.
     pub(crate) fn has_symmetric_pair(&self, what: &str) -> Result<()> {
         self.has_a_law(what)?;
-        let asymmetric = |g: &&Group| !g.mechanism.is_symmetric();
-        if let Some(group) = self.groups().iter().find(asymmetric) {
-            return Err(group.mechanism.refuses(&format!("symmetric pair of laws, which {what} needs")));
-        }
+        self.is_its_own_mirror(what)?;
         if !self.infinity().upper().is_zero() {
             return Err(Error::stated(
                 format!("{what}: some mechanism reveals the record for certain with a positive probability"),
@@ -319,7 +316,18 @@ impl Composition {
         Ok(())
     }
 
-    fn has_a_law(&self, what: &str) -> Result<()> {
+    /// Refuses a question about one law if adding and removing a record differ.
+    pub(crate) fn is_its_own_mirror(&self, what: &str) -> Result<()> {
+        let asymmetric = |g: &&Group| !g.mechanism.is_symmetric();
+        match self.groups().iter().find(asymmetric) {
+            Some(group) => {
+                Err(group.mechanism.refuses(&format!("symmetric pair of laws, which {what} needs")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn has_a_law(&self, what: &str) -> Result<()> {
         let known = |g: &&Group| matches!(g.mechanism, Mechanism::ZeroConcentratedDp(_));
         match self.groups().iter().find(known) {
             Some(group) => {

@@ -6,7 +6,7 @@
 //! P.L. 94-171 certificates). Both are valid and neither is tight; results here are rounded up.
 
 use crate::envelope::Envelope;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::named::named;
 use crate::number::float::{self, Dd};
 use crate::number::{Magnitude, Rational, Round, golden_section};
@@ -54,6 +54,42 @@ impl Conversion {
     /// Reads `bun-steinke` or `canonne-kamath-steinke`.
     pub fn parse(text: &str) -> Result<Conversion> {
         text.parse()
+    }
+
+    /// The largest ρ, to 12 digits, with which it states no more than ε at δ: the way back.
+    ///
+    /// ```
+    /// use unspent::{Conversion, Delta, Epsilon};
+    /// let (epsilon, delta) = (Epsilon::parse("1")?, Delta::parse("1e-6")?);
+    /// let rho = Conversion::BunSteinke.largest_rho(&epsilon, &delta)?;
+    /// assert_eq!(*rho.value(), "0.0174689047691".parse()?);
+    /// # Ok::<(), unspent::Error>(())
+    /// ```
+    pub fn largest_rho(self, epsilon: &Epsilon, delta: &Delta) -> Result<Rho> {
+        const DIGITS: u32 = 12;
+        // Both conversions grow with ρ; what is tried is what is returned.
+        let rho_at = |log: f64| {
+            let rho = Rational::from_f64("rho", float::exp(log))?.to_decimal(DIGITS, Round::Down);
+            Rho::parse(&rho)
+        };
+        let meets = |rho: &Rho| -> Result<bool> {
+            Ok(Rational::from_f64("epsilon", rho.epsilon(self, delta))? <= *epsilon.value())
+        };
+        let (mut low, mut high) = (-80.0f64, 80.0);
+        let mut found = None;
+        while high - low > 1e-13 * low.abs().max(1.0) {
+            let middle = 0.5 * (low + high);
+            let rho = rho_at(middle)?;
+            if meets(&rho)? {
+                (low, found) = (middle, Some(rho));
+            } else {
+                high = middle;
+            }
+        }
+        found.ok_or_else(|| {
+            let hint = "no budget of zCDP is so small: give a larger epsilon or a larger delta";
+            Error::input("epsilon", epsilon.value(), "an epsilon that some rho above 1e-34 keeps", hint)
+        })
     }
 
     /// What all its (ε, δ) together guarantee of the trade-off function.
@@ -210,6 +246,28 @@ mod tests {
                 let (bun_steinke, cks) = at(rho, delta);
                 assert!(bun_steinke.is_finite() && cks.is_finite() && cks >= 0.0);
                 assert!(cks <= bun_steinke, "{rho} {delta}: {cks} {bun_steinke}");
+            }
+        }
+    }
+
+    /// What is found keeps the promise, and a part in 10¹¹ more does not.
+    #[test]
+    fn the_way_back_is_the_largest_rho() {
+        for conversion in Conversion::ALL {
+            for (epsilon, delta) in [("1", "1e-6"), ("17", "1e-10"), ("0.001", "1e-3"), ("400", "1e-300")] {
+                let (target, delta) = (Epsilon::parse(epsilon).unwrap(), Delta::parse(delta).unwrap());
+                let rho = conversion.largest_rho(&target, &delta).unwrap();
+                let stated = |rho: &Rho| Rational::from_f64("", rho.epsilon(conversion, &delta)).unwrap();
+                assert!(stated(&rho) <= *target.value(), "{conversion} {epsilon}");
+                let more = Rho::new(rho.value() * &"1.00000000001".parse().unwrap()).unwrap();
+                assert!(stated(&more) > *target.value(), "{conversion} {epsilon}");
+            }
+            let zero = Epsilon::parse("0").unwrap();
+            let error = conversion.largest_rho(&zero, &Delta::parse("1e-6").unwrap());
+            match conversion {
+                Conversion::BunSteinke => assert!(error.unwrap_err().is_input()),
+                // Here an ε of 0 is stated for small ρ, where δ is large.
+                Conversion::CanonneKamathSteinke => assert!(error.is_ok()),
             }
         }
     }

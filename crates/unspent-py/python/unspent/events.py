@@ -412,11 +412,15 @@ def _error(message: str, hint: str) -> UnspentError:
     return error
 
 
-def privacy_loss_distribution(interval: float, lowest: int, masses: Any, infinite: float) -> Any:
-    """dp-accounting's distribution with these masses at the multiples of the interval from ``lowest`` on."""
+#: The interval, the lowest loss in intervals, the masses from there on, and that at infinity.
+_Law = tuple[float, int, Any, float]
+
+
+def privacy_loss_distribution(removed: _Law, added: "_Law | None" = None) -> Any:
+    """dp-accounting's distribution with these laws; without the second adding a record has the first, too."""
     require()
     from dp_accounting.pld import pld_pmf, privacy_loss_distribution
 
-    # The pair is symmetric: adding and removing a record have the same distribution of losses.
-    pmf = pld_pmf.DensePLDPmf(interval, lowest, masses, infinite, pessimistic_estimate=True)
-    return privacy_loss_distribution.PrivacyLossDistribution(pmf)
+    laws = [removed] if added is None else [removed, added]
+    pmfs = [pld_pmf.DensePLDPmf(*law, pessimistic_estimate=True) for law in laws]
+    return privacy_loss_distribution.PrivacyLossDistribution(*pmfs)
