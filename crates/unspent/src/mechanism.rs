@@ -16,7 +16,7 @@ mod subsampled;
 mod text;
 
 pub use discrete::{ApproximateDp, Finite, RandomisedResponse, TruncatedDiscreteGaussian, Truth};
-pub use laplace::{DiscreteLaplace, Laplace};
+pub use laplace::{DiscreteLaplace, Laplace, LaplaceKind};
 pub use subsampled::{Base, Subsampled, ZeroConcentratedDp};
 pub use text::{Described, KINDS, kind_named};
 

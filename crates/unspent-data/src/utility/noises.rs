@@ -100,16 +100,16 @@ pub(crate) fn variance(allocation: &Allocation, level: &Level, query: Option<&st
     let mut measurements = level.measurements.iter();
     if let Some(wanted) = query {
         return match measurements.find(|m| name(m) == wanted) {
-            Some(found) => Ok(found.noise.sigma2().clone()),
+            Some(found) => Ok(found.gaussian()?.sigma2().clone()),
             None => {
                 let allowed = format!("asked at level `{}`", level.name);
                 Err(Error::input("query", wanted, allowed, format!("it asks {}", names.join(", "))))
             }
         };
     }
-    let first = level.measurements[0].noise.sigma2();
-    if measurements.all(|m| m.noise.sigma2() == first) {
-        return Ok(first.clone());
+    let first = level.measurements[0].gaussian()?;
+    if measurements.all(|m| m.noise.sigma2() == Some(first.sigma2())) {
+        return Ok(first.sigma2().clone());
     }
     Err(Error::of_kind(
         ErrorKind::NoQuery,

@@ -1,9 +1,10 @@
 //! Laplace noise, on the line and on the integers.
 
 use crate::error::{Error, Result};
-use crate::number::Rational;
+use crate::number::float::sinh_cosh;
+use crate::number::{Rational, Round};
 
-use super::{parse_shift, shift_error};
+use super::{Mechanism, half_ratio, parse_shift, shift_error};
 
 /// Largest shift of discrete Laplace noise: its loss has one value more than that.
 const MAX_SHIFT: u64 = 100_000;
@@ -33,6 +34,12 @@ impl Laplace {
     #[must_use]
     pub fn shift(&self) -> &Rational {
         &self.shift
+    }
+
+    /// The variance of the noise, rounded; not a bound.
+    #[must_use]
+    pub fn variance(&self) -> f64 {
+        (&(&self.scale * &self.scale) * &Rational::integer(2)).to_f64()
     }
 
     /// τ = Δ/b, the largest privacy loss.
@@ -78,6 +85,95 @@ impl DiscreteLaplace {
     #[must_use]
     pub fn shift(&self) -> u64 {
         self.shift
+    }
+
+    /// The variance of the noise, within 16 roundings (16·2⁻⁵³ of itself); not a bound.
+    ///
+    /// `2α/(1 − α)² = 1/(2 sinh²(1/2b))` with `α = exp(−1/b)`.
+    #[must_use]
+    pub fn variance(&self) -> f64 {
+        // The argument in two parts, since its rounding would count by its size where x is large.
+        let x = (&Rational::integer(1) / &(&self.scale * &Rational::integer(2))).to_dd();
+        let (sinh, cosh) = sinh_cosh(x.hi);
+        let sinh = sinh + x.lo * cosh;
+        0.5 / (sinh * sinh)
+    }
+}
+
+/// Laplace noise on the line, or on the integers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LaplaceKind {
+    /// Density `exp(−|x|/b)/2b`.
+    Continuous,
+    /// `P[X = x] ∝ exp(−|x|/b)`: geometric noise.
+    Discrete,
+}
+
+impl LaplaceKind {
+    /// Noise of scale b on an answer that one record can move by `shift`.
+    pub fn with_scale(self, scale: Rational, shift: u64) -> Result<Mechanism> {
+        Ok(match self {
+            LaplaceKind::Continuous => Laplace::new(scale, Rational::from(shift))?.into(),
+            LaplaceKind::Discrete => DiscreteLaplace::new(scale, shift)?.into(),
+        })
+    }
+
+    /// The noise that is ε-differentially private if one record moves `moves` of the answers by `shift` each:
+    /// b = mΔ/ε, as the largest losses Δ/b add up.
+    pub fn spending(self, epsilon: &Rational, shift: u64, moves: u64) -> Result<Mechanism> {
+        if !epsilon.is_positive() {
+            let hint = "epsilon is a budget of pure differential privacy, like 0.5";
+            return Err(Error::input("epsilon", epsilon, "a positive number", hint));
+        }
+        let scale = &(&Rational::from(shift) * &Rational::from(moves)) / epsilon;
+        self.with_scale(scale.clone(), shift).map_err(|_| {
+            let about = |x: &Rational| x.to_decimal(4, Round::Up);
+            let (epsilon, scale) = (about(epsilon), about(&scale));
+            let cause =
+                format!("a budget of epsilon = {epsilon} means noise of scale {scale}, outside 1e-3 to 1e12");
+            Error::stated(cause, "more budget means less noise: check epsilon")
+        })
+    }
+}
+
+impl Mechanism {
+    /// b of Laplace noise.
+    #[must_use]
+    pub fn laplace_scale(&self) -> Option<&Rational> {
+        match self {
+            Mechanism::Laplace(m) => Some(m.scale()),
+            Mechanism::DiscreteLaplace(m) => Some(m.scale()),
+            _ => None,
+        }
+    }
+
+    /// The ε for which Laplace noise is ε-differentially private, Δ/b: its largest loss.
+    pub(crate) fn pure_epsilon(&self) -> Option<Rational> {
+        Some(&self.shift()? / self.laplace_scale()?)
+    }
+
+    /// The variance of added noise, rounded; not a bound.
+    #[must_use]
+    pub fn variance(&self) -> Option<f64> {
+        match self {
+            Mechanism::DiscreteGaussian(m) => Some(m.variance()),
+            Mechanism::Gaussian(m) => Some(m.sigma2().to_f64()),
+            Mechanism::Laplace(m) => Some(m.variance()),
+            Mechanism::DiscreteLaplace(m) => Some(m.variance()),
+            _ => None,
+        }
+    }
+
+    /// A ρ for which added noise is ρ-zCDP if one record moves `moves` of the answers: the least one of
+    /// Gaussian noise, mΔ²/2σ², and m(Δ/b)²/2 of Laplace noise, whose answers are Δ/b-differentially private
+    /// each (ε-DP implies ε²/2-zCDP: Bun and Steinke 2016, Proposition 1.4).
+    #[must_use]
+    pub fn zcdp_rho(&self, moves: u64) -> Option<Rational> {
+        let width = match self.laplace_scale() {
+            Some(scale) => scale * scale,
+            None => self.sigma2()?.clone(),
+        };
+        Some(half_ratio(&self.shift()?, moves, &width))
     }
 }
 

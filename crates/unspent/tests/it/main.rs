@@ -11,6 +11,7 @@ mod closed_forms;
 mod figures;
 mod fuzz;
 mod golden;
+mod laplace;
 mod paths;
 mod refused;
 mod schemas;
