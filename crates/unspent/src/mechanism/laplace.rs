@@ -181,3 +181,37 @@ fn check_scale(scale: Rational) -> Result<Rational> {
     let range = Rational::power_of_ten(-3)..=Rational::power_of_ten(12);
     scale.within("scale", &range, "a scale b of Laplace noise between 1e-3 and 1e12")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::number::float::UNIT;
+
+    /// Values of 60 digits, of another program.
+    #[test]
+    fn the_variance_is_that_of_the_law() {
+        for (scale, truth) in [
+            ("0.05", 4.122_307_261_870_533e-9),
+            ("1/3", 0.110_282_011_004_119_53),
+            ("1", 1.841_347_188_415_584_6),
+            ("7/2", 24.334_011_408_054_38),
+            ("16", 511.833_365_880_371_46),
+            ("1000000", 1_999_999_999_999.833_3),
+        ] {
+            let found = DiscreteLaplace::parse(scale, "1").unwrap().variance();
+            assert!((found - truth).abs() <= 16.0 * UNIT * truth, "{scale}: {found:e} {truth:e}");
+        }
+        assert_eq!(Laplace::new("3/2".parse().unwrap(), 1.into()).unwrap().variance(), 4.5);
+    }
+
+    /// ε buys b = mΔ/ε, which spends m(Δ/b)²/2 = ε²/2m in zCDP.
+    #[test]
+    fn budgets_buy_scales() {
+        for kind in [LaplaceKind::Continuous, LaplaceKind::Discrete] {
+            let noise = kind.spending(&"0.3".parse().unwrap(), 2, 3).unwrap();
+            assert_eq!(noise.laplace_scale(), Some(&"20".parse().unwrap()));
+            assert_eq!(noise.zcdp_rho(3), Some("3/200".parse().unwrap()));
+            assert_eq!(noise.pure_epsilon(), Some("0.1".parse().unwrap()));
+        }
+    }
+}
