@@ -198,7 +198,8 @@ pub fn deviations(now: &Allocation, start: Option<&Allocation>) -> Figure {
         .collect();
     let bar = |measurement: Option<&Measurement>| match measurement {
         Some(m) => {
-            let value = m.noise.sigma2().to_f64().sqrt();
+            let variance = m.noise.sigma2().map(Rational::to_f64).or_else(|| m.noise.variance());
+            let value = variance.unwrap_or(f64::NAN).sqrt();
             Bar { value, label: nearest(value, 4) }
         }
         None => Bar { value: f64::NAN, label: String::new() },

@@ -1,13 +1,17 @@
 //! What was released, for programs: `manifest.json` of a directory of measurements.
 
+mod noise;
+
 use std::fs;
 use std::path::{Component, Path};
 
 use serde::{Deserialize, Serialize};
 use unspent::schema::Rows;
-use unspent::{DiscreteGaussian, Error, ErrorKind, Rational, Result};
+use unspent::{Error, ErrorKind, Result};
 
-use crate::plan::{Plan, PlannedLevel, PlannedQuery, QueryNoise};
+pub use noise::NoiseEntry;
+
+use crate::plan::{Plan, PlannedLevel, PlannedQuery};
 use crate::units::BypassedUnits;
 
 /// The name of the file.
@@ -135,21 +139,6 @@ pub struct BudgetEntry {
     pub noises: Vec<NoiseEntry>,
 }
 
-/// The noise on a query.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct NoiseEntry {
-    /// Its σ², exactly.
-    #[serde(with = "exactly")]
-    pub sigma2: Rational,
-    /// What the files have: the variance of the noise, rounded to a double.
-    pub variance: f64,
-    /// What it spends, exactly.
-    #[serde(with = "exactly")]
-    pub rho: Rational,
-    /// What the files have: ρ, rounded to a double.
-    pub plb: f64,
-}
-
 /// What was published exactly of a level.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExactEntry {
@@ -207,20 +196,6 @@ pub struct FileEntry {
     pub units: u64,
 }
 
-/// An exact number as text.
-mod exactly {
-    use serde::{Deserialize, Deserializer, Serializer, de};
-    use unspent::Rational;
-
-    pub fn serialize<S: Serializer>(x: &Rational, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&x.to_decimal_or_fraction())
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Rational, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
-    }
-}
-
 impl Manifest {
     /// Reads that of a directory of measurements.
     pub fn read(directory: &Path) -> Result<Manifest> {
@@ -252,11 +227,13 @@ impl Manifest {
             let noises = level.noises();
             for noise in noises.iter().flatten() {
                 // What is computed from one is computed from the other.
-                let Ok(law) = DiscreteGaussian::new(noise.sigma2.clone(), 1) else {
-                    return wrong(format!("sigma2 `{}` is no variance of noise", noise.sigma2));
+                let law = match noise.law() {
+                    Ok(law) => law,
+                    Err(error) => return wrong(format!("its noise: {error}")),
                 };
                 let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * b.abs();
-                if !near(noise.variance, law.variance()) || !near(noise.plb, noise.rho.to_f64()) {
+                let variance = law.variance().expect("added noise");
+                if !near(noise.variance, variance) || !near(noise.plb, noise.rho.to_f64()) {
                     return wrong("its exact noise and what the files have of it differ".into());
                 }
             }
@@ -365,13 +342,6 @@ impl LevelEntry {
     }
 }
 
-impl From<&QueryNoise> for NoiseEntry {
-    fn from(noise: &QueryNoise) -> NoiseEntry {
-        let QueryNoise { sigma2, rho, variance, plb } = noise.clone();
-        NoiseEntry { sigma2, variance, rho, plb }
-    }
-}
-
 impl ExactEntry {
     /// A level of a plan, of which these files were written.
     pub(crate) fn new(level: &PlannedLevel, folder: String, units: u64, files: Vec<FileEntry>) -> ExactEntry {
@@ -413,6 +383,8 @@ fn folder(level: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use unspent::Rational;
+
     use super::*;
 
     #[test]
@@ -461,7 +433,7 @@ mod tests {
             "level `A`: its files have another number of units than it says"
         );
         assert_eq!(
-            wrong(|m| m.levels[0].queries[0].noise.sigma2 = Rational::integer(1)),
+            wrong(|m| m.levels[0].queries[0].noise.sigma2 = Some(Rational::integer(1))),
             "level `A`: its exact noise and what the files have of it differ"
         );
         assert_eq!(

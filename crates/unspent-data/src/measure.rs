@@ -104,7 +104,10 @@ impl Measured {
             text.line(format!("WARNING: {warning}."));
         }
         text.line("");
-        let mut table = Lines::new(&["level", "units", "query", "values", "sigma2", "measurements"]);
+        let noises = || manifest.levels.iter().flat_map(|level| level.queries.iter().map(|q| &q.noise));
+        let laplace = noises().any(|noise| noise.scale.is_some());
+        let noise = if laplace { "noise" } else { "sigma2" };
+        let mut table = Lines::new(&["level", "units", "query", "values", noise, "measurements"]);
         for level in &manifest.levels {
             for (i, query) in level.queries.iter().enumerate() {
                 let first = |text: String| if i == 0 { text } else { String::new() };
@@ -114,7 +117,12 @@ impl Measured {
                     query.query_name.clone(),
                     query.query_shape.iter().map(u32::to_string).collect::<Vec<_>>().join(" × "),
                     // The manifest has it exactly.
-                    brief(&query.noise.sigma2, Round::Up),
+                    match (&query.noise.sigma2, &query.noise.scale) {
+                        (Some(sigma2), _) if laplace => format!("sigma2 = {}", brief(sigma2, Round::Up)),
+                        (Some(sigma2), _) => brief(sigma2, Round::Up),
+                        (None, Some(scale)) => format!("Laplace, b = {}", brief(scale, Round::Up)),
+                        (None, None) => String::new(),
+                    },
                     query.measurements.to_string(),
                 ]);
             }

@@ -74,10 +74,10 @@ impl Streams {
     pub fn new(plan: &Plan, key: &Key) -> Result<Streams> {
         let mut samplers = HashMap::new();
         let mut noise = |noise: &QueryNoise| {
-            if !samplers.contains_key(&noise.sigma2) {
-                samplers.insert(noise.sigma2.clone(), Sampler::new(&noise.sigma2)?);
+            if !samplers.contains_key(&noise.mechanism) {
+                samplers.insert(noise.mechanism.clone(), Sampler::drawing(&noise.mechanism)?);
             }
-            Ok(key.noise(&samplers[&noise.sigma2]))
+            Ok(key.noise(&samplers[&noise.mechanism]))
         };
         let mut query = |query: &PlannedQuery| query.noises.iter().map(&mut noise).collect();
         let level = |level: &PlannedLevel| level.queries.iter().map(&mut query).collect();

@@ -96,12 +96,14 @@ impl UnitClass {
     /// What an allocation publishes of a unit of a level that has the budgets down to the level `last`.
     pub fn of_level(space: &Space, allocation: &Allocation, level: usize, last: usize) -> Result<UnitClass> {
         let mut class = UnitClass { variances: vec![None; space.queries().len()], ..UnitClass::default() };
+        // Margins of estimates are those of Gaussian noise.
+        allocation.needs_gaussian("estimates")?;
         let noises = allocation.noise_with_budget_of(level, last)?;
         let measured = &allocation.levels()[level];
         for (measurement, noise) in measured.measurements.iter().zip(&noises) {
             let name = &allocation.queries()[measurement.query].name;
             let query = space.query(name).expect("all queries of the allocation are there");
-            class.add(query, noise.sigma2().to_f64());
+            class.add(query, noise.sigma2().expect("all noise is Gaussian").to_f64());
         }
         class.exact =
             exact_queries(allocation, &measured.name).filter_map(|name| space.query(name)).collect();

@@ -132,6 +132,7 @@ impl Allocation {
             .map(|(level, query, measurement)| Measurement {
                 level: level.name.clone(),
                 query: query.name.clone(),
+                shift: query.shift,
                 measurement: measurement.clone(),
             })
             .collect();
@@ -376,6 +377,9 @@ pub struct Measurement {
     /// The name of the query.
     #[pyo3(get)]
     query: String,
+    /// How far one record moves a cell.
+    #[pyo3(get)]
+    shift: u64,
     measurement: unspent::allocation::Measurement,
 }
 
@@ -387,26 +391,39 @@ impl Measurement {
         fraction(py, &self.measurement.rho)
     }
 
-    /// The noise that spends it, a Fraction.
+    /// The kind of the noise: discrete_gaussian, laplace or discrete_laplace.
     #[getter]
-    fn sigma2<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        fraction(py, self.measurement.noise.sigma2())
+    fn mechanism(&self) -> &'static str {
+        self.measurement.noise.kind()
+    }
+
+    /// The noise that spends it, a Fraction; None for Laplace noise.
+    #[getter]
+    fn sigma2<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.measurement.noise.sigma2().map(|sigma2| fraction(py, sigma2)).transpose()
     }
 
     /// Its square root, as Bounds: most are no fractions.
     #[getter]
-    fn sigma(&self) -> Bounds {
-        gaussian::sigma(self.measurement.noise.sigma2())
+    fn sigma(&self) -> Option<Bounds> {
+        self.measurement.noise.sigma2().map(gaussian::sigma)
     }
 
-    /// How far one record moves a cell.
+    /// The scale b of Laplace noise, a Fraction; None for Gaussian noise.
     #[getter]
-    fn shift(&self) -> u64 {
-        self.measurement.noise.shift()
+    fn scale<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.measurement.noise.laplace_scale().map(|scale| fraction(py, scale)).transpose()
     }
 
     fn __repr__(&self) -> String {
-        let sigma2 = self.measurement.noise.sigma2().to_decimal_or_fraction();
-        format!("<Measurement '{}' at '{}': sigma2 = {sigma2}>", self.query, self.level)
+        let noise = &self.measurement.noise;
+        let width = match noise.laplace_scale() {
+            Some(scale) => format!("{} of scale {}", noise.name(), scale.to_decimal_or_fraction()),
+            None => {
+                let sigma2 = noise.sigma2().map(unspent::Rational::to_decimal_or_fraction);
+                format!("sigma2 = {}", sigma2.unwrap_or_default())
+            }
+        };
+        format!("<Measurement '{}' at '{}': {width}>", self.query, self.level)
     }
 }

@@ -4,7 +4,6 @@ use numpy::{PyArray1, PyArrayMethods};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList, PyTuple};
-use unspent_data::interval::Intervals;
 use unspent_data::measurements::{AnyMeasurements, ExactMeasurements, ExactValues, RowNoise};
 use unspent_data::{LevelMeasurements, Manifest, QueryMeasurements};
 
@@ -223,13 +222,7 @@ impl NoisyMeasurement {
         };
         let noises = self.noises.clone();
         let widths = interruptible(py, move || {
-            let width = |noise: &RowNoise| {
-                let intervals = match &noise.sigma2 {
-                    Some(sigma2) => Intervals::new(sigma2, &confidence)?,
-                    None => Intervals::of_variance(noise.variance, &confidence)?,
-                };
-                Ok(intervals.half_width())
-            };
+            let width = |noise: &RowNoise| Ok(noise.intervals(&confidence)?.half_width());
             noises.iter().map(width).collect::<unspent::Result<Vec<u64>>>()
         })?
         .or_raise(py)?;

@@ -25,10 +25,11 @@ const WORTH_A_THREAD: usize = 1 << 16;
 /// `size`. With `mechanism="discrete_laplace"` exact discrete Laplace (geometric) noise.
 ///
 /// The noise is stated as `sigma2`, the variance parameter, or as `sigma` or `scale`, its square root; that
-/// of discrete Laplace noise as `scale`. The law is P[X = x] ~ exp(-x**2 / (2 * sigma2)), or
-/// ~ exp(-abs(x) / scale), on all integers, exactly, with no floating-point number in between; the random bits are ChaCha20's under a new key from the operating system for every call, also
-/// after a fork. With `not_private_seed` the noise can be repeated, by anyone: a NotPrivateWarning says so,
-/// and `noise.dtype.metadata["unspent.warning"]` of the array.
+/// of discrete Laplace noise as `scale`. The law is P[X = x] ~ exp(-x**2 / (2 * sigma2)), or ~ exp(-abs(x)
+/// / scale), on all integers, exactly, with no floating-point number in between; the random bits are
+/// ChaCha20's under a new key from the operating system for every call, also after a fork. With
+/// `not_private_seed` the noise can be repeated, by anyone: a NotPrivateWarning says so, and
+/// `noise.dtype.metadata["unspent.warning"]` of the array.
 ///
 /// >>> import unspent
 /// >>> noise = unspent.sample(sigma2="100000/9563", size=(1000, 3))

@@ -256,7 +256,12 @@ impl Composition {
                  no epsilon is finite",
             ));
         }
-        self.demand("epsilon", |aim| self.accountant().epsilon(delta, aim, None))
+        let found = self.demand("epsilon", |aim| self.accountant().epsilon(delta, aim, None))?;
+        // Noise that is all of it purely private has that ε at any δ.
+        let pure = |g: &Group| Some(&g.mechanism.pure_epsilon()? * &Rational::from(g.count));
+        let pure: Option<Vec<Rational>> = self.groups().iter().map(pure).collect();
+        let most = pure.map_or(f64::INFINITY, |terms| Rational::sum(&terms).to_f64_bounds().1);
+        Ok(Bounds::new(found.lower(), found.upper().min(most)))
     }
 
     /// The same, found faster if `guess` is near it.

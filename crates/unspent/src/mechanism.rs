@@ -18,7 +18,7 @@ mod subsampled;
 mod text;
 
 pub use discrete::{ApproximateDp, Finite, RandomisedResponse, TruncatedDiscreteGaussian, Truth};
-pub use laplace::{DiscreteLaplace, Laplace};
+pub use laplace::{DiscreteLaplace, Laplace, LaplaceKind};
 pub use list::Entry;
 pub use open::{Open, Sought};
 pub use subsampled::{Base, Subsampled, ZeroConcentratedDp};

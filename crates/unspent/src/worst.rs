@@ -166,12 +166,15 @@ impl WorstCase {
         Ok(self.best_of(&self.cases[0])?.method())
     }
 
-    /// The largest ρ of the cases.
+    /// The largest ρ of the cases: the least one of Gaussian noise; of Laplace noise one that its pure DP
+    /// implies.
     pub fn rho(&self) -> Result<Number> {
         if let Some(rho) = &self.unlisted {
             return Ok(Number::Exact(rho.value().clone()));
         }
-        if let [only] = self.cases.as_slice() {
+        if let [only] = self.cases.as_slice()
+            && only.groups.iter().all(|(noise, _)| noise.mu_squared().is_some())
+        {
             return self.best_of(only)?.known_rho();
         }
         let largest = parallel::map(&self.cases, |case| case.rho()).into_iter().max();
@@ -366,7 +369,7 @@ impl WorstCase {
     fn scaled(&self, factor: &Rational) -> Result<WorstCase> {
         let scale = |case: &Arc<Case>| {
             let groups = case.groups.iter().map(|(noise, count)| {
-                let sigma2 = noise.sigma2().expect("allocations add Gaussian noise");
+                let sigma2 = noise.sigma2().ok_or_else(|| noise.refuses("variance sigma2 to be scaled"))?;
                 Ok((noise.with_sigma2(sigma2 * factor)?, *count))
             });
             Ok(Arc::new(Case::new(case.routes.clone(), groups.collect::<Result<_>>()?)))

@@ -12,6 +12,7 @@ use dashu::rational::RBig;
 use opendp::traits::samplers::{sample_discrete_gaussian, sample_discrete_laplace};
 use textbook::{Textbook, Words};
 use unspent::Rational;
+use unspent::mechanism::DiscreteLaplace;
 use unspent::sampler::{Key, Path, Sampler};
 
 /// What is drawn.
@@ -48,8 +49,7 @@ impl Law {
     fn variance(self) -> f64 {
         match self {
             Law::Gaussian(numerator, denominator) => numerator as f64 / denominator as f64,
-            // 2α/(1 − α)² with α = e^-1/b.
-            Law::Laplace(scale) => 0.5 / (0.5 / scale as f64).sinh().powi(2),
+            Law::Laplace(scale) => DiscreteLaplace::new(Rational::from(scale), 1).unwrap().variance(),
         }
     }
 

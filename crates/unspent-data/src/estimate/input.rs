@@ -112,6 +112,7 @@ impl Input {
     fn own(reader: Reader) -> Result<Input> {
         let file = reader.directory().join("allocation.toml");
         let allocation = Allocation::read(&file, None)?;
+        allocation.needs_gaussian("an estimate")?;
         let Some(schema) = allocation.schema().cloned() else {
             return Err(Error::stated(
                 format!("{}: does not say which values attributes have", file.display()),
@@ -133,7 +134,7 @@ impl Input {
                 code: code(&schema, &entry.level),
                 name: entry.level.clone(),
                 queries,
-                noises: noises(entry),
+                noises: noises(entry)?,
                 parts: entry.files.len(),
                 units: entry.units,
                 exact: vec![],
@@ -196,7 +197,8 @@ impl Input {
         for (name, units) in levels.iter().zip(known) {
             let level = allocation.levels().iter().find(|level| level.name == *name);
             let level = level.expect("levels of known tables are levels of every allocation");
-            let sigma2 = level.measurements.iter().map(|m| m.noise.sigma2().to_f64()).collect();
+            let sigma2 = level.measurements.iter().map(|m| Ok(m.gaussian()?.sigma2().to_f64()));
+            let sigma2 = sigma2.collect::<Result<_>>()?;
             let codes: Vec<String> = units.iter().map(|unit| unit.code.clone()).collect();
             let mut exact = vec![];
             for of in plan::exact(allocation, name) {
@@ -393,10 +395,15 @@ fn index(codes: &[String]) -> HashMap<String, u32> {
     codes.iter().zip(0..).map(|(code, unit)| (code.clone(), unit)).collect()
 }
 
-fn noises(entry: &LevelEntry) -> Vec<Noise> {
-    let of_budget = |(at, noises): (usize, Vec<&crate::manifest::NoiseEntry>)| Noise {
-        sigma2: noises.iter().map(|noise| noise.sigma2.to_f64()).collect(),
-        bypasses: at > 0,
+fn noises(entry: &LevelEntry) -> Result<Vec<Noise>> {
+    let sigma2 = |noise: &&crate::manifest::NoiseEntry| {
+        noise.sigma2.as_ref().map(unspent::Rational::to_f64).ok_or_else(|| {
+            let cause = format!("an estimate: level `{}` has noise that is not Gaussian", entry.level);
+            Error::stated(cause, "estimates are from discrete Gaussian noise")
+        })
+    };
+    let of_budget = |(at, noises): (usize, Vec<&crate::manifest::NoiseEntry>)| {
+        Ok(Noise { sigma2: noises.iter().map(sigma2).collect::<Result<_>>()?, bypasses: at > 0 })
     };
     entry.noises().into_iter().enumerate().map(of_budget).collect()
 }

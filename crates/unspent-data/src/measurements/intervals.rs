@@ -46,13 +46,10 @@ impl RowIntervals {
 
     /// Those for this noise: by its exact σ² where it is known, and else by its variance, not too short.
     pub fn of(&mut self, noise: &RowNoise) -> Result<&Intervals> {
+        noise.needs_gaussian()?;
         let key = (noise.sigma2.clone(), noise.sigma2.as_ref().map_or(noise.variance.to_bits(), |_| 0));
         if !self.made.contains_key(&key) {
-            let made = match &noise.sigma2 {
-                Some(sigma2) => Intervals::new(sigma2, &self.confidence)?,
-                None => Intervals::of_variance(noise.variance, &self.confidence)?,
-            };
-            self.made.insert(key.clone(), made);
+            self.made.insert(key.clone(), noise.intervals(&self.confidence)?);
         }
         Ok(&self.made[&key])
     }

@@ -15,7 +15,7 @@ mod source;
 mod table;
 mod write;
 
-use unspent::Rational;
+use unspent::{Error, Rational, Result};
 
 pub use self::bureau::{BureauDataset, BureauMeasurements};
 pub(crate) use self::bypassed::csv as bypassed_csv;
@@ -25,6 +25,7 @@ pub use self::read::{Reader, Row, Rows};
 pub use self::source::{AnyMeasurements, NoisyRow, Only, Source, read_any};
 pub use self::table::IntervalTable;
 pub(crate) use self::write::Files;
+use crate::interval::Intervals;
 use crate::manifest::{ExactEntry, ExactQuery, LevelEntry, Manifest, NoiseEntry, QueryEntry};
 pub use crate::units::BypassedUnits;
 
@@ -106,6 +107,8 @@ pub struct QueryMeasurements {
 pub struct RowNoise {
     /// Its σ², if it is known exactly.
     pub sigma2: Option<Rational>,
+    /// Its scale b, if it is Laplace noise; all other noise is Gaussian.
+    pub laplace: Option<Rational>,
     /// Its variance, to the nearest double or so.
     pub variance: f64,
     /// What it spends, if that is known exactly.
@@ -114,8 +117,27 @@ pub struct RowNoise {
 
 impl From<&NoiseEntry> for RowNoise {
     fn from(entry: &NoiseEntry) -> RowNoise {
-        let NoiseEntry { sigma2, variance, rho, .. } = entry.clone();
-        RowNoise { sigma2: Some(sigma2), variance, rho: Some(rho) }
+        let NoiseEntry { sigma2, scale, variance, rho, .. } = entry.clone();
+        RowNoise { sigma2, laplace: scale, variance, rho: Some(rho) }
+    }
+}
+
+impl RowNoise {
+    /// Confidence intervals of counts with this noise: by its exact σ² where it is known, and else by its
+    /// variance, not too short.
+    pub fn intervals(&self, confidence: &Rational) -> Result<Intervals> {
+        self.needs_gaussian()?;
+        match &self.sigma2 {
+            Some(sigma2) => Intervals::new(sigma2, confidence),
+            None => Intervals::of_variance(self.variance, confidence),
+        }
+    }
+
+    /// An error for Laplace noise, of which there are no intervals.
+    fn needs_gaussian(&self) -> Result<()> {
+        let Some(scale) = &self.laplace else { return Ok(()) };
+        let cause = format!("intervals: a count has discrete Laplace noise, of scale {scale}");
+        Err(Error::stated(cause, "intervals are for discrete Gaussian noise"))
     }
 }
 

@@ -129,7 +129,7 @@ impl Source {
                     if !only.wants_query(row.query) {
                         return Ok(());
                     }
-                    let noise = RowNoise { sigma2: None, variance: row.variance, rho: None };
+                    let noise = RowNoise { sigma2: None, laplace: None, variance: row.variance, rho: None };
                     let (geocode, query, values) = (row.geocode, row.query, row.values);
                     take(NoisyRow { level, geocode, query, values, noise: &noise })
                 })?,

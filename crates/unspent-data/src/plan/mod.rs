@@ -5,7 +5,7 @@ mod query;
 
 use unspent::allocation::{Allocation, ExactValues};
 use unspent::schema::{Code, Layout, Rows, Schema};
-use unspent::{DiscreteGaussian, Error, ErrorKind, Rational, Result, did_you_mean};
+use unspent::{Error, ErrorKind, Mechanism, Rational, Result, did_you_mean};
 
 pub(crate) use self::cells::{Cells, StructuralZeros, ValueCodes};
 pub use self::query::{PlannedLevel, PlannedQuery, QueryNoise, UnitBudget};
@@ -32,7 +32,7 @@ pub struct Query<'q> {
     /// The attributes and recodes whose values it tells apart; none for a total.
     pub by: &'q [String],
     /// For each budget of the level, the noise on each of its values and what it spends.
-    pub noises: Vec<(DiscreteGaussian, Rational)>,
+    pub noises: Vec<(Mechanism, Rational)>,
 }
 
 /// Every level and query that is asked for, as sums of the cells of a histogram.
@@ -148,11 +148,12 @@ impl Plan {
                 path.push(end.map(|end| kept.iter().position(|k| *k == end).expect("is in the list")));
             }
             let noises = kept.iter().map(|end| allocation.noise_with_budget_of(at, *end));
-            let noises: Vec<Vec<DiscreteGaussian>> = noises.collect::<Result<_>>()?;
+            let noises: Vec<Vec<Mechanism>> = noises.collect::<Result<_>>()?;
             let moves = allocation.neighbours().moves();
             let query = |(i, m): (usize, &unspent::allocation::Measurement)| {
                 let query = &allocation.queries()[m.query];
-                let noises = noises.iter().map(|all| (all[i].clone(), all[i].rho(moves))).collect();
+                let rho = |noise: &Mechanism| noise.zcdp_rho(moves).expect("added noise");
+                let noises = noises.iter().map(|all| (all[i].clone(), rho(&all[i]))).collect();
                 Query { name: &query.name, by: &query.by, noises }
             };
             let names = |end: &usize| allocation.levels()[at..=*end].iter().map(|l| l.name.clone()).collect();

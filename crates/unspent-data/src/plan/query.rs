@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use unspent::schema::{Part, Schema};
-use unspent::{DiscreteGaussian, Error, Rational, Result};
+use unspent::{Error, Mechanism, Rational, Result};
 
 use super::Query;
 
@@ -47,8 +47,8 @@ pub struct PlannedQuery {
 /// The noise on a query.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QueryNoise {
-    /// Its σ².
-    pub sigma2: Rational,
+    /// The noise.
+    pub mechanism: Mechanism,
     /// What it spends.
     pub rho: Rational,
     /// The variance, to the nearest double or so.
@@ -58,9 +58,17 @@ pub struct QueryNoise {
 }
 
 impl QueryNoise {
-    pub(crate) fn new(noise: &DiscreteGaussian, rho: Rational) -> QueryNoise {
-        let (variance, plb) = (noise.variance(), rho.to_f64());
-        QueryNoise { sigma2: noise.sigma2().clone(), rho, variance, plb }
+    /// Fails unless it can be drawn.
+    fn new(query: &str, mechanism: Mechanism, rho: Rational) -> Result<QueryNoise> {
+        let drawn = matches!(mechanism, Mechanism::DiscreteGaussian(_) | Mechanism::DiscreteLaplace(_));
+        let Some(variance) = mechanism.variance().filter(|_| drawn) else {
+            return Err(Error::stated(
+                format!("query `{query}`: {} noise cannot be drawn exactly", mechanism.name()),
+                "counts are measured with discrete-gaussian or discrete-laplace noise, on the integers",
+            ));
+        };
+        let plb = rho.to_f64();
+        Ok(QueryNoise { mechanism, rho, variance, plb })
     }
 }
 
@@ -68,9 +76,11 @@ impl PlannedQuery {
     /// Fails if it is no count, or by something that the schema does not have.
     pub(super) fn new(schema: &Schema, query: Query<'_>) -> Result<PlannedQuery> {
         let Query { name, by, noises } = query;
-        if let Some((noise, _)) = noises.iter().find(|(noise, _)| noise.shift() != 1) {
+        let one = Rational::integer(1);
+        let shifts = noises.iter().filter_map(|(noise, _)| noise.shift());
+        if let Some(shift) = shifts.into_iter().find(|shift| *shift != one) {
             return Err(Error::stated(
-                format!("query `{name}`: one record moves it by {}, so it is no count", noise.shift()),
+                format!("query `{name}`: one record moves it by {shift}, so it is no count"),
                 "only counts, of shift 1, are tabulated",
             ));
         }
@@ -83,7 +93,8 @@ impl PlannedQuery {
             let cause = format!("query `{name}`: has more than {} cells", u32::MAX);
             return Err(Error::stated(cause, "ask by fewer attributes, or by recodes"));
         }
-        let noises = noises.into_iter().map(|(noise, rho)| QueryNoise::new(&noise, rho)).collect();
+        let noise = |(noise, rho)| QueryNoise::new(name, noise, rho);
+        let noises = noises.into_iter().map(noise).collect::<Result<_>>()?;
         let places = (0..parts.len()).map(|at| places(schema, &parts, at)).collect();
         Ok(PlannedQuery { name: name.into(), shape, noises, places, public: None })
     }

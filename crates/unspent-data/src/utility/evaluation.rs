@@ -259,7 +259,8 @@ fn plan(question: &Question) -> Result<Plan> {
     let rho = |noise: &DiscreteGaussian| noise.rho(1);
     let rhos: Vec<Rational> = noises.iter().map(rho).collect();
     let levels = question.noises.iter().zip(noises.iter().zip(&rhos)).map(|(level, (noise, rho))| {
-        let query = Query { name: "cells", by: &question.by, noises: vec![(noise.clone(), rho.clone())] };
+        let query =
+            Query { name: "cells", by: &question.by, noises: vec![(noise.clone().into(), rho.clone())] };
         let budgets = vec![UnitBudget { levels: vec![level.level.clone()] }];
         LevelQueries { level: &level.level, budgets, queries: vec![query], exact: vec![] }
     });

@@ -96,20 +96,21 @@ fn not_after(given: &GivenNoise, level: &str) -> Error {
 /// The noise of a level: that of the named query, or of all if they have the same.
 pub(crate) fn variance(allocation: &Allocation, level: &Level, query: Option<&str>) -> Result<Rational> {
     let name = |m: &Measurement| allocation.queries()[m.query].name.as_str();
+    let place = |e: Error| e.at(format!("level `{}` of `{}`", level.name, allocation.name()));
     let names: Vec<&str> = level.measurements.iter().map(name).collect();
     let mut measurements = level.measurements.iter();
     if let Some(wanted) = query {
         return match measurements.find(|m| name(m) == wanted) {
-            Some(found) => Ok(found.noise.sigma2().clone()),
+            Some(found) => Ok(found.gaussian().map_err(place)?.sigma2().clone()),
             None => {
                 let allowed = format!("asked at level `{}`", level.name);
                 Err(Error::input("query", wanted, allowed, format!("it asks {}", names.join(", "))))
             }
         };
     }
-    let first = level.measurements[0].noise.sigma2();
-    if measurements.all(|m| m.noise.sigma2() == first) {
-        return Ok(first.clone());
+    let first = level.measurements[0].gaussian().map_err(place)?;
+    if measurements.all(|m| m.noise.sigma2() == Some(first.sigma2())) {
+        return Ok(first.sigma2().clone());
     }
     Err(Error::of_kind(
         ErrorKind::NoQuery,

@@ -38,6 +38,62 @@ fn memory_and_files_have_the_same_measurements() {
     assert_eq!(serde_json::to_value(of_files).unwrap(), serde_json::to_value(of_memory).unwrap());
 }
 
+/// The same budget, the towns' detailed query with discrete Laplace noise.
+fn laplace(kind: &str) -> unspent::Allocation {
+    let own = format!("detailed = {{ mechanism = \"{kind}\", scale = \"7/2\" }}");
+    unspent::Allocation::parse("budget.toml", &BUDGET.replace("detailed = \"100/3\"", &own)).unwrap()
+}
+
+#[test]
+fn laplace_noise_is_drawn_with_its_variance_and_named() {
+    let place = Place::new("laplace");
+    let noise = unspent_data::NoiseSource::NotPrivate(9);
+    let towns = 4_000;
+    let measure = || Measure { noise, ..Measure::new(table(towns), laplace("geometric")) };
+    measure().to_directory(&place.path("noisy"), &mut Quiet).unwrap();
+    let read = unspent_data::Measurements::read(&place.path("noisy")).unwrap();
+    assert_eq!(read.levels, measure().in_memory(&mut Quiet).unwrap().levels);
+    let detailed = &read.levels[1].queries[1];
+    let exact = |i: usize| 100 * (i % 6) as i64 + (i / 6 % 7) as i64;
+    let squares = detailed.values.iter().enumerate().map(|(i, x)| ((x - exact(i)).pow(2)) as f64);
+    let count = detailed.values.len() as f64;
+    // 2α/(1 − α)², α = e^-2/7. Six standard errors of squares, whose variance is at most 6 of their mean's.
+    let variance = 24.334_011_408_054_38;
+    assert!((squares.sum::<f64>() / count / variance - 1.0).abs() < 6.0 * (6.0 / count).sqrt());
+    let RowNoise { sigma2, laplace: scale, variance: written, rho } = detailed.noise(0).clone();
+    assert!((written / variance - 1.0).abs() < 1e-14);
+    assert_eq!((sigma2, scale.unwrap().to_string()), (None, "7/2".into()));
+    assert_eq!(rho.unwrap().to_string(), "2/49");
+    let manifest: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(place.path("noisy/manifest.json")).unwrap()).unwrap();
+    let [total, detailed] = [0, 1].map(|i| &manifest["levels"][1]["queries"][i]);
+    assert_eq!((&detailed["mechanism"], &detailed["scale"]), (&"discrete_laplace".into(), &"3.5".into()));
+    assert!(detailed.get("sigma2").is_none() && total.get("mechanism").is_none() && total["sigma2"] == "5");
+    // The certificate is that of both kinds.
+    let epsilon = |allocation| {
+        let certificate = unspent::question::CertificateQuestion::about([allocation]);
+        serde_json::to_value(unspent::Ask::answer(&certificate).unwrap()).unwrap()["lines"][0]["tight"]
+            .clone()
+    };
+    assert_eq!(manifest["certificate"]["lines"][0]["tight"], epsilon(laplace("geometric")));
+    // What is only known of Gaussian noise is refused.
+    let confidence = "0.95".parse().unwrap();
+    let error = read.intervals(&confidence).unwrap_err().to_string();
+    assert_eq!(error, "intervals: a count has discrete Laplace noise, of scale 7/2");
+    let estimate = unspent_data::Estimate::new(&place.path("noisy"));
+    let error = estimate.to_directory(&place.path("estimates"), &mut Quiet).err().unwrap().to_string();
+    assert_eq!(error, "an estimate: `detailed` at level `Town` of `Towns` has discrete Laplace noise");
+}
+
+#[test]
+fn noise_on_the_line_is_refused_before_anything_is_read() {
+    let place = Place::new("line");
+    let measure = Measure::new(table(40), laplace("laplace"));
+    let error = measure.to_directory(&place.path("noisy"), &mut Quiet).err().unwrap();
+    assert_eq!(error.to_string(), "query `detailed`: Laplace noise cannot be drawn exactly");
+    assert!(place.names().is_empty());
+}
+
 #[test]
 fn threads_do_not_matter() {
     let on = |threads| {

@@ -271,7 +271,7 @@ impl Compiled {
                     format!("`{}`: {} is another query than the one on offer", allocation.name(), query.name);
                 return Err(Error::stated(cause, "both must have the same queries"));
             }
-            let sigma2: BigRational = measurement.noise.sigma2().clone().into();
+            let sigma2: BigRational = measurement.gaussian()?.sigma2().clone().into();
             precisions[of_level * queries.len() + of_query] = BigRational::one() / sigma2;
         }
         Ok(precisions)

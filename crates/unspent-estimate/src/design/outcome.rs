@@ -196,7 +196,8 @@ impl Designer<'_> {
                 epsilon: self.epsilon(&plain, &promise.scope)?,
             });
         }
-        let sigma2 = plain.measurements().map(|(_, _, m)| m.noise.sigma2().to_f64()).fold(f64::MAX, f64::min);
+        let sigma2 = plain.measurements().filter_map(|(_, _, m)| m.noise.sigma2());
+        let sigma2 = sigma2.map(Rational::to_f64).fold(f64::MAX, f64::min);
         let epsilon_of_least_rho = match &least_rho {
             Some(rho) if rho.is_positive() => Some(gaussian::epsilon_of(double(rho), &self.needs.delta)?),
             _ => None,

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::{Allocation, Form, Level, Measurement, Neighbours, Production, Query, check_noise, check_text};
 use crate::error::{Error, Result};
-use crate::mechanism::{DiscreteGaussian, parse_shift};
+use crate::mechanism::{DiscreteGaussian, LaplaceKind, Mechanism, parse_shift};
 use crate::number::Rational;
 use crate::quantity::Rho;
 use crate::quantity::{Delta, Epsilon};
@@ -22,6 +22,10 @@ pub enum Budget {
     Rho(Rational),
     /// The parameter σ² of the noise.
     Sigma2(Rational),
+    /// The scale b of Laplace noise.
+    LaplaceScale(LaplaceKind, Rational),
+    /// A budget ε of pure differential privacy, spent by Laplace noise.
+    LaplaceEpsilon(LaplaceKind, Rational),
 }
 
 /// An allocation that is being put together.
@@ -287,12 +291,14 @@ impl AllocationBuilder {
             Budget::Rho(rho) => {
                 Rho::new(rho.clone())?;
                 let noise = check_noise(&rho, *shift, self.made.neighbours)?;
-                (rho, noise)
+                (rho, noise.into())
             }
             Budget::Sigma2(sigma2) => {
                 let noise = DiscreteGaussian::new(sigma2, *shift)?;
-                (noise.rho(moves), noise)
+                (noise.rho(moves), noise.into())
             }
+            Budget::LaplaceScale(kind, scale) => laplace(kind.with_scale(scale, *shift)?, moves)?,
+            Budget::LaplaceEpsilon(kind, epsilon) => laplace(kind.spending(&epsilon, *shift, moves)?, moves)?,
         };
         self.made.levels[level].measurements.push(Measurement { query, rho, noise });
         Ok(())
@@ -319,4 +325,11 @@ impl AllocationBuilder {
         }
         self.made.used_by(production)
     }
+}
+
+/// Laplace noise, and a ρ that it spends.
+fn laplace(noise: Mechanism, moves: u64) -> Result<(Rational, Mechanism)> {
+    let rho = noise.zcdp_rho(moves).expect("added noise");
+    Rho::new(rho.clone())?;
+    Ok((rho, noise))
 }

@@ -26,7 +26,7 @@ pub(crate) use production::Segment;
 pub use production::{Bypass, ExactValues, Invariant, Path, Production, parse_touches};
 
 use crate::error::{Error, Result};
-use crate::mechanism::DiscreteGaussian;
+use crate::mechanism::{DiscreteGaussian, Mechanism};
 use crate::number::Rational;
 use crate::number::Round;
 use crate::quantity::{Delta, Epsilon};
@@ -136,10 +136,23 @@ pub struct Query {
 pub struct Measurement {
     /// Index into [`Allocation::queries`].
     pub query: usize,
-    /// What it may spend.
+    /// What it may spend: the least ρ of Gaussian noise; of Laplace noise one that its pure DP implies.
     pub rho: Rational,
-    /// The noise that spends it.
-    pub noise: DiscreteGaussian,
+    /// The noise that spends it: discrete Gaussian, Laplace or discrete Laplace.
+    pub noise: Mechanism,
+}
+
+impl Measurement {
+    /// Its noise, if that is Gaussian; an error for what is only known of that.
+    pub fn gaussian(&self) -> Result<&DiscreteGaussian> {
+        match &self.noise {
+            Mechanism::DiscreteGaussian(noise) => Ok(noise),
+            other => Err(Error::stated(
+                format!("{} noise has no variance parameter sigma2", other.name()),
+                "this is for discrete Gaussian noise",
+            )),
+        }
+    }
 }
 
 /// How an author writes budgets: what is made of a file is written the same way.
@@ -308,7 +321,33 @@ impl Allocation {
             .flat_map(move |level| level.measurements.iter().map(move |m| (level, &self.queries[m.query], m)))
     }
 
-    /// The total budget.
+    /// The first measurement whose noise is not Gaussian.
+    fn other_noise(&self) -> Option<(&Level, &Query, &Measurement)> {
+        self.measurements().find(|(_, _, m)| m.gaussian().is_err())
+    }
+
+    /// Whether all noise is Gaussian.
+    #[must_use]
+    pub fn is_gaussian(&self) -> bool {
+        self.other_noise().is_none()
+    }
+
+    /// An error unless all noise is Gaussian, for what is only known of that.
+    pub fn needs_gaussian(&self, what: &str) -> Result<()> {
+        let Some((level, query, m)) = self.other_noise() else { return Ok(()) };
+        Err(Error::stated(
+            format!(
+                "{what}: `{}` at level `{}` of `{}` has {} noise",
+                query.name,
+                level.name,
+                self.name,
+                m.noise.name()
+            ),
+            "this is for discrete Gaussian noise; certificate, curve, trade-off and measure take both",
+        ))
+    }
+
+    /// The total budget, in zCDP.
     #[must_use]
     pub fn rho(&self) -> Rational {
         Rational::sum(&self.levels.iter().map(Level::rho).collect::<Vec<_>>())
@@ -320,11 +359,12 @@ impl Allocation {
     /// If there are not as many factors as levels.
     pub fn scaled(&self, factors: &[Rational]) -> Result<Allocation> {
         assert_eq!(factors.len(), self.levels.len(), "one factor a level");
+        self.needs_gaussian("scaling noise")?;
         let mut scaled = self.clone();
         for (level, factor) in scaled.levels.iter_mut().zip(factors) {
             for m in &mut level.measurements {
                 m.rho = &m.rho / factor;
-                m.noise = DiscreteGaussian::new(m.noise.sigma2() * factor, m.noise.shift())?;
+                m.noise = m.noise.with_sigma2(m.gaussian()?.sigma2() * factor)?;
             }
         }
         Ok(scaled)
@@ -336,13 +376,14 @@ impl Allocation {
         let short = |x: &Rational, round: Round| -> Result<Rational> {
             x.to_decimal(CALIBRATED_DIGITS, round).parse()
         };
+        self.needs_gaussian("scaling noise")?;
         if matches!(self.form, Form::Sigma2) {
             let mut scaled = self.clone();
             for (level, factor) in scaled.levels.iter_mut().zip(factors) {
                 for m in &mut level.measurements {
-                    let sigma2 = short(&(m.noise.sigma2() * factor), Round::Up)?;
-                    m.noise = DiscreteGaussian::new(sigma2, m.noise.shift())?;
-                    m.rho = m.noise.rho(self.neighbours.moves());
+                    let sigma2 = short(&(m.gaussian()?.sigma2() * factor), Round::Up)?;
+                    m.noise = m.noise.with_sigma2(sigma2)?;
+                    m.rho = m.gaussian()?.rho(self.neighbours.moves());
                 }
             }
             return Ok(scaled);
@@ -382,7 +423,7 @@ impl Allocation {
     pub fn restated(&self, neighbours: Neighbours) -> Allocation {
         let mut restated = Allocation { neighbours, ..self.clone() };
         for m in restated.levels.iter_mut().flat_map(|level| &mut level.measurements) {
-            m.rho = m.noise.rho(neighbours.moves());
+            m.rho = m.noise.zcdp_rho(neighbours.moves()).expect("added noise");
         }
         restated
     }

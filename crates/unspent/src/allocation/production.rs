@@ -8,7 +8,7 @@
 
 use super::Allocation;
 use crate::error::{Error, Result};
-use crate::mechanism::DiscreteGaussian;
+use crate::mechanism::Mechanism;
 use crate::number::Rational;
 use crate::spelling::did_you_mean;
 
@@ -166,7 +166,7 @@ impl Allocation {
 
     /// The noise of a kept level that has the budget of all levels of the segment: `σ²` falls as the budget
     /// grows (N6).
-    pub(crate) fn noise_on(&self, segment: Segment) -> Result<Vec<(usize, DiscreteGaussian)>> {
+    pub(crate) fn noise_on(&self, segment: Segment) -> Result<Vec<(usize, Mechanism)>> {
         let level = &self.levels[segment.level];
         if segment.last == segment.level {
             return Ok(level.measurements.iter().map(|m| (m.query, m.noise.clone())).collect());
@@ -175,7 +175,7 @@ impl Allocation {
             self.levels[segment.level..=segment.last].iter().map(super::Level::rho).collect();
         let factor = &budgets[0] / &Rational::sum(&budgets);
         let noise = |m: &super::Measurement| {
-            let made = DiscreteGaussian::new(m.noise.sigma2() * &factor, m.noise.shift());
+            let made = m.gaussian().and_then(|noise| m.noise.with_sigma2(noise.sigma2() * &factor));
             Ok((
                 m.query,
                 made.map_err(|e| e.at(format!("level `{}` with the budget of levels below", level.name)))?,
@@ -189,7 +189,7 @@ impl Allocation {
     ///
     /// # Panics
     /// If there are no such levels.
-    pub fn noise_with_budget_of(&self, level: usize, last: usize) -> Result<Vec<DiscreteGaussian>> {
+    pub fn noise_with_budget_of(&self, level: usize, last: usize) -> Result<Vec<Mechanism>> {
         assert!(level <= last && last < self.levels.len(), "levels from the first to the last");
         Ok(self.noise_on(Segment { level, last })?.into_iter().map(|(_, noise)| noise).collect())
     }
@@ -272,6 +272,8 @@ impl Production {
                 "a unit is bypassed because another one above it covers the same area",
             ));
         }
+        // What a budget from below does to noise is only said of Gaussian noise (N6).
+        allocation.needs_gaussian("bypass")?;
         if lists.is_empty() {
             return Err(Error::stated("bypass: there is no path", "list at least one path"));
         }

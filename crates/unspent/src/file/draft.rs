@@ -145,8 +145,9 @@ pub struct DraftShare {
     pub share: String,
 }
 
-impl From<&Allocation> for Draft {
-    fn from(allocation: &Allocation) -> Draft {
+impl Draft {
+    /// Of an allocation of Gaussian noise; it may take long and be of no use ([`Draft::of`]).
+    pub(super) fn unchecked(allocation: &Allocation) -> Draft {
         let rho = allocation.rho();
         let level = |level: &Level| {
             let budget = level.rho();
@@ -293,11 +294,10 @@ impl Draft {
         Ok(())
     }
 
-    /// The same levels and queries, in the same order, with the budget of another allocation; none where that
-    /// has none.
+    /// The same levels and queries, in the same order, with the budget of another draft; none where that has
+    /// none.
     #[must_use]
-    pub fn with_budget_of(&self, allocation: &Allocation) -> Draft {
-        let found = Draft::from(allocation);
+    pub fn with_budget_of(&self, found: &Draft) -> Draft {
         let share = |level: Option<&DraftLevel>, query: &str| {
             let share = level.and_then(|level| level.shares.iter().find(|part| part.query == query));
             share.map_or_else(|| "0".into(), |part| part.share.clone())
@@ -316,7 +316,7 @@ impl Draft {
         };
         // Of levels that have no share the allocation says nothing; they may get one again.
         let (queries, production) = (self.queries.clone(), self.production.clone());
-        Draft { levels: self.levels.iter().map(level).collect(), queries, production, ..found }
+        Draft { levels: self.levels.iter().map(level).collect(), queries, production, ..found.clone() }
     }
 
     fn number(&self, field: &str, text: &str) -> Result<Rational> {
@@ -370,7 +370,7 @@ mod tests {
         let texts = Preset::ALL.iter().map(|preset| preset.text).chain(examples);
         for text in texts {
             let allocation = Allocation::parse("", text).unwrap();
-            let draft = Draft::from(&allocation);
+            let draft = Draft::unchecked(&allocation);
             assert_eq!(draft.allocation().unwrap(), allocation);
             let json = serde_json::to_string(&draft).unwrap();
             assert_eq!(serde_json::from_str::<Draft>(&json).unwrap(), draft);
@@ -380,7 +380,7 @@ mod tests {
     #[test]
     fn one_share_moves_one_level() {
         let before = Allocation::preset("pl94-persons-us-2020").unwrap();
-        let mut draft = Draft::from(&before);
+        let mut draft = Draft::unchecked(&before);
         draft.levels[1].share = "1/2".into();
         draft.levels[2].shares[0].share = "0".into();
         let after = draft.allocation().unwrap();
@@ -391,7 +391,7 @@ mod tests {
         let least = draft.allocation().unwrap();
         assert_eq!(least.levels().len(), before.levels().len() - 1);
         // What has no share keeps its place.
-        let again = draft.with_budget_of(&least);
+        let again = draft.with_budget_of(&Draft::unchecked(&least));
         assert_eq!(again.allocation().unwrap(), least);
         assert_eq!((again.levels[0].share.as_str(), again.levels[2].shares[0].share.as_str()), ("0", "0"));
         assert_eq!(again.levels.len(), draft.levels.len());
@@ -402,7 +402,7 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_refused_by_field() {
-        let good = Draft::from(&Allocation::preset("paper-2022-08-25").unwrap());
+        let good = Draft::unchecked(&Allocation::preset("paper-2022-08-25").unwrap());
         let refused = |change: &dyn Fn(&mut Draft)| {
             let mut draft = good.clone();
             change(&mut draft);

@@ -13,8 +13,9 @@ impl Draft {
     /// The allocation to be edited, if that can be done: if its parts are few enough, and its shares short
     /// enough, to be read again.
     ///
-    /// [`Draft::from`] makes a draft of any allocation, which may take long and be of no use.
+    /// A draft has shares of ρ: of Gaussian noise only.
     pub fn of(allocation: &Allocation) -> Result<Draft> {
+        allocation.needs_gaussian("editing shares of rho")?;
         draft::check_sizes(
             allocation.levels().len(),
             allocation.queries().len(),
@@ -33,7 +34,7 @@ impl Draft {
                 format!("a share has at most {MAX_DIGITS} characters; {HINT}"),
             ));
         }
-        let found = Draft::from(allocation);
+        let found = Draft::unchecked(allocation);
         for (level, edited) in allocation.levels().iter().zip(&found.levels) {
             let shares = edited.shares.iter().map(|part| &part.share);
             if shares.chain([&edited.share]).any(|share| share.len() > MAX_DIGITS) {
@@ -67,7 +68,7 @@ mod tests {
         let rho = format!("{}7/{}1", "1".repeat(126), "9".repeat(126));
         let table = format!("level,query,sigma2\na,q,{rho}\nb,q,{rho}\n");
         let allocation = Allocation::parse_csv("t.csv", &table, Neighbours::Bounded).unwrap();
-        assert!(Draft::from(&allocation).levels.iter().all(|level| level.share == "0.5"));
+        assert!(Draft::unchecked(&allocation).levels.iter().all(|level| level.share == "0.5"));
         let scaled =
             allocation.scaled(&["0.123456789".parse().unwrap(), "0.123456789".parse().unwrap()]).unwrap();
         let error = Draft::of(&scaled).unwrap_err().to_string();
@@ -81,7 +82,7 @@ mod tests {
     fn what_can_be_edited_is_and_what_cannot_is_refused_by_name() {
         for preset in Preset::ALL {
             let allocation = preset.allocation().unwrap();
-            assert_eq!(Draft::of(&allocation).unwrap(), Draft::from(&allocation));
+            assert_eq!(Draft::of(&allocation).unwrap(), Draft::unchecked(&allocation));
         }
         let refused = |table: String| {
             let allocation = Allocation::parse_csv("t.csv", &table, Neighbours::Bounded).unwrap();

@@ -9,6 +9,7 @@
 mod csv;
 mod digest;
 mod draft;
+mod laplace;
 mod layout;
 mod limits;
 mod new;

@@ -50,7 +50,8 @@ pub(super) const KEYS: &[&str] = &[
     "levels",
     "table",
 ];
-const LEVEL_KEYS: &[&str] = &["name", "share", "shares", "rho", "sigma2", "sigma", "scale"];
+const LEVEL_KEYS: &[&str] =
+    &["name", "mechanism", "share", "shares", "rho", "sigma2", "sigma", "scale", "epsilon"];
 const QUERY_KEYS: &[&str] = &["attributes", "shift"];
 
 impl Allocation {
@@ -293,6 +294,14 @@ impl<'t> Reader<'t> {
         builder: &mut AllocationBuilder,
         listed: bool,
     ) -> Result<()> {
+        if let Some((kind, width, values)) = self.laplace_level(table, name)? {
+            for (query, value) in self.entries(name, width.name(), values)? {
+                let query = self.query(query, builder, listed)?;
+                let budget = self.laplace_budget(kind, width, value)?;
+                builder.measure(level, query, budget).map_err(|e| self.at(value.span(), e))?;
+            }
+            return Ok(());
+        }
         let stated: Vec<_> = Stated::ALL.iter().filter_map(|s| Some((*s, table.get(s.name())?))).collect();
         let numbers = match (table.get("share"), table.get("rho"), &stated[..], table.get("shares")) {
             (Some(share), None, [], Some(shares)) => {
@@ -328,14 +337,10 @@ impl<'t> Reader<'t> {
             Numbers::Noise(stated) => stated.name(),
         };
         let mut shares = vec![];
-        let entries = in_order(self.as_table(key, values)?);
-        if entries.is_empty() {
-            let hint = "leave the level out if nothing is asked there";
-            return self.refuse(values.span(), format!("level `{name}`: no query is asked"), hint);
-        }
-        for (query, value) in entries {
+        for (query, value) in self.entries(name, key, values)? {
             let query = self.query(query, builder, listed)?;
             let budget = match &numbers {
+                Numbers::Rho | Numbers::Noise(_) if is_table(value) => self.laplace_entry(value)?,
                 Numbers::Shares(rho) => {
                     let share = self.number("share", value, |share| a_share("share", share))?;
                     let rho = rho * &share;
@@ -353,6 +358,16 @@ impl<'t> Reader<'t> {
             self.sums_to_one(&format!("the shares of level `{name}`"), values.span(), shares.into_iter())?;
         }
         Ok(())
+    }
+
+    /// The queries of a level's table, with their numbers.
+    fn entries<'v>(&self, level: &str, key: &str, values: &'v Value<'t>) -> Result<Entries<'v, 't>> {
+        let entries = in_order(self.as_table(key, values)?);
+        if entries.is_empty() {
+            let hint = "leave the level out if nothing is asked there";
+            return self.refuse(values.span(), format!("level `{level}`: no query is asked"), hint);
+        }
+        Ok(entries)
     }
 
     fn query(
@@ -418,6 +433,9 @@ fn spending_its_promise(allocation: Allocation) -> Result<Allocation> {
         "give rho instead, or a slightly larger epsilon",
     ))
 }
+
+/// Keys and values in their order.
+type Entries<'v, 't> = Vec<(&'v Spanned<toml::de::DeString<'t>>, &'v Value<'t>)>;
 
 /// What the numbers in a level's table are.
 enum Numbers {

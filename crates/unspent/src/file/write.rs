@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::allocation::{Allocation, Bypass, ExactValues, Form, Level};
+use crate::allocation::{Allocation, Bypass, ExactValues, Form, Level, Measurement};
 use crate::error::{Error, ErrorKind, Result};
 use crate::number::Rational;
 use crate::schema::Schema;
@@ -98,7 +98,7 @@ impl Allocation {
         for (level, numbers) in self.levels().iter().zip(numbers.levels) {
             let _ = write!(text, "\n[[levels]]\nname = {}\n{}", quoted(&level.name), numbers.head);
             for (m, number) in level.measurements.iter().zip(numbers.numbers) {
-                let _ = writeln!(text, "{} = \"{number}\"", key(&self.queries()[m.query].name));
+                let _ = writeln!(text, "{} = {number}", key(&self.queries()[m.query].name));
             }
         }
         if let Some(schema) = schema {
@@ -171,9 +171,13 @@ struct LevelNumbers {
 impl LevelNumbers {
     /// In that form, if all numbers are short.
     fn new(level: &Level, form: Form, total: Option<&Rational>) -> Option<LevelNumbers> {
+        if level.measurements.iter().any(|m| m.gaussian().is_err()) {
+            return Some(LevelNumbers::by_variance(level));
+        }
         let rhos: Vec<Rational> = level.measurements.iter().map(|m| m.rho.clone()).collect();
         let rho = || Rational::sum_within(&rhos, BITS);
-        let written = |numbers: Vec<Rational>| numbers.iter().map(Rational::to_decimal_or_fraction).collect();
+        let text = |number: &Rational| quoted(&number.to_decimal_or_fraction());
+        let written = |numbers: Vec<Rational>| numbers.iter().map(text).collect();
         let shares = |rho: &Rational| written(rhos.iter().map(|x| x / rho).collect());
         let made = match form {
             Form::Shares => {
@@ -192,13 +196,32 @@ impl LevelNumbers {
             Form::Rho => LevelNumbers { head: "[levels.rho]\n".into(), numbers: written(rhos) },
             Form::Sigma2 => LevelNumbers::by_variance(level),
         };
-        let is_short = made.head.len() <= SHORT && made.numbers.iter().all(|number| number.len() <= SHORT);
+        let is_short =
+            made.head.len() <= SHORT && made.numbers.iter().all(|number| number.len() <= SHORT + 2);
         is_short.then_some(made)
     }
 
+    /// The noise itself: variances, and scales of Laplace noise, for the level if it is all of one kind.
     fn by_variance(level: &Level) -> LevelNumbers {
-        let numbers = level.measurements.iter().map(|m| m.noise.sigma2().to_decimal_or_fraction());
-        LevelNumbers { head: "[levels.sigma2]\n".into(), numbers: numbers.collect() }
+        let kind = |m: &Measurement| m.noise.laplace_scale().map(|_| m.noise.kind().replace('_', "-"));
+        let first = kind(&level.measurements[0]);
+        let alike = level.measurements.iter().all(|m| kind(m) == first);
+        let number = |m: &Measurement| match (m.noise.laplace_scale(), kind(m)) {
+            (Some(scale), _) if alike => quoted(&scale.to_decimal_or_fraction()),
+            (Some(scale), Some(kind)) => {
+                let scale = scale.to_decimal_or_fraction();
+                format!("{{ mechanism = {}, scale = {} }}", quoted(&kind), quoted(&scale))
+            }
+            _ => {
+                let sigma2 = m.noise.sigma2().expect("allocations add Gaussian or Laplace noise");
+                quoted(&sigma2.to_decimal_or_fraction())
+            }
+        };
+        let head = match first.filter(|_| alike) {
+            Some(kind) => format!("mechanism = {}\n[levels.scale]\n", quoted(&kind)),
+            None => "[levels.sigma2]\n".into(),
+        };
+        LevelNumbers { head, numbers: level.measurements.iter().map(number).collect() }
     }
 }
 

@@ -254,7 +254,7 @@ impl CalibrationQuestion {
     pub(super) fn draft_of(&self, report: &Recalibration) -> Result<Draft> {
         let found = Draft::of(&report.allocation)?;
         Ok(match &self.allocation {
-            Product::Draft(draft) => draft.with_budget_of(&report.allocation),
+            Product::Draft(draft) => draft.with_budget_of(&found),
             _ => found,
         })
     }

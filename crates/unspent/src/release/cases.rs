@@ -9,7 +9,7 @@ use super::{Release, touches_any};
 use crate::allocation::{Allocation, Neighbours, Path, Segment};
 use crate::effort::Effort;
 use crate::error::{Error, Result};
-use crate::mechanism::DiscreteGaussian;
+use crate::mechanism::{DiscreteGaussian, Mechanism};
 use crate::number::Rational;
 use crate::quantity::Rho;
 use crate::scope::Scope;
@@ -47,7 +47,7 @@ pub(crate) struct Cases<'r> {
     effort: Effort,
     paths: Vec<Vec<Path>>,
     made: HashMap<(Option<String>, Vec<Part>), Arc<Case>>,
-    noise: HashMap<(usize, Segment), Vec<(usize, DiscreteGaussian)>>,
+    noise: HashMap<(usize, Segment), Vec<(usize, Mechanism)>>,
 }
 
 impl<'r> Cases<'r> {
@@ -124,8 +124,8 @@ impl<'r> Cases<'r> {
         if let Some(case) = self.made.get(&key) {
             return Ok(case.clone());
         }
-        let mut order: Vec<DiscreteGaussian> = vec![];
-        let mut counts: HashMap<DiscreteGaussian, u64> = HashMap::new();
+        let mut order: Vec<Mechanism> = vec![];
+        let mut counts: HashMap<Mechanism, u64> = HashMap::new();
         for part in &key.1 {
             let allocation = &self.release.allocations[part.product];
             let noise = match self.noise.entry((part.product, part.segment)) {
@@ -144,7 +144,7 @@ impl<'r> Cases<'r> {
                 if is_moved {
                     let noise = match part.times {
                         1 => noise.clone(),
-                        times => DiscreteGaussian::new(noise.sigma2().clone(), noise.shift() * times)?,
+                        times => several_times(noise, times).map_err(|e| e.at(allocation.name()))?,
                     };
                     *counts.entry(noise.clone()).or_insert_with(|| {
                         order.push(noise);
@@ -155,7 +155,7 @@ impl<'r> Cases<'r> {
         }
         let groups = order.into_iter().map(|noise| {
             let count = counts[&noise];
-            (noise.into(), count)
+            (noise, count)
         });
         let case = Arc::new(Case::new(routes, groups.collect()));
         self.made.insert(key, case.clone());
@@ -350,6 +350,22 @@ impl Way<'_> {
             // In the same smallest unit.
             None => (self.from == to).then(|| self.alone(Moved::Touching, 1, 2)),
         }
+    }
+}
+
+/// The noise on a cell that several records move at once.
+fn several_times(noise: &Mechanism, times: u64) -> Result<Mechanism> {
+    match noise {
+        Mechanism::DiscreteGaussian(noise) => {
+            Ok(DiscreteGaussian::new(noise.sigma2().clone(), noise.shift() * times)?.into())
+        }
+        _ => Err(Error::stated(
+            format!(
+                "touches: what {times} records of a product with {} noise move has no proved bound",
+                noise.name()
+            ),
+            "it has one for discrete Gaussian noise (N10)",
+        )),
     }
 }
 

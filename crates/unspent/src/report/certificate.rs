@@ -209,7 +209,9 @@ impl Certificate {
             _ => None,
         };
         let against = published.map(Promise::Conversion).or(stated.map(Promise::Epsilon));
-        let searched = against.as_ref().filter(|_| asked.reductions);
+        // How much smaller it could be is only looked for in Gaussian noise.
+        let gaussian = release.allocations().iter().all(Allocation::is_gaussian);
+        let searched = against.as_ref().filter(|_| asked.reductions && gaussian);
         let (lines, reductions) = assemble(release, &delta, searched, asked.effort)?;
         let promise = |allocation: &Allocation| {
             let same = release.allocations().len() == 1 && allocation.delta() == Some(&delta);
@@ -333,13 +335,30 @@ impl Line {
     }
 }
 
+/// The laws of all noise, in words.
+fn laws(release: &Release) -> String {
+    let mut laws: Vec<String> = vec![];
+    for (_, _, m) in release.allocations().iter().flat_map(Allocation::measurements) {
+        let law = format!("the {}", m.noise.name());
+        if !laws.contains(&law) {
+            laws.push(law);
+        }
+    }
+    match laws.split_last() {
+        Some((last, [_, ..])) => {
+            format!("{} or {last}, as it is said of each query", laws[..laws.len() - 1].join(", "))
+        }
+        _ => laws.concat(),
+    }
+}
+
 /// What every certificate rests on, and what these allocations add.
 fn assumptions(release: &Release) -> Vec<String> {
     let mut list = vec![
         "Each measurement is drawn once: noise that is drawn again for the same count is another \
          measurement."
             .into(),
-        "The noise is exactly the discrete Gaussian, independent from cell to cell.".into(),
+        format!("The noise is exactly {}, independent from cell to cell.", laws(release)),
         "Every record is in one unit of each level and in at most one cell of each query; which units there \
          are does not depend on the records."
             .into(),

@@ -102,6 +102,9 @@ impl Comparison {
                 });
             }
         }
+        for allocation in a.allocations().iter().chain(b.allocations()) {
+            allocation.needs_gaussian("a comparison")?;
+        }
         let (noise, same_noise) = noise(a, b);
         Ok(Comparison {
             sides: [Side::new(a), Side::new(b)],
@@ -164,7 +167,7 @@ fn noise(a: &Release, b: &Release) -> (Vec<Noise>, usize) {
                 order.push(key);
                 [None, None]
             });
-            both[side] = Some(m.noise.sigma2());
+            both[side] = m.noise.sigma2();
         }
     }
     let differ: Vec<_> = order.iter().filter(|key| found[*key][0] != found[*key][1]).collect();

@@ -89,6 +89,7 @@ impl Allocation {
         scaling: Scaling,
         delta: Option<&Delta>,
     ) -> Result<Recalibration> {
+        self.needs_gaussian("calibration")?;
         let each_level = scaling == Scaling::Level;
         let before = Release::from(self.clone());
         let delta = stated_delta(&before, delta)?;

@@ -25,12 +25,20 @@ pub struct NoiseLine {
     pub level: String,
     /// The query.
     pub query: String,
-    /// What it spends.
+    /// What it spends: the least ρ of Gaussian noise; of Laplace noise one that its pure DP implies.
     pub rho: Rational,
-    /// The parameter σ² of its noise.
-    pub sigma2: Rational,
+    /// The kind of its noise, if it is not discrete Gaussian.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mechanism: Option<&'static str>,
+    /// The scale b of Laplace noise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scale: Option<Rational>,
+    /// The parameter σ² of Gaussian noise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sigma2: Option<Rational>,
     /// Its square root.
-    pub sigma: Number,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sigma: Option<Number>,
     /// The noise is at most this, either way, with a probability of at least 95 %: a confidence statement.
     pub margin_95: u64,
 }
@@ -49,14 +57,16 @@ impl NoiseLine {
         let mut margins = Margins::default();
         let all = allocations.iter().flat_map(Allocation::measurements);
         all.map(|(level, query, m)| {
-            let sigma2 = m.noise.sigma2();
+            let (sigma2, scale) = (m.noise.sigma2(), m.noise.laplace_scale());
             Ok(NoiseLine {
                 level: level.name.clone(),
                 query: query.name.clone(),
                 rho: m.rho.clone(),
-                sigma2: sigma2.clone(),
-                sigma: sigma2.square_root().into(),
-                margin_95: margins.at_95(sigma2)?,
+                mechanism: scale.map(|_| m.noise.kind()),
+                scale: scale.cloned(),
+                sigma2: sigma2.cloned(),
+                sigma: sigma2.map(|sigma2| sigma2.square_root().into()),
+                margin_95: margins.at_95(&m.noise)?,
             })
         })
         .collect()

@@ -12,6 +12,10 @@ pub const UPPER_BOUNDS: &str = "Columns marked ≤ are valid upper bounds, round
 /// Below every table with both conversions.
 pub const CONVERSIONS: &str =
     "Bun–St.: Bun and Steinke's conversion from rho. C.–K.–St.: Canonne, Kamath and Steinke's.";
+/// What ρ is of noise that is not Gaussian.
+pub const LAPLACE_RHO: &str = "No least rho is known of Laplace noise: the one shown is epsilon^2/2, which \
+                               its pure differential privacy implies. What is converted from it is an upper \
+                               bound.";
 /// Where units may have been bypassed.
 pub const WORST_PATHS: &str = "Each line is the worst case over all pairs of paths. The column main path is \
  the upper \

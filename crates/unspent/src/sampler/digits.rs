@@ -119,7 +119,8 @@ impl Digits {
             return Some(true);
         }
         // a − a²/2 ≤ 1 − exp(−a).
-        let half_square = (u64::from(rejection) * u64::from(rejection) >> (33 - self.place_bits)) + 1;
+        let square = u64::from(rejection) * u64::from(rejection);
+        let half_square = (square >> (33 - self.place_bits)) + 1;
         (u64::from(test) + 1 + half_square <= u64::from(rejection)).then_some(false)
     }
 

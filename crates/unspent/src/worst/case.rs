@@ -31,15 +31,14 @@ impl Case {
         self.groups.is_empty()
     }
 
-    /// Its budget, exactly.
+    /// Its budget in zCDP, exactly.
     pub fn rho(&self) -> Rational {
-        let terms = self.groups.iter().map(|(noise, count)| &mu_squared(noise) * &Rational::from(*count));
-        &Rational::sum(&terms.collect::<Vec<_>>()) / &Rational::integer(2)
+        Rational::sum(&self.groups.iter().map(|(noise, count)| rho(noise, *count)).collect::<Vec<_>>())
     }
 
     /// Its budget to six digits, so that equal ones are equal: it only says where to look first.
     pub(super) fn rough_rho(&self) -> f64 {
-        let term = |(noise, count): &(Mechanism, u64)| mu_squared(noise).to_f64() * *count as f64;
+        let term = |(noise, count): &(Mechanism, u64)| 2.0 * rho(noise, 1).to_f64() * *count as f64;
         (1e6 * self.groups.iter().map(term).sum::<f64>()).round()
     }
 
@@ -72,6 +71,6 @@ impl Case {
     }
 }
 
-fn mu_squared(noise: &Mechanism) -> Rational {
-    noise.mu_squared().expect("allocations add Gaussian noise")
+fn rho(noise: &Mechanism, count: u64) -> Rational {
+    noise.zcdp_rho(count).expect("allocations add noise")
 }

@@ -54,7 +54,7 @@ fn presets_are_the_published_allocations() {
             .measurements()
             .map(|(level, query, m)| {
                 // Bounded neighbours: σ² = 1/ρ.
-                assert_eq!(&m.rho * m.noise.sigma2(), Rational::from(1));
+                assert_eq!(&m.rho * m.gaussian().unwrap().sigma2(), Rational::from(1));
                 (level.name.as_str(), query.name.as_str(), m.rho.clone())
             })
             .collect();

@@ -12,6 +12,7 @@ mod external;
 mod figures;
 mod fuzz;
 mod golden;
+mod laplace;
 mod paths;
 mod refused;
 mod schemas;

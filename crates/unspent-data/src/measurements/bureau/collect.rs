@@ -202,8 +202,12 @@ impl Answers {
         }
         let index = |variance: &f64| distinct.partition_point(|other| other > variance) as u16;
         let noise_of = self.variances.iter().map(index).collect();
-        let noises =
-            distinct.iter().map(|variance| RowNoise { sigma2: None, variance: *variance, rho: None });
+        let noises = distinct.iter().map(|variance| RowNoise {
+            sigma2: None,
+            laplace: None,
+            variance: *variance,
+            rho: None,
+        });
         let (name, shape, values) = (self.name, self.shape, self.values);
         Ok(QueryMeasurements { name, shape, noises: noises.collect(), noise_of, values })
     }

@@ -125,7 +125,11 @@ impl Processing {
         let level = |level| LevelQueries {
             level,
             budgets: vec![UnitBudget { levels: vec![String::from(level)] }],
-            queries: vec![Query { name: "cells", by: &all, noises: vec![noise.clone()] }],
+            queries: vec![Query {
+                name: "cells",
+                by: &all,
+                noises: vec![(noise.0.clone().into(), noise.1.clone())],
+            }],
             exact: vec![],
         };
         let plan = Plan::new(&question.schema, levels.into_iter().map(level))?;

@@ -20,7 +20,7 @@ fn simulated(units: usize, sigma2: [&str; 2], known: bool) -> QueryMeasurements 
     let noise = |sigma2: &&str| {
         let sigma2 = rational(sigma2);
         let variance = f64::from(Law::new(&sigma2).unwrap().plain().mse as f32);
-        RowNoise { sigma2: known.then_some(sigma2), variance, rho: None }
+        RowNoise { sigma2: known.then_some(sigma2), laplace: None, variance, rho: None }
     };
     let draws = sigma2.map(|sigma2| {
         let mut draws = vec![0; units];

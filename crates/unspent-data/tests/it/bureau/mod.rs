@@ -143,7 +143,7 @@ impl Product {
         let variances: Vec<f64> = (0..units).map(|_| all[random.below(3)]).collect();
         let noises = all.into_iter().filter(|variance| variances.contains(variance));
         let noises: Vec<RowNoise> =
-            noises.map(|variance| RowNoise { sigma2: None, variance, rho: None }).collect();
+            noises.map(|variance| RowNoise { sigma2: None, laplace: None, variance, rho: None }).collect();
         let place =
             |variance: &f64| noises.iter().position(|noise| noise.variance == *variance).unwrap() as u16;
         let noise_of = variances.iter().map(place).collect();

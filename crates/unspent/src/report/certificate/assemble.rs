@@ -138,12 +138,13 @@ impl Line {
 
 impl Reduction {
     fn new(scope: &Scope, release: &Release, (target, found): &(Target, Calibration)) -> Result<Reduction> {
-        let variances = || release.moved(scope).map(|moved| moved.into_iter().map(|m| m.noise.sigma2()));
+        let moved = release.moved(scope)?;
+        let all = moved.into_iter().map(|m| Ok(m.gaussian()?.sigma2())).collect::<Result<Vec<_>>>()?;
         Ok(Reduction {
             scope: scope.clone(),
             epsilon: target.epsilon.value().to_bounds().upper(),
-            least_sigma2: variances()?.min().expect("not empty").clone(),
-            greatest_sigma2: variances()?.max().expect("not empty").clone(),
+            least_sigma2: (*all.iter().min().expect("not empty")).clone(),
+            greatest_sigma2: (*all.iter().max().expect("not empty")).clone(),
             factor: found.satisfying.clone(),
             failing: found.failing.clone(),
         })

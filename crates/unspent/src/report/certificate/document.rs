@@ -193,6 +193,9 @@ impl Certificate {
         }
         table.note(words::UPPER_BOUNDS);
         table.note(words::CONVERSIONS);
+        if self.has_laplace_noise() {
+            table.note(words::LAPLACE_RHO);
+        }
         if let Some(conversion) = self.published {
             table.note(words::marked(conversion));
         }
@@ -261,7 +264,8 @@ impl Certificate {
             Promise::Epsilon(_) => "the epsilon that the allocation states".into(),
         };
         if self.reductions.is_empty() {
-            text.line(format!("Removable noise, for {whose}: not computed."));
+            let why = if self.has_laplace_noise() { ": it is only looked for in Gaussian noise" } else { "" };
+            text.line(format!("Removable noise, for {whose}: not computed{why}."));
             return;
         }
         text.line(if titled {
@@ -298,19 +302,38 @@ impl Certificate {
         table
     }
 
+    /// Whether some noise is not Gaussian.
+    fn has_laplace_noise(&self) -> bool {
+        self.noise.iter().any(|noise| noise.scale.is_some())
+    }
+
     /// The noise of every query at every level.
     fn noise_table(&self) -> Table {
-        let heads = ["level", "query", "sigma", "sigma2", "margin at 95 %", "rho"];
+        let laplace = self.has_laplace_noise();
+        let mut heads = vec!["level", "query", "sigma", "sigma2", "margin at 95 %", "rho"];
+        if laplace {
+            heads.insert(2, "noise");
+            heads.insert(5, "scale b");
+        }
         let mut table = Table::new(&heads);
         for noise in &self.noise {
-            table.row(vec![
+            let or_none = |text: Option<String>| text.unwrap_or_else(|| "–".into());
+            let mut cells = vec![
                 noise.level.clone(),
                 noise.query.clone(),
-                noise.sigma.at_most(6),
-                noise.sigma2.to_decimal(6, Round::Down),
+                or_none(noise.sigma.as_ref().map(|sigma| sigma.at_most(6))),
+                or_none(noise.sigma2.as_ref().map(|sigma2| sigma2.to_decimal(6, Round::Down))),
                 format!("± {}", noise.margin_95),
                 noise.rho.to_decimal(6, Round::Up),
-            ]);
+            ];
+            if laplace {
+                cells.insert(2, noise.mechanism.unwrap_or("discrete_gaussian").replace('_', " "));
+                cells.insert(5, or_none(noise.scale.as_ref().map(|scale| scale.to_decimal(6, Round::Down))));
+            }
+            table.row(cells);
+        }
+        if laplace {
+            table.note(words::LAPLACE_RHO);
         }
         table.note(
             "A count with this noise is within the margin of the exact count with a probability of at \

@@ -135,7 +135,7 @@ fn probes(law: &Law, random: &mut Random) -> Draws {
             }
             let places: Vec<u32> = (0..200).map(|_| random.word() & digits.mask()).collect();
             for place in places.into_iter().chain([0, digits.mask()]) {
-                let rejection = (u64::from(place) * u64::from(digits.kappa) >> 32) as u32;
+                let rejection = ((u64::from(place) * u64::from(digits.kappa)) >> 32) as u32;
                 for test in [0, 1, rejection, rejection + 1, rejection + 2, rejection + 3, u32::MAX] {
                     own(random.word(), random.word(), place | test & !digits.mask());
                 }
