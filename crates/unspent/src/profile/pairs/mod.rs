@@ -6,8 +6,6 @@ mod line;
 mod ordered;
 mod single;
 #[cfg(test)]
-mod structure;
-#[cfg(test)]
 mod tests;
 
 use super::{DeltaBounds, Direction, Method, Point, at_most_one};

@@ -1,5 +1,7 @@
 //! Values from outside, and the bounds around them.
 
+mod structure;
+
 use serde_json::Value;
 
 use super::ordered::Ordered;
