@@ -245,6 +245,12 @@ impl Composition {
 
     /// The least ε for which the release is (ε, δ)-differentially private.
     pub fn epsilon(&self, delta: &Delta) -> Result<Bounds<f64>> {
+        self.has_finite_epsilon(delta)?;
+        self.demand("epsilon", |aim| self.accountant().epsilon(delta, aim, None))
+    }
+
+    /// Refuses a δ that no ε has.
+    pub(crate) fn has_finite_epsilon(&self, delta: &Delta) -> Result<()> {
         let revealed = self.infinity();
         if delta.value().to_magnitude_bounds().1 <= revealed.lower() && !revealed.lower().is_zero() {
             let (least, _) = revealed.to_decimal();
@@ -256,7 +262,7 @@ impl Composition {
                  no epsilon is finite",
             ));
         }
-        self.demand("epsilon", |aim| self.accountant().epsilon(delta, aim, None))
+        Ok(())
     }
 
     /// The same, found faster if `guess` is near it.

@@ -132,6 +132,12 @@ impl Plan {
         let Some(schema) = allocation.schema() else {
             return Err(no_table(&format!("`{}`", allocation.name())));
         };
+        if allocation.levels().is_empty() {
+            return Err(Error::stated(
+                format!("`{}` has no levels: nothing is measured", allocation.name()),
+                "mechanisms under [[also]] are accounted for, and run elsewhere",
+            ));
+        }
         let layout = layout(schema).map_err(|_| no_table(&format!("`{}`", allocation.name())))?;
         check_order(allocation, layout)?;
         check_touched(allocation, schema)?;

@@ -15,6 +15,12 @@ impl Draft {
     ///
     /// [`Draft::from`] makes a draft of any allocation, which may take long and be of no use.
     pub fn of(allocation: &Allocation) -> Result<Draft> {
+        if allocation.levels().is_empty() {
+            return Err(Error::stated(
+                format!("`{}`: it has no levels to edit, only mechanisms under [[also]]", allocation.name()),
+                "a certificate is made of it, alone or among other products",
+            ));
+        }
         draft::check_sizes(
             allocation.levels().len(),
             allocation.queries().len(),

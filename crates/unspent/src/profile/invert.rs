@@ -61,6 +61,11 @@ const MAX_BLIND: usize = 4;
 impl Accountant {
     /// ε(δ) for 0 < δ < 1, faster from a good guess.
     pub fn epsilon(&self, delta: &Delta, tolerance: f64, guess: Option<f64>) -> Bounds<f64> {
+        if let Accountant::Pairs(pairs) = self
+            && let Some(found) = pairs.one_sided_epsilon(delta, tolerance)
+        {
+            return found;
+        }
         let target = Target::new(delta.value());
         let at = |epsilon: f64| self.delta(&Point::from_f64(epsilon), tolerance);
         let guess = guess.unwrap_or_else(|| self.gaussian_epsilon(&target));
