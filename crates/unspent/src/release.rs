@@ -56,7 +56,7 @@ impl Release {
                     ErrorKind::OtherNeighbours,
                     format!(
                         "`{}` is for {} neighbours, `{}` for {}",
-                        release.name(),
+                        release.with_neighbours().name(),
                         release.neighbours(),
                         other.name(),
                         other.neighbours()
@@ -108,8 +108,12 @@ impl Release {
     /// The neighbours of the total.
     #[must_use]
     pub fn neighbours(&self) -> Neighbours {
-        let with_levels = self.allocations.iter().find(|a| !a.levels().is_empty());
-        with_levels.unwrap_or(&self.allocations[0]).neighbours()
+        self.with_neighbours().neighbours()
+    }
+
+    /// The product whose neighbours are those of the release: the first that measures anything.
+    fn with_neighbours(&self) -> &Allocation {
+        self.allocations.iter().find(|a| !a.levels().is_empty()).unwrap_or(&self.allocations[0])
     }
 
     /// How many records of a product one record of the release changes.

@@ -43,7 +43,7 @@ impl AllocationBuilder {
                      not if it is changed",
                     described.mechanism.kind()
                 ),
-                "the allocation has bounded neighbours; zcdp or approximate_dp state what is known of a change",
+                "the allocation has bounded neighbours; zcdp or approximate_dp can state what is known",
             ));
         }
         made.also.push(Also { described, note: note.into() });

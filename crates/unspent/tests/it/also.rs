@@ -193,7 +193,26 @@ fn what_is_not_known_is_refused_by_name() {
     assert!(mixed.contains("neighbours"), "{mixed}");
 }
 
-/// What all seven products of 2020 reveal of one person: budgets by N12, and the lower end of what is measured.
+/// Beside measurements of the same person, a budget alone counts in every line about a change of the person.
+#[test]
+fn a_budget_alone_counts_in_every_change() {
+    let event = "name = \"event\"\nneighbours = \"add-remove\"\ndelta = \"1e-6\"\n".to_owned() + EVENT;
+    let event = Allocation::parse("event.toml", &event).unwrap();
+    let plain = allocation("bounded", "");
+    let (with, without) = (certificate([plain.clone(), event]), certificate([plain.clone()]));
+    for scope in [Scope::Total, Scope::Attribute("size".into()), Scope::Within("Country".into())] {
+        // A changed record is one removed and one added: four times the budget.
+        let upper = composed(&plain, &scope, &["zcdp:rho=1"]).1;
+        let (found, alone) = (line(&with, &scope), line(&without, &scope));
+        assert!((ends(found).1 / upper - 1.0).abs() < 1e-6, "{scope}: {:?} {upper}", ends(found));
+        assert!((ends(found).0 - ends(alone).0).abs() < 1e-6 && !found.attained, "{scope}");
+        assert_eq!(found.rho.as_ref().unwrap().upper(), &alone.rho.as_ref().unwrap().upper() + &number("1"));
+    }
+    let level = Scope::Level("Country".into());
+    close(ends(line(&with, &level)), ends(line(&without, &level)));
+}
+
+/// What all seven products of 2020 reveal of one person: budgets by N12, and from below what is measured.
 #[test]
 fn a_persons_whole_2020() {
     let delta = Delta::parse("1e-10").unwrap();

@@ -29,8 +29,8 @@ impl Pairs {
         if upper < Magnitude::ONE { upper } else { Magnitude::ONE }
     }
 
-    /// ε(δ) if only one side of some mechanism is known. The two ends are those of different compositions, and
-    /// each is looked for by itself.
+    /// ε(δ) if only one side of some mechanism is known. The two ends are those of different compositions,
+    /// and each is looked for by itself.
     pub fn one_sided_epsilon(&self, delta: &Delta, tolerance: f64) -> Option<Bounds<f64>> {
         let rho = self.rho.as_ref()?;
         let (below, above) = delta.value().to_magnitude_bounds();
