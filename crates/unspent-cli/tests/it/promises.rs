@@ -137,7 +137,7 @@ fn a_budget_alone_is_one_sided() {
     assert!(table.contains("Of some mechanism only zCDP is known: upper ends are guarantees"), "{table}");
     // What needs a law of the loss, noise or levels is refused by name.
     for (arguments, words) in [
-        ("tradeoff ddhc-a-us-2020 --rates 0.1", "zCDP event: this mechanism has no law of the privacy loss"),
+        ("tradeoff ddhc-a-us-2020", "zCDP event: this mechanism has no law of the privacy loss"),
         ("calibrate ddhc-a-us-2020 --epsilon 3", "there is no noise to scale"),
     ] {
         let (code, _, error) = run(&place, arguments);

@@ -13,6 +13,9 @@ pub struct Preset {
     pub text: &'static str,
 }
 
+/// A preset of a series, and how many of its records one person changes where its file does not say so.
+pub type Member = (&'static str, Option<u64>);
+
 macro_rules! presets {
     ($($name:literal),* $(,)?) => {
         &[$(Preset { name: $name, text: include_str!(concat!("../../presets/", $name, ".toml")) }),*]
@@ -49,7 +52,7 @@ impl Preset {
 
     /// All products of a series that are about the same people, and how many records of each one person
     /// changes where its file does not say so.
-    pub const SERIES: &'static [(&'static str, &'static [(&'static str, Option<u64>)])] = &[
+    pub const SERIES: &'static [(&'static str, &'static [Member])] = &[
         (
             "us-2020",
             &[
@@ -77,7 +80,7 @@ impl Preset {
     ];
 
     /// The products of a series, with how many records of each one record of the first changes.
-    pub fn series(name: &str) -> Result<&'static [(&'static str, Option<u64>)]> {
+    pub fn series(name: &str) -> Result<&'static [Member]> {
         let found = Preset::SERIES.iter().find(|(series, _)| *series == name).map(|(_, products)| *products);
         found.ok_or_else(|| {
             let names: Vec<&str> = Preset::SERIES.iter().map(|(series, _)| *series).collect();
