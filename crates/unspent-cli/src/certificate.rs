@@ -26,6 +26,7 @@ Examples:
   unspent certificate budget.toml --delta 1e-6 --html > certificate.html
   unspent certificate --product pl94-persons-us-2020 --product dhc-persons-us-2020
   unspent certificate --product dhc-persons-us-2020 --product dhc-units-us-2020 --touches 2
+  unspent certificate --series us-2020
   unspent certificate budget.toml --check
   unspent certificate budgets.csv --neighbours bounded --delta 1e-10 --json"
 )]

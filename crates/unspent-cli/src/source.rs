@@ -24,6 +24,13 @@ pub struct Source {
     #[arg(long = "product", value_name = "PRESET|FILE")]
     products: Vec<String>,
 
+    /// All products of a series, about the same person: us-2020 or pr-2020
+    ///
+    /// Redistricting data and DHC, persons and units, Detailed DHC-A and -B, and Supplemental DHC. One
+    /// person changes two records of each product that is not about persons.
+    #[arg(long, value_name = "S", conflicts_with_all = ["named", "products"])]
+    series: Option<String>,
+
     /// For a table (.csv): bounded or add-remove
     ///
     /// A table cannot say what its neighbours are; any other file does.
@@ -42,7 +49,9 @@ impl Source {
     /// Reads all products.
     pub fn products(&self) -> std::result::Result<Vec<Product>, Failure> {
         let neighbours = self.neighbours.as_deref().map(Neighbours::parse).transpose()?;
-        let names: Vec<&String> = self.named.iter().chain(&self.products).collect();
+        let series = self.series.as_deref().map(Preset::series).transpose()?.unwrap_or_default();
+        let members: Vec<String> = series.iter().map(|(name, _)| (*name).to_owned()).collect();
+        let names: Vec<&String> = self.named.iter().chain(&self.products).chain(&members).collect();
         if names.is_empty() {
             return Err(Failure::usage(
                 "no release was named: a preset or an allocation file is needed",
@@ -58,6 +67,11 @@ impl Source {
             })
             .collect();
         let (mut allocations, files): (Vec<_>, Vec<_>) = read?.into_iter().unzip();
+        for (allocation, (_, touches)) in allocations.iter_mut().zip(series) {
+            if let Some(touches) = touches {
+                *allocation = allocation.clone().touching(*touches)?;
+            }
+        }
         for touches in &self.touches {
             touch(&mut allocations, &names, touches)?;
         }

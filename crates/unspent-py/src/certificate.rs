@@ -274,22 +274,22 @@ impl Line {
         self.0.moves
     }
 
-    /// The zCDP budget of what it can move.
+    /// The zCDP budget of what it can move; None if zCDP bounds nothing of some mechanism.
     #[getter]
-    fn rho(&self) -> Bounds {
-        Bounds::at_most(self.0.rho.bounds())
+    fn rho(&self) -> Option<Bounds> {
+        self.0.rho.as_ref().map(|rho| Bounds::at_most(rho.bounds()))
     }
 
     /// Epsilon by Bun and Steinke's conversion, a float rounded up.
     #[getter]
-    fn bun_steinke(&self) -> f64 {
-        self.0.bun_steinke.to_f64(Round::Up)
+    fn bun_steinke(&self) -> Option<f64> {
+        self.0.bun_steinke.map(|epsilon| epsilon.to_f64(Round::Up))
     }
 
     /// Epsilon by Canonne, Kamath and Steinke's conversion, a float rounded up.
     #[getter]
-    fn canonne_kamath_steinke(&self) -> f64 {
-        self.0.canonne_kamath_steinke.to_f64(Round::Up)
+    fn canonne_kamath_steinke(&self) -> Option<f64> {
+        self.0.canonne_kamath_steinke.map(|epsilon| epsilon.to_f64(Round::Up))
     }
 
     /// The least epsilon: `.upper` is the guarantee.

@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::mechanism::{Base, Mechanism, ZeroConcentratedDp};
 use crate::number::float;
 use crate::number::{Bounds, Magnitude, Rational, Round};
-use crate::profile::log_gaussian_delta;
+use crate::profile::{Method, log_gaussian_delta};
 use crate::quantity::{Delta, Epsilon};
 
 /// A promise: (ε, δ).
@@ -63,8 +63,8 @@ pub struct Calibration {
 /// What the satisfying set looks like around the answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
-    /// More privacy on one side of the answer is proved (`theory/mechanisms.md`, M10): every value there meets
-    /// the target, and every value beyond the failing one misses it.
+    /// More privacy on one side of the answer is proved (`theory/mechanisms.md`, M10): every value there
+    /// meets the target, and every value beyond the failing one misses it.
     Monotone,
     /// No scan was made: none was asked for, or every σ² is at least 3 and there are at least two
     /// mechanisms to every unit of ε, so that no single loss dominates δ. Stretches on which δ rises with
@@ -102,7 +102,7 @@ impl Composition {
     /// # Ok::<(), unspent::Error>(())
     /// ```
     pub fn smallest_scale(&self, target: &Target) -> Result<Calibration> {
-        self.over_scales(target, |search, start| search.run(start))
+        self.over_scales(self.groups().len(), target, |search, start| search.run(start))
     }
 
     /// A common factor of all σ² that meets the target, with one right below that misses it.
@@ -110,9 +110,15 @@ impl Composition {
     /// Unlike [`smallest_scale`](Composition::smallest_scale) it does not look for other such places, which
     /// may exist where single losses dominate δ, and takes a fraction of the time.
     pub fn scale_meeting(&self, target: &Target) -> Result<Calibration> {
-        self.over_scales(target, |search, start| {
+        self.scale_of_first_meeting(self.groups().len(), target)
+    }
+
+    /// The same for the first groups alone; the others stay as they are.
+    pub(crate) fn scale_of_first_meeting(&self, scaled: usize, target: &Target) -> Result<Calibration> {
+        self.over_scales(scaled, target, |search, start| {
             let (low, high) = search.bracket(start)?;
-            let failing = low.map(|low| search.axis.exact(low));
+            // Where only upper ends are known nothing is certified to miss.
+            let failing = low.filter(|_| !search.one_sided).map(|low| search.axis.exact(low));
             let satisfying = search.axis.exact(high);
             Ok(Calibration { satisfying, failing, shape: Shape::NotScanned })
         })
@@ -120,25 +126,27 @@ impl Composition {
 
     fn over_scales(
         &self,
+        scaled: usize,
         target: &Target,
         find: impl Fn(&Search<'_>, f64) -> Result<Calibration>,
     ) -> Result<Calibration> {
-        let sigmas: Vec<f64> = self.groups().iter().map(sigma2_of).collect::<Result<_>>()?;
+        let sigmas: Vec<f64> = self.groups()[..scaled].iter().map(sigma2_of).collect::<Result<_>>()?;
         let (least, most) = range(&sigmas);
         let mu2 = gaussian_mu2(target);
         let search = Search {
             target,
-            build: &|factor| self.with_sigma2(|_, sigma2| sigma2 * factor),
+            build: &|factor| self.with_sigma2_of_first(scaled, |_, sigma2| sigma2 * factor),
             axis: Axis::NOISE,
             least,
             most,
             never: NEVER.into(),
-            one_sided: false,
+            one_sided: self.method() == Method::OneSided,
             mechanisms: self.groups().iter().map(|g| g.count as f64).sum(),
             order: Order::Scanned {
                 smallest_sigma2: &|factor| least_of(&sigmas) * factor,
                 proved: &|factor| {
-                    self.with_sigma2(|_, sigma2| sigma2 * factor)?.is_proved_by_zcdp(target, |_| true)
+                    let made = self.with_sigma2_of_first(scaled, |_, sigma2| sigma2 * factor)?;
+                    made.is_proved_by_zcdp(target, |group| group < scaled)
                 },
             },
             slope: gaussian_slope(target, mu2),
@@ -182,11 +190,23 @@ impl Composition {
 
     /// The same groups with other variances.
     pub fn with_sigma2(&self, sigma2: impl Fn(usize, &Rational) -> Rational) -> Result<Composition> {
+        self.with_sigma2_of_first(self.groups().len(), sigma2)
+    }
+
+    /// The same of the first groups alone; the others stay as they are.
+    fn with_sigma2_of_first(
+        &self,
+        scaled: usize,
+        sigma2: impl Fn(usize, &Rational) -> Rational,
+    ) -> Result<Composition> {
         let groups: Result<Vec<(Mechanism, u64)>> = self
             .groups()
             .iter()
             .enumerate()
             .map(|(i, Group { mechanism, count })| {
+                if i >= scaled {
+                    return Ok((mechanism.clone(), *count));
+                }
                 let old = mechanism.sigma2().ok_or_else(|| mechanism.refuses("variance to change"))?;
                 Ok((mechanism.with_sigma2(sigma2(i, old))?, *count))
             })

@@ -10,6 +10,7 @@ use crate::number::float::{self, Dd, Sum};
 use crate::number::{Rational, Round};
 use crate::transform::{DiscreteGaussianTransform, GaussianTransform, Transform};
 
+mod budget;
 mod discrete;
 mod laplace;
 mod list;

@@ -47,20 +47,25 @@ impl Release {
         let [first, others @ ..] = allocations.as_slice() else {
             return Err(Error::stated("no product was named", "a release has at least one allocation"));
         };
-        for other in others {
-            if other.neighbours() != first.neighbours() {
+        let release = Release { allocations: allocations.clone() };
+        for other in allocations.iter() {
+            // Of a product that is known by its mechanisms alone, a change is one removal and one addition.
+            let converts = other.levels().is_empty() && other.neighbours() == Neighbours::AddRemove;
+            if other.neighbours() != release.neighbours() && !converts {
                 return Err(Error::of_kind(
                     ErrorKind::OtherNeighbours,
                     format!(
                         "`{}` is for {} neighbours, `{}` for {}",
-                        first.name(),
-                        first.neighbours(),
+                        release.with_neighbours().name(),
+                        release.neighbours(),
                         other.name(),
                         other.neighbours()
                     ),
                     "one guarantee needs one notion of neighbours; a comparison shows both under either",
                 ));
             }
+        }
+        for other in others {
             if other.record() != first.record() && other.production().touches.is_none() {
                 return Err(Error::stated(
                     format!(
@@ -103,7 +108,32 @@ impl Release {
     /// The neighbours of the total.
     #[must_use]
     pub fn neighbours(&self) -> Neighbours {
-        self.allocations[0].neighbours()
+        self.with_neighbours().neighbours()
+    }
+
+    /// The product whose neighbours are those of the release: the first that measures anything.
+    fn with_neighbours(&self) -> &Allocation {
+        self.allocations.iter().find(|a| !a.levels().is_empty()).unwrap_or(&self.allocations[0])
+    }
+
+    /// How many records of a product one record of the release changes.
+    pub(crate) fn touches(&self, product: usize) -> u64 {
+        let others = self.allocations.len() > 1;
+        self.allocations[product].production().touches.filter(|_| others).unwrap_or(1)
+    }
+
+    /// How many neighbours lie one after the other between two data sets of a product whose release differs
+    /// in one record: a changed record is one removed and one added, if that is what its neighbours are
+    /// (N12).
+    pub(crate) fn steps(&self, product: usize) -> u64 {
+        let is_changed = self.neighbours() == Neighbours::Bounded;
+        let by_two = is_changed && self.allocations[product].neighbours() == Neighbours::AddRemove;
+        self.touches(product) * if by_two { 2 } else { 1 }
+    }
+
+    /// Whether other mechanisms for the same record are counted.
+    pub(crate) fn has_also(&self) -> bool {
+        self.allocations.iter().any(|a| !a.also().is_empty())
     }
 
     /// The δ at which ε is quoted: the smallest of those that the allocations state.
@@ -216,7 +246,7 @@ impl Release {
                 }));
             }
         }
-        if moved.is_empty() {
+        if moved.is_empty() && !(*scope == Scope::Total && self.has_also()) {
             return Err(self.nothing_moves(scope));
         }
         Ok(moved)
@@ -227,6 +257,17 @@ impl Release {
         let several = self.allocations.len() > 1;
         match scope {
             Scope::Total | Scope::Level(_) => return Ok(()),
+            _ if !allocation.also().is_empty() && self.neighbours() == Neighbours::AddRemove => {
+                return Err(Error::stated(
+                    format!(
+                        "{scope}: the other mechanisms of `{}` are for add-remove neighbours",
+                        allocation.name()
+                    ),
+                    "what a changed record does in them is not stated",
+                ));
+            }
+            // What is known by its mechanisms alone has neither attributes nor levels; they are all counted.
+            _ if allocation.levels().is_empty() => return Ok(()),
             Scope::Attribute(name) => self.knows(allocation, "attribute", name, allocation.attributes())?,
             Scope::Keeping(name) | Scope::Within(name) => {
                 let names: Vec<String> = allocation.levels().iter().map(|l| l.name.clone()).collect();

@@ -166,19 +166,20 @@ impl WorstCase {
         Ok(self.best_of(&self.cases[0])?.method())
     }
 
-    /// The largest ρ of the cases: the least one of Gaussian noise; of Laplace noise one that its pure DP
-    /// implies.
+    /// The largest ρ of the cases: the least one of Gaussian noise, and one that is implied of other mechanisms; an
+    /// error names a mechanism of which zCDP bounds nothing.
     pub fn rho(&self) -> Result<Number> {
         if let Some(rho) = &self.unlisted {
             return Ok(Number::Exact(rho.value().clone()));
         }
         if let [only] = self.cases.as_slice()
+            && only.also.is_empty()
             && only.groups.iter().all(|(noise, _)| noise.mu_squared().is_some())
         {
             return self.best_of(only)?.known_rho();
         }
-        let largest = parallel::map(&self.cases, |case| case.rho()).into_iter().max();
-        Ok(Number::Exact(largest.expect("at least one case")))
+        let rhos = parallel::map(&self.cases, |case| case.rho()).into_iter().collect::<Result<Vec<_>>>()?;
+        Ok(Number::Exact(rhos.into_iter().max().expect("at least one case")))
     }
 
     /// The least δ for which every case is (ε, δ)-differentially private.
@@ -212,6 +213,8 @@ impl WorstCase {
 
     /// The same, and the paths of the case that has it.
     pub(crate) fn epsilon_and_routes(&self, delta: &Delta) -> Result<(Bounds<f64>, &[Route])> {
+        // What reveals for certain is the same in all cases: noise of allocations does not.
+        self.cases[0].glance()?.has_finite_epsilon(delta)?;
         let quick = |case: &Case, floor: Option<f64>| {
             let Some(known) = floor else { return Ok(case.glance()?.epsilon_near(delta, None)) };
             let epsilon = Epsilon::new(Rational::from_f64("epsilon", known)?)?;
@@ -330,8 +333,14 @@ impl WorstCase {
                 "calibrate the products one by one",
             ));
         }
+        if self.cases.iter().any(|case| case.groups.is_empty()) {
+            return Err(Error::stated(
+                "there is no noise to scale: only other mechanisms for the same record are there",
+                "an allocation with levels has noise",
+            ));
+        }
         if let [only] = self.cases.as_slice() {
-            return self.well(only)?.scale_meeting(target);
+            return self.well(only)?.scale_of_first_meeting(only.groups.len(), target);
         }
         // Where to begin need not be known well: every round ends with all cases.
         let glance = WorstCase { effort: Effort::Fast, ..self.clone() };
@@ -341,7 +350,8 @@ impl WorstCase {
         // Each round adds the case that is farthest from meeting the target with what was found for those
         // before it.
         for _ in 0..ROUNDS {
-            let found = self.well(&self.cases[next])?.scale_meeting(target)?;
+            let case = &self.cases[next];
+            let found = self.well(case)?.scale_of_first_meeting(case.groups.len(), target)?;
             best = Some(match best {
                 Some(before) if found.satisfying <= before.satisfying => {
                     Calibration { satisfying: widened(&before.satisfying), ..before }
@@ -372,7 +382,8 @@ impl WorstCase {
                 let sigma2 = noise.sigma2().ok_or_else(|| noise.refuses("variance sigma2 to be scaled"))?;
                 Ok((noise.with_sigma2(sigma2 * factor)?, *count))
             });
-            Ok(Arc::new(Case::new(case.routes.clone(), groups.collect::<Result<_>>()?)))
+            let scaled = Case::new(case.routes.clone(), groups.collect::<Result<_>>()?);
+            Ok(Arc::new(scaled.beside(case.also.clone())))
         };
         let cases = self.cases.iter().map(scale).collect::<Result<_>>()?;
         Ok(WorstCase { cases, attained: None, unlisted: None, effort: self.effort })

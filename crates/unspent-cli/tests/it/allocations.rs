@@ -124,7 +124,9 @@ fn the_terminal_table_fits_100_columns() {
     );
     place.write("long.toml", text);
     let presets = place.report("presets");
-    let names = presets.as_array().unwrap().iter().map(|p| p["preset"].as_str().unwrap());
+    // Only what has levels can be calibrated and compared.
+    let with_levels = presets.as_array().unwrap().iter().filter(|p| p["levels"] != 0);
+    let names = with_levels.map(|p| p["preset"].as_str().unwrap());
     for name in names.clone().chain(["long.toml"]) {
         for command in ["certificate", "calibrate --published bun-steinke", "compare paper-2022-08-25"] {
             let text = place.data(&format!("{command} {name}"));

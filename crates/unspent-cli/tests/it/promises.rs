@@ -123,6 +123,28 @@ fn each_level_by_itself_is_not_the_same_promise() {
     assert!(table.starts_with("No epsilon is known of this noise"), "{table}");
 }
 
+/// What a product that is known by its budget alone says, and that it says which part is known.
+#[test]
+fn a_budget_alone_is_one_sided() {
+    let place = Place::new("budgets");
+    let (code, table, error) = run(&place, "certificate ddhc-a-us-2020");
+    assert_eq!((code, error.as_str()), (0, ""));
+    assert!(table.contains("known by what is stated of it alone; zCDP rho = 4.944"), "{table}");
+    assert!(
+        table.contains("  the whole release  4.9440000  26.283148  25.362819    25.362819  0°"),
+        "{table}"
+    );
+    assert!(table.contains("Of some mechanism only zCDP is known: upper ends are guarantees"), "{table}");
+    // What needs a law of the loss, noise or levels is refused by name.
+    for (arguments, words) in [
+        ("tradeoff ddhc-a-us-2020", "zCDP event: this mechanism has no law of the privacy loss"),
+        ("calibrate ddhc-a-us-2020 --epsilon 3", "there is no noise to scale"),
+    ] {
+        let (code, _, error) = run(&place, arguments);
+        assert!(code != 0 && error.contains(words), "{arguments}: {error}");
+    }
+}
+
 #[test]
 fn products_of_other_records_say_how_many_one_person_changes() {
     let place = Place::new("touches");
@@ -134,6 +156,12 @@ fn products_of_other_records_say_how_many_one_person_changes() {
     assert_eq!(code, 0, "{error}");
     assert!(table.contains("one person can change 2 of its records"), "{table}");
     assert!(table.contains("Not counted here, of the 2020 Census, United States:"), "{table}");
+    let (code, _, error) = run(&place, &format!("{pair} --series us-2020"));
+    assert_eq!(code, 2);
+    assert!(error.contains("--series"), "{error}");
+    let (code, _, error) = run(&place, "certificate --series us-2030");
+    assert_eq!(code, 2);
+    assert!(error.starts_with("error: series: `us-2030` is not one of us-2020, pr-2020"), "{error}");
     let (code, _, error) = run(&place, &format!("{pair} --touches 3"));
     assert_eq!(code, 2);
     assert!(error.starts_with("error: touches: `3` is not 1 or 2"), "{error}");

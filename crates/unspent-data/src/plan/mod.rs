@@ -132,6 +132,12 @@ impl Plan {
         let Some(schema) = allocation.schema() else {
             return Err(no_table(&format!("`{}`", allocation.name())));
         };
+        if allocation.levels().is_empty() {
+            return Err(Error::stated(
+                format!("`{}` has no levels: nothing is measured", allocation.name()),
+                "mechanisms under [[also]] are accounted for, and run elsewhere",
+            ));
+        }
         let layout = layout(schema).map_err(|_| no_table(&format!("`{}`", allocation.name())))?;
         check_order(allocation, layout)?;
         check_touched(allocation, schema)?;
@@ -152,7 +158,7 @@ impl Plan {
             let moves = allocation.neighbours().moves();
             let query = |(i, m): (usize, &unspent::allocation::Measurement)| {
                 let query = &allocation.queries()[m.query];
-                let rho = |noise: &Mechanism| noise.zcdp_rho(moves).expect("added noise");
+                let rho = |noise: &Mechanism| noise.zcdp(moves).expect("added noise");
                 let noises = noises.iter().map(|all| (all[i].clone(), rho(&all[i]))).collect();
                 Query { name: &query.name, by: &query.by, noises }
             };

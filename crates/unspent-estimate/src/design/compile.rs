@@ -51,6 +51,12 @@ pub(super) struct Part {
 
 impl Compiled {
     pub(super) fn new(offer: &Allocation, units: Vec<u64>, needs: &[Need]) -> Result<Compiled> {
+        if !offer.also().is_empty() {
+            return Err(Error::stated(
+                format!("`{}`: a design does not count the mechanisms under [[also]]", offer.name()),
+                "leave them out here, and add them to the file that is designed: its certificate counts them",
+            ));
+        }
         if !offer.is_nested() {
             return Err(Error::stated(
                 format!("`{}`: the levels are not nested", offer.name()),

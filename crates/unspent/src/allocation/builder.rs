@@ -73,6 +73,7 @@ impl Allocation {
                 form: Form::Sigma2,
                 schema: None,
                 production: Production::default(),
+                also: vec![],
             },
             attributes: HashMap::new(),
             queries: HashMap::new(),
@@ -240,6 +241,10 @@ impl AllocationBuilder {
         })
     }
 
+    pub(super) fn made_mut(&mut self) -> &mut Allocation {
+        &mut self.made
+    }
+
     /// The levels so far.
     pub(crate) fn levels(&self) -> &[Level] {
         &self.made.levels
@@ -311,10 +316,10 @@ impl AllocationBuilder {
 
     /// The allocation, used by such a system.
     pub fn build_for(self, production: Production) -> Result<Allocation> {
-        if self.made.levels.is_empty() {
+        if self.made.levels.is_empty() && self.made.also.is_empty() {
             return Err(Error::stated(
                 "levels: nothing is released",
-                "an allocation has at least one level with one query",
+                "an allocation has at least one level with one query, or mechanisms under [[also]]",
             ));
         }
         if let Some(empty) = self.made.levels.iter().find(|level| level.measurements.is_empty()) {
@@ -329,7 +334,7 @@ impl AllocationBuilder {
 
 /// Laplace noise, and a ρ that it spends.
 fn laplace(noise: Mechanism, moves: u64) -> Result<(Rational, Mechanism)> {
-    let rho = noise.zcdp_rho(moves).expect("added noise");
+    let rho = noise.zcdp(moves).expect("added noise");
     Rho::new(rho.clone())?;
     Ok((rho, noise))
 }

@@ -13,6 +13,7 @@
 //! with `m` moves (1 or 2) of `Δ` each, noise of variance σ² spends `ρ = mΔ²/2σ²`, and a share of ρ
 //! becomes `σ² = mΔ²/2ρ` (`theory/neighbours.md`, N1 to N3).
 
+mod also;
 mod builder;
 mod production;
 
@@ -21,6 +22,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+pub use also::Also;
 pub use builder::{AllocationBuilder, Budget};
 pub(crate) use production::Segment;
 pub use production::{Bypass, ExactValues, Invariant, Path, Production, parse_touches};
@@ -218,6 +220,7 @@ pub struct Allocation {
     form: Form,
     schema: Option<Schema>,
     production: Production,
+    also: Vec<Also>,
 }
 
 impl Allocation {
@@ -423,7 +426,7 @@ impl Allocation {
     pub fn restated(&self, neighbours: Neighbours) -> Allocation {
         let mut restated = Allocation { neighbours, ..self.clone() };
         for m in restated.levels.iter_mut().flat_map(|level| &mut level.measurements) {
-            m.rho = m.noise.zcdp_rho(neighbours.moves()).expect("added noise");
+            m.rho = m.noise.zcdp(neighbours.moves()).expect("added noise");
         }
         restated
     }

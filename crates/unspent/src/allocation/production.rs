@@ -251,13 +251,13 @@ impl Production {
         if let Some(touches) = self.touches {
             parse_touches(&touches.to_string())?;
         }
-        let first = names().next().expect("at least one level");
+        let first = names().next();
         let needs_first = |list: &[String]| {
-            if list.iter().any(|name| name == first) {
+            if list.iter().any(|name| Some(name.as_str()) == first) {
                 return Ok(());
             }
             Err(Error::stated(
-                format!("bypass: `{first}` is not kept"),
+                format!("bypass: `{}` is not kept", first.unwrap_or("the first level")),
                 "the first level is kept on every path: there is no level above that could take its budget",
             ))
         };

@@ -6,10 +6,11 @@
 use serde::{Deserialize, Serialize};
 
 use crate::allocation::{
-    Allocation, AllocationBuilder, Budget, Bypass, ExactValues, Form, Invariant, Level, Measurement,
+    Allocation, AllocationBuilder, Also, Budget, Bypass, ExactValues, Form, Invariant, Level, Measurement,
     Neighbours, Production, Query, check_length, check_text,
 };
 use crate::error::{Error, Result};
+use crate::mechanism::Described;
 use crate::number::Rational;
 use crate::quantity::{Delta, Epsilon, Rho};
 use crate::schema::Schema;
@@ -48,6 +49,19 @@ pub struct Draft {
     /// What is known of the system that used it.
     #[serde(default)]
     pub production: DraftProduction,
+    /// Other mechanisms for the same record.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<DraftAlso>,
+}
+
+/// Other mechanisms for the same record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DraftAlso {
+    /// What one record can do in each.
+    pub note: String,
+    /// The mechanisms.
+    #[serde(flatten)]
+    pub described: Described,
 }
 
 /// What is known of the system that used an allocation.
@@ -177,7 +191,14 @@ impl Draft {
             levels: allocation.levels().iter().map(level).collect(),
             table: allocation.schema().map(Schema::to_toml),
             production: DraftProduction::from(allocation.production()),
+            also: allocation.also().iter().map(DraftAlso::from).collect(),
         }
+    }
+}
+
+impl From<&Also> for DraftAlso {
+    fn from(also: &Also) -> DraftAlso {
+        DraftAlso { note: also.note.clone(), described: also.described.clone() }
     }
 }
 
@@ -271,6 +292,10 @@ impl Draft {
         Rho::new(rho.clone()).map_err(|e| e.quoting(&self.rho))?;
         for (i, level) in self.levels.iter().enumerate() {
             self.level(&mut builder, level, &rho).map_err(|e| e.inside(format!("levels[{i}]")))?;
+        }
+        for (i, also) in self.also.iter().enumerate() {
+            let place = |e: Error| e.inside(format!("also[{i}]"));
+            builder.also(also.described.clone(), &also.note).map_err(place)?;
         }
         builder.drop_empty_levels();
         let production = self.production.production(builder.levels())?;

@@ -16,6 +16,12 @@ impl Draft {
     /// A draft has shares of ρ: of Gaussian noise only.
     pub fn of(allocation: &Allocation) -> Result<Draft> {
         allocation.needs_gaussian("editing shares of rho")?;
+        if allocation.levels().is_empty() {
+            return Err(Error::stated(
+                format!("`{}`: it has no levels to edit, only mechanisms under [[also]]", allocation.name()),
+                "a certificate is made of it, alone or among other products",
+            ));
+        }
         draft::check_sizes(
             allocation.levels().len(),
             allocation.queries().len(),

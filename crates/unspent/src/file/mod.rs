@@ -6,6 +6,7 @@
 //!
 //! Each reader knows where a value stands; the rules are the builder's.
 
+mod also;
 mod csv;
 mod digest;
 mod draft;
@@ -26,7 +27,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 pub use digest::FileDigest;
-pub use draft::{Draft, DraftInvariant, DraftLevel, DraftProduction, DraftQuery, DraftShare};
+pub use draft::{Draft, DraftAlso, DraftInvariant, DraftLevel, DraftProduction, DraftQuery, DraftShare};
 pub use new::{Outline, OutlineBudget};
 pub use offer::OFFER_KEYS;
 pub use preset::Preset;

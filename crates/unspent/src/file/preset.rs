@@ -13,6 +13,9 @@ pub struct Preset {
     pub text: &'static str,
 }
 
+/// A preset of a series, and how many of its records one person changes where its file does not say so.
+pub type Member = (&'static str, Option<u64>);
+
 macro_rules! presets {
     ($($name:literal),* $(,)?) => {
         &[$(Preset { name: $name, text: include_str!(concat!("../../presets/", $name, ".toml")) }),*]
@@ -37,10 +40,60 @@ impl Preset {
         "paper-2022-08-25",
     ];
 
+    /// Products of which the budget is counted, and no measurement.
+    pub const EVENTS: &'static [Preset] = presets![
+        "ddhc-a-us-2020",
+        "ddhc-a-pr-2020",
+        "ddhc-b-us-2020",
+        "ddhc-b-pr-2020",
+        "sdhc-us-2020",
+        "sdhc-pr-2020",
+    ];
+
+    /// All products of a series that are about the same people, and how many records of each one person
+    /// changes where its file does not say so.
+    pub const SERIES: &'static [(&'static str, &'static [Member])] = &[
+        (
+            "us-2020",
+            &[
+                ("pl94-persons-us-2020", None),
+                ("pl94-units-us-2020", Some(2)),
+                ("dhc-persons-us-2020", None),
+                ("dhc-units-us-2020", Some(2)),
+                ("ddhc-a-us-2020", None),
+                ("ddhc-b-us-2020", None),
+                ("sdhc-us-2020", None),
+            ],
+        ),
+        (
+            "pr-2020",
+            &[
+                ("pl94-persons-pr-2020", None),
+                ("pl94-units-pr-2020", Some(2)),
+                ("dhc-persons-pr-2020", None),
+                ("dhc-units-pr-2020", Some(2)),
+                ("ddhc-a-pr-2020", None),
+                ("ddhc-b-pr-2020", None),
+                ("sdhc-pr-2020", None),
+            ],
+        ),
+    ];
+
+    /// The products of a series, with how many records of each one record of the first changes.
+    pub fn series(name: &str) -> Result<&'static [Member]> {
+        let found = Preset::SERIES.iter().find(|(series, _)| *series == name).map(|(_, products)| *products);
+        found.ok_or_else(|| {
+            let names: Vec<&str> = Preset::SERIES.iter().map(|(series, _)| *series).collect();
+            let hint = "a series is all that was published of the same people";
+            Error::input("series", name, format!("one of {}", names.join(", ")), hint)
+        })
+    }
+
     /// The preset of that name.
     pub fn find(name: &str) -> Result<&'static Preset> {
-        Preset::ALL.iter().find(|p| p.name == name).ok_or_else(|| {
-            let names = || Preset::ALL.iter().map(|p| p.name);
+        let all = || Preset::ALL.iter().chain(Preset::EVENTS);
+        all().find(|p| p.name == name).ok_or_else(|| {
+            let names = || all().map(|p| p.name);
             let same: Vec<&str> = names().filter(|preset| preset.starts_with(name)).collect();
             let hint = match same.as_slice() {
                 [] => did_you_mean(name, names(), "check the list of presets"),

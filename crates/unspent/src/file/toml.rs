@@ -42,6 +42,7 @@ pub(super) const KEYS: &[&str] = &[
     "exact_totals",
     "invariants",
     "bypass",
+    "also",
     "schema",
     "attributes",
     "recodes",
@@ -98,7 +99,10 @@ impl<'t> Reader<'t> {
         let asked = self.asked(&root);
         self.parts(&root, &mut builder, &|query| asked.contains(query))?;
         let listed = root.get("queries").is_some() || !builder.queries().is_empty();
-        self.levels(&root, total.as_ref(), &mut builder, listed)?;
+        self.also(&root, &mut builder)?;
+        if root.get("levels").is_some() || !self.has_also(&root) {
+            self.levels(&root, total.as_ref(), &mut builder, listed)?;
+        }
         builder.form(self.form(&root));
         let allocation = self.production(&root, builder)?;
         match of_epsilon {

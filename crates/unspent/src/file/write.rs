@@ -49,7 +49,7 @@ impl Allocation {
             let _ = writeln!(text, "exact_totals = {}", list(&production.exact_totals));
         }
         let numbers = self.numbers();
-        if let Some(total) = &numbers.total {
+        if let Some(total) = numbers.total.as_ref().filter(|_| !self.levels().is_empty()) {
             let _ = writeln!(text, "rho = \"{total}\"");
         }
         // Attributes and queries that follow from the schema are not repeated.
@@ -83,8 +83,16 @@ impl Allocation {
                 text += "]\n";
             }
         }
+        for also in self.also() {
+            let mechanism = &also.described.mechanism;
+            let _ = write!(text, "\n[[also]]\nkind = {}\n", quoted(mechanism.kind()));
+            for (name, value) in mechanism.parameters() {
+                let _ = writeln!(text, "{name} = {}", quoted(&value));
+            }
+            let _ = writeln!(text, "count = {}\nnote = {}", also.described.count, quoted(&also.note));
+        }
         let follows = shipped.is_some() && self.queries_follow(schema);
-        if !follows {
+        if !follows && !self.queries().is_empty() {
             text += "\n[queries]\n";
         }
         for query in self.queries().iter().filter(|_| !follows) {

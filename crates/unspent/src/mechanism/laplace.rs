@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::number::float::sinh_cosh;
 use crate::number::{Rational, Round};
 
-use super::{Mechanism, half_ratio, parse_shift, shift_error};
+use super::{Mechanism, parse_shift, shift_error};
 
 /// Largest shift of discrete Laplace noise: its loss has one value more than that.
 const MAX_SHIFT: u64 = 100_000;
@@ -163,18 +163,6 @@ impl Mechanism {
             _ => None,
         }
     }
-
-    /// A ρ for which added noise is ρ-zCDP if one record moves `moves` of the answers: the least one of
-    /// Gaussian noise, mΔ²/2σ², and m(Δ/b)²/2 of Laplace noise, whose answers are Δ/b-differentially private
-    /// each (ε-DP implies ε²/2-zCDP: Bun and Steinke 2016, Proposition 1.4).
-    #[must_use]
-    pub fn zcdp_rho(&self, moves: u64) -> Option<Rational> {
-        let width = match self.laplace_scale() {
-            Some(scale) => scale * scale,
-            None => self.sigma2()?.clone(),
-        };
-        Some(half_ratio(&self.shift()?, moves, &width))
-    }
 }
 
 fn check_scale(scale: Rational) -> Result<Rational> {
@@ -210,7 +198,7 @@ mod tests {
         for kind in [LaplaceKind::Continuous, LaplaceKind::Discrete] {
             let noise = kind.spending(&"0.3".parse().unwrap(), 2, 3).unwrap();
             assert_eq!(noise.laplace_scale(), Some(&"20".parse().unwrap()));
-            assert_eq!(noise.zcdp_rho(3), Some("3/200".parse().unwrap()));
+            assert_eq!(noise.zcdp(3), Some("3/200".parse().unwrap()));
             assert_eq!(noise.pure_epsilon(), Some("0.1".parse().unwrap()));
         }
     }

@@ -53,6 +53,9 @@ pub fn kind_named(text: &str) -> String {
 /// The kind of a mechanism that has none.
 pub(super) const DEFAULT: &str = "discrete_gaussian";
 
+/// Parameters, by name.
+pub(super) type Pairs<'t> = Vec<(&'t str, &'t str)>;
+
 /// What was given, each parameter once.
 struct Given<'a> {
     kind: &'static str,
@@ -100,7 +103,7 @@ impl Described {
     }
 
     /// The kind, if one is named, and the parameters of `kind:name=value,name=value`.
-    pub(super) fn split(text: &str) -> Result<(Option<&str>, Vec<(&str, &str)>)> {
+    pub(super) fn split(text: &str) -> Result<(Option<&str>, Pairs<'_>)> {
         let colon = text.split_once(':').filter(|(kind, _)| !kind.contains('='));
         let (kind, list) = colon.map_or((None, text), |(kind, list)| (Some(kind), list));
         let mut parameters = vec![];

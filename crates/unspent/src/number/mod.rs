@@ -25,4 +25,4 @@ pub use known::{LogBounds, Number};
 pub use magnitude::{Magnitude, Round};
 pub use rational::Rational;
 pub(crate) use search::golden_section;
-pub(crate) use serial::{FULL, rounded_down, rounded_up};
+pub(crate) use serial::{FULL, maybe_rounded_up, rounded_down, rounded_up};

@@ -32,6 +32,17 @@ pub(crate) fn rounded_up<S: Serializer>(x: &Magnitude, s: S) -> std::result::Res
     s.serialize_str(&x.to_decimal(FULL, Round::Up))
 }
 
+/// The same of an upper bound that may be missing.
+pub(crate) fn maybe_rounded_up<S: Serializer>(
+    x: &Option<Magnitude>,
+    s: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    match x {
+        Some(x) => rounded_up(x, s),
+        None => s.serialize_none(),
+    }
+}
+
 /// A lower bound, as 17 digits rounded down.
 pub(crate) fn rounded_down<S: Serializer>(x: &Magnitude, s: S) -> std::result::Result<S::Ok, S::Error> {
     s.serialize_str(&x.to_decimal(FULL, Round::Down))

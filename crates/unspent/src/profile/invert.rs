@@ -66,6 +66,11 @@ const MAX_HALVINGS: usize = 50;
 impl Accountant {
     /// ε(δ) for 0 < δ < 1, faster from a good guess.
     pub fn epsilon(&self, delta: &Delta, tolerance: f64, guess: Option<f64>) -> Bounds<f64> {
+        if let Accountant::Pairs(pairs) = self
+            && let Some(found) = pairs.one_sided_epsilon(delta, tolerance)
+        {
+            return found;
+        }
         let target = Target::new(delta.value());
         let ends = self.search(&target, delta, tolerance, guess);
         self.narrow(&target, ends, tolerance)

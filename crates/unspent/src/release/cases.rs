@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::{Release, touches_any};
-use crate::allocation::{Allocation, Neighbours, Path, Segment};
+use crate::allocation::{Allocation, Also, Neighbours, Path, Segment};
 use crate::effort::Effort;
 use crate::error::{Error, Result};
 use crate::mechanism::{DiscreteGaussian, Mechanism};
@@ -38,6 +38,15 @@ struct Part {
 /// The routes of one product, with what moves on each.
 type Routes = Vec<(Route, Vec<Part>)>;
 
+/// Which of the other mechanisms for the same record count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Beside {
+    Nothing,
+    /// Those of which a pair of laws is known.
+    Known,
+    All,
+}
+
 /// Most cases that are looked at one by one.
 const MAX_CASES: usize = 1 << 12;
 
@@ -46,7 +55,7 @@ pub(crate) struct Cases<'r> {
     release: &'r Release,
     effort: Effort,
     paths: Vec<Vec<Path>>,
-    made: HashMap<(Option<String>, Vec<Part>), Arc<Case>>,
+    made: HashMap<(Option<String>, Vec<Part>, Beside), Arc<Case>>,
     noise: HashMap<(usize, Segment), Vec<(usize, Mechanism)>>,
 }
 
@@ -61,29 +70,40 @@ impl<'r> Cases<'r> {
         // What makes no sense is an error here.
         self.release.moved(scope)?;
         let lists = self.lists(scope, Allocation::exact_level)?;
+        // A reader of one level does not see them.
+        let beside = if matches!(scope, Scope::Level(_)) { Beside::Nothing } else { Beside::All };
         let count = lists.iter().map(Vec::len).try_fold(1usize, |all, n| all.checked_mul(n));
         let effort = self.effort;
         if count.is_none_or(|count| count > MAX_CASES) {
             // Budgets add up: zCDP bounds all combinations at once. The first of each list is the main path.
             let mut budgets = vec![];
             for list in &lists {
-                let largest = self.combined(scope, vec![list.clone()])?.iter().map(|case| case.rho()).max();
-                budgets.extend(largest);
+                let cases = self.combined(scope, vec![list.clone()], Beside::Nothing)?;
+                let rhos = cases.iter().map(|case| case.rho()).collect::<Result<Vec<_>>>()?;
+                budgets.extend(rhos.into_iter().max());
             }
-            let first = lists.into_iter().map(|list| list.into_iter().take(1).collect()).collect();
-            let main = self.combined(scope, first)?;
-            return Ok(WorstCase::new(main, None, effort).bounded_by(Rho::new(Rational::sum(&budgets))?));
+            if beside == Beside::All {
+                budgets.push(Case::new(vec![], vec![]).beside(self.also(beside)?).rho()?);
+            }
+            let first: Vec<Routes> =
+                lists.into_iter().map(|list| list.into_iter().take(1).collect()).collect();
+            let main = self.combined(scope, first.clone(), beside)?;
+            let known = match beside {
+                Beside::All if self.has_events() => Some(self.combined(scope, first, Beside::Known)?),
+                _ => None,
+            };
+            return Ok(WorstCase::new(main, known, effort).bounded_by(Rho::new(Rational::sum(&budgets))?));
         }
-        let cases = self.combined(scope, lists)?;
+        let cases = self.combined(scope, lists, beside)?;
         if cases.is_empty() {
             return Err(self.release.nothing_moves(scope));
         }
-        let attained = self.attained(scope)?;
+        let attained = self.attained(scope, beside)?;
         Ok(WorstCase::new(cases, attained, effort))
     }
 
     /// Every combination of one route for each product.
-    fn combined(&mut self, scope: &Scope, lists: Vec<Routes>) -> Result<Vec<Arc<Case>>> {
+    fn combined(&mut self, scope: &Scope, lists: Vec<Routes>, beside: Beside) -> Result<Vec<Arc<Case>>> {
         let mut all: Vec<(Vec<Route>, Vec<Part>)> = vec![(vec![], vec![])];
         for list in lists {
             let mut next = Vec::with_capacity(all.len() * list.len());
@@ -99,15 +119,40 @@ impl<'r> Cases<'r> {
         let mut cases: Vec<Arc<Case>> = vec![];
         let mut seen = HashSet::new();
         for (routes, parts) in all {
-            if !parts.is_empty() && seen.insert(parts.clone()) {
+            if seen.insert(parts.clone()) {
                 // Where only totals are measured that do not move, there is nothing to tell.
-                cases.extend(Some(self.case(scope, routes, parts)?).filter(|case| !case.is_empty()));
+                cases.extend(Some(self.case(scope, routes, parts, beside)?).filter(|case| !case.is_empty()));
             }
         }
         Ok(cases)
     }
 
-    fn case(&mut self, scope: &Scope, routes: Vec<Route>, parts: Vec<Part>) -> Result<Arc<Case>> {
+    /// Whether only a bound is known of some of the other mechanisms.
+    fn has_events(&self) -> bool {
+        self.release.allocations.iter().any(|a| a.also().iter().any(Also::is_event))
+    }
+
+    /// The other mechanisms for the same record, of all products.
+    fn also(&self, beside: Beside) -> Result<Vec<(Mechanism, u64)>> {
+        let mut all = vec![];
+        for (product, allocation) in self.release.allocations.iter().enumerate() {
+            match beside {
+                Beside::Nothing => {}
+                Beside::Known | Beside::All => {
+                    all.extend(allocation.also_in(self.release.steps(product), beside == Beside::All)?);
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    fn case(
+        &mut self,
+        scope: &Scope,
+        routes: Vec<Route>,
+        parts: Vec<Part>,
+        beside: Beside,
+    ) -> Result<Arc<Case>> {
         // Where every query touches an attribute, these are the same.
         let all_touch = |part: &Part| {
             let allocation = &self.release.allocations[part.product];
@@ -120,7 +165,7 @@ impl<'r> Cases<'r> {
         };
         let parts = merged(parts.into_iter().map(plain).collect());
         let by_attribute = parts.iter().any(|part| part.moved == Moved::Attribute);
-        let key = (scope.name().filter(|_| by_attribute).map(String::from), parts);
+        let key = (scope.name().filter(|_| by_attribute).map(String::from), parts, beside);
         if let Some(case) = self.made.get(&key) {
             return Ok(case.clone());
         }
@@ -157,7 +202,7 @@ impl<'r> Cases<'r> {
             let count = counts[&noise];
             (noise, count)
         });
-        let case = Arc::new(Case::new(routes, groups.collect()));
+        let case = Arc::new(Case::new(routes, groups.collect()).beside(self.also(beside)?));
         self.made.insert(key, case.clone());
         Ok(case)
     }
@@ -169,11 +214,15 @@ impl<'r> Cases<'r> {
     fn routes(&self, product: usize, scope: &Scope, kept: Option<usize>) -> Result<Routes> {
         let allocation = &self.release.allocations[product];
         let paths = &self.paths[product];
+        // What is known by its mechanisms alone measures nothing.
+        if allocation.levels().is_empty() {
+            return Ok(vec![(Route { from: paths[0].clone(), to: paths[0].clone() }, vec![])]);
+        }
         let chosen = self.release.index_of(allocation, scope);
         let mut routes: Routes = vec![];
         let mut seen = HashSet::new();
         for (i, from) in paths.iter().enumerate() {
-            let way = Way { product, from, last: allocation.levels().len() - 1 };
+            let way = Way { product, from, last: allocation.levels().len().saturating_sub(1) };
             let mut add = |to: &Path, mut parts: Vec<Part>| {
                 if matches!(scope, Scope::Level(_)) {
                     parts.retain(|part| chosen == Some(part.segment.level));
@@ -226,8 +275,7 @@ impl<'r> Cases<'r> {
 
     /// How many records of a product one record of the release changes.
     fn times(&self, product: usize) -> u64 {
-        let others = self.release.allocations.len() > 1;
-        self.release.allocations[product].production().touches.filter(|_| others).unwrap_or(1)
+        self.release.touches(product)
     }
 
     /// Several records, all in one smallest unit, or in two units on paths that part somewhere (N10).
@@ -270,29 +318,48 @@ impl<'r> Cases<'r> {
 
     /// The cases that some neighbours are known to come down to, where that is not known of all: a total of
     /// the first level moves only if that level has more than one unit (N9).
-    fn attained(&mut self, scope: &Scope) -> Result<Option<Vec<Arc<Case>>>> {
+    ///
+    /// Of events a bound is known and no pair of data sets; and whether the other mechanisms see a change of
+    /// one attribute or place is not known.
+    fn attained(&mut self, scope: &Scope, beside: Beside) -> Result<Option<Vec<Arc<Case>>>> {
         let release = self.release;
+        let has_also = release.allocations.iter().any(|a| !a.also().is_empty());
+        let has_events = self.has_events();
+        let known = match (beside, scope) {
+            (Beside::Nothing, _) => Beside::Nothing,
+            (_, Scope::Total) if has_events => Beside::Known,
+            (_, Scope::Total) => beside,
+            _ if has_also => Beside::Nothing,
+            _ => beside,
+        };
         let by_place = match scope {
             Scope::Total => true,
-            Scope::Level(name) => release.allocations.iter().any(|a| a.levels()[0].name == *name),
+            Scope::Level(name) => {
+                release.allocations.iter().any(|a| a.levels().first().is_some_and(|l| l.name == *name))
+            }
             _ => false,
         };
         let may_stay = |allocation: &Allocation| {
             if allocation.exact_level().is_some() {
                 return false;
             }
-            let first = &allocation.levels()[0].measurements;
-            first.iter().any(|m| !touches_any(allocation, &allocation.queries()[m.query]))
+            let first = allocation.levels().first().into_iter().flat_map(|level| &level.measurements);
+            first.into_iter().any(|m| !touches_any(allocation, &allocation.queries()[m.query]))
         };
         if !by_place
             || release.neighbours() == Neighbours::AddRemove
             || !release.allocations.iter().any(may_stay)
         {
-            return Ok(None);
+            if known == beside {
+                return Ok(None);
+            }
+            let lists = self.lists(scope, Allocation::exact_level)?;
+            return self.combined(scope, lists, known).map(Some);
         }
         // Neighbours that stay in their unit of the first level exist in any case.
-        let lists = self.lists(scope, |allocation| allocation.exact_level().or(Some(0)))?;
-        self.combined(scope, lists).map(Some)
+        let kept = |a: &Allocation| a.exact_level().or((!a.levels().is_empty()).then_some(0));
+        let lists = self.lists(scope, kept)?;
+        self.combined(scope, lists, known).map(Some)
     }
 
     /// The routes of every product, for neighbours that keep the totals of a level.

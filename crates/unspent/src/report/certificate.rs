@@ -17,7 +17,8 @@ use crate::allocation::{Allocation, Neighbours};
 use crate::effort::Effort;
 use crate::error::Result;
 use crate::file::FileDigest;
-use crate::number::{Magnitude, Number, Rational, rounded_up};
+use crate::mechanism::Described;
+use crate::number::{Magnitude, Number, Rational, maybe_rounded_up, rounded_up};
 use crate::profile::Method;
 use crate::quantity::{Delta, Epsilon};
 use crate::release::Release;
@@ -36,7 +37,7 @@ use crate::zcdp::Conversion;
 /// let certificate = CertificateQuestion::about([census]).answer()?;
 /// let total = &certificate.lines[0];
 /// assert_eq!(total.tight.at_most(6), "16.4678");
-/// assert_eq!(&total.canonne_kamath_steinke.to_decimal(6, unspent::Round::Up), "17.1436");
+/// assert_eq!(&total.canonne_kamath_steinke.unwrap().to_decimal(6, unspent::Round::Up), "17.1436");
 /// # Ok::<(), unspent::Error>(())
 /// ```
 #[derive(Clone, Debug, Serialize)]
@@ -105,8 +106,12 @@ pub struct Product {
     pub queries: usize,
     /// How many queries at levels.
     pub measurements: usize,
-    /// Its budget.
-    pub rho: Number,
+    /// Its budget, if zCDP bounds all of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rho: Option<Number>,
+    /// Other mechanisms for the same record.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<AlsoLine>,
     /// How many paths through the geography its noise may take.
     pub paths: usize,
     /// How many of its records one record of the release can change.
@@ -116,6 +121,20 @@ pub struct Product {
     /// What else is published exactly, by name and level.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub invariants: Vec<String>,
+}
+
+/// Other mechanisms for the same record, as they are counted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct AlsoLine {
+    /// As the file has them.
+    pub stated: Described,
+    /// As they are counted, where a record of the release is several of theirs.
+    pub counted: Described,
+    /// How many of their neighbours lie between two neighbours of the release.
+    pub steps: u64,
+    /// What one record can do in each, as stated.
+    pub note: String,
 }
 
 /// What one scope promises at the certificate's δ.
@@ -129,14 +148,15 @@ pub struct Line {
     pub label: String,
     /// How many cells of each measurement its secret moves.
     pub moves: u64,
-    /// The zCDP budget of what it can move.
-    pub rho: Number,
+    /// The zCDP budget of what it can move, if it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rho: Option<Number>,
     /// ε by Bun and Steinke's conversion, rounded up.
-    #[serde(serialize_with = "rounded_up")]
-    pub bun_steinke: Magnitude,
+    #[serde(serialize_with = "maybe_rounded_up", skip_serializing_if = "Option::is_none")]
+    pub bun_steinke: Option<Magnitude>,
     /// ε by Canonne, Kamath and Steinke's conversion, rounded up.
-    #[serde(serialize_with = "rounded_up")]
-    pub canonne_kamath_steinke: Magnitude,
+    #[serde(serialize_with = "maybe_rounded_up", skip_serializing_if = "Option::is_none")]
+    pub canonne_kamath_steinke: Option<Magnitude>,
     /// The least ε over all neighbours and all paths: the guarantee is its upper end.
     pub tight: Number,
     /// Whether some neighbours are known to have the ε of the worst case. If not, the lower end is that of
@@ -223,9 +243,8 @@ impl Certificate {
             promises.push(PromiseCheck::new(release, epsilon, &delta)?);
         }
         let kept = (!promises.is_empty()).then(|| promises.iter().all(|promise| promise.kept == Some(true)));
-        let several = release.allocations().len() > 1;
         let files = asked.files.into_iter().chain(std::iter::repeat(None));
-        let products = release.allocations().iter().zip(files).map(|(a, f)| Product::new(a, several, f));
+        let products = (0..release.allocations().len()).zip(files).map(|(i, f)| Product::new(release, i, f));
         Ok(Certificate {
             left_out: left_out(release, &lines),
             kept,
@@ -244,6 +263,10 @@ impl Certificate {
             noise: NoiseLine::all(release.allocations())?,
             // One attack in fast mode is as certified, and its words have three digits.
             reading: match asked.prior {
+                // Some of the other mechanisms have no trade-off function.
+                Some(prior) if release.has_also() => {
+                    Reading::new(release, &Scope::Total, prior, Effort::Fast).ok()
+                }
                 Some(prior) => Some(Reading::new(release, &Scope::Total, prior, Effort::Fast)?),
                 None => None,
             },
@@ -289,8 +312,7 @@ fn left_out(release: &Release, lines: &[Line]) -> Vec<LeftOut> {
         add(Scope::Attribute(name.clone()), &|| Some(reason.into()));
     }
     for allocation in release.allocations() {
-        let (_, above) = allocation.levels().split_last().expect("at least one level");
-        for level in above {
+        for level in allocation.levels().split_last().map_or(&[][..], |(_, above)| above) {
             let scope = Scope::Within(level.name.clone());
             let reason = || release.moved(&scope).err().map(|error| error.to_string());
             add(scope.clone(), &reason);
@@ -300,13 +322,24 @@ fn left_out(release: &Release, lines: &[Line]) -> Vec<LeftOut> {
 }
 
 impl Product {
-    /// Among several, or alone.
-    fn new(allocation: &Allocation, several: bool, file: Option<FileDigest>) -> Result<Product> {
-        let rho = Release::from(allocation.clone()).on_main_paths().worst_case(&Scope::Total)?.rho()?;
+    /// One of the products of a release.
+    fn new(release: &Release, index: usize, file: Option<FileDigest>) -> Result<Product> {
+        let allocation = &release.allocations()[index];
+        let rho = Release::from(allocation.clone()).on_main_paths().worst_case(&Scope::Total)?.rho();
+        let rho = if allocation.also().is_empty() { Some(rho?) } else { rho.ok() };
         let production = allocation.production();
+        let steps = release.steps(index);
+        let also = allocation.also().iter().zip(allocation.also_in(steps, true)?);
+        let also = also.map(|(also, (mechanism, count))| AlsoLine {
+            stated: also.described.clone(),
+            counted: Described { mechanism, count },
+            steps,
+            note: also.note.clone(),
+        });
         Ok(Product {
+            also: also.collect(),
             paths: allocation.paths().len(),
-            touches: production.touches.filter(|_| several).unwrap_or(1),
+            touches: release.touches(index),
             exact_totals: production.exact_totals.clone(),
             invariants: production
                 .invariants
@@ -327,10 +360,10 @@ impl Product {
 impl Line {
     /// The ε of one of the conversions.
     #[must_use]
-    pub fn by(&self, conversion: Conversion) -> &Magnitude {
+    pub fn by(&self, conversion: Conversion) -> Option<&Magnitude> {
         match conversion {
-            Conversion::BunSteinke => &self.bun_steinke,
-            Conversion::CanonneKamathSteinke => &self.canonne_kamath_steinke,
+            Conversion::BunSteinke => self.bun_steinke.as_ref(),
+            Conversion::CanonneKamathSteinke => self.canonne_kamath_steinke.as_ref(),
         }
     }
 }
@@ -380,6 +413,14 @@ fn assumptions(release: &Release) -> Vec<String> {
                 allocation.name(),
                 invariant.name(),
                 invariant.level
+            ));
+        }
+        for also in allocation.also() {
+            list.push(format!(
+                "`{}`, {}: {} (as stated). Its noise is drawn independently of everything else.",
+                allocation.name(),
+                also.described,
+                also.note.trim_end_matches('.')
             ));
         }
         for assumption in &allocation.production().assumptions {

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::allocation::Neighbours;
 use crate::effort::Effort;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::number::{Number, Rational, Round};
 use crate::quantity::Delta;
 use crate::release::Release;
@@ -130,6 +130,16 @@ impl Side {
 }
 
 fn total(release: &Release, neighbours: Neighbours, delta: &Delta) -> Result<Number> {
+    if release.has_also() && release.neighbours() != neighbours {
+        return Err(Error::stated(
+            format!(
+                "`{}` has other mechanisms, stated for {} neighbours",
+                release.name(),
+                release.neighbours()
+            ),
+            "compare it with a release for the same neighbours",
+        ));
+    }
     let restated = release.allocations().iter().map(|a| a.restated(neighbours)).collect();
     Ok(Release::new(restated)?.worst_case(&Scope::Total)?.epsilon(delta)?.into())
 }
@@ -313,11 +323,11 @@ impl Comparison {
             add("tight epsilon", &Scope::Total, "", [restated.neighbours; 2], figures);
         }
         for line in &self.lines {
-            let of = |field: fn(&Line) -> &Number| {
-                pair(line.sides.each_ref().map(|side| side.as_ref().map(field)))
+            let of = |field: fn(&Line) -> Option<&Number>| {
+                pair(line.sides.each_ref().map(|side| side.as_ref().and_then(field)))
             };
-            add("tight epsilon", &line.scope, "", own, of(|line| &line.tight));
-            add("rho", &line.scope, "", own, of(|line| &line.rho));
+            add("tight epsilon", &line.scope, "", own, of(|line| Some(&line.tight)));
+            add("rho", &line.scope, "", own, of(|line| line.rho.as_ref()));
         }
         for noise in &self.noise {
             let figures = pair(noise.sigma2.each_ref().map(Option::as_ref));
@@ -333,7 +343,9 @@ fn none() -> String {
 
 fn row(pair: &Pair, comparable: bool) -> Vec<String> {
     let [a, b] = &pair.sides;
-    let rho = |line: &Option<Line>| line.as_ref().map_or_else(none, |line| line.rho.at_most(6));
+    let rho = |line: &Option<Line>| {
+        line.as_ref().and_then(|line| line.rho.as_ref()).map_or_else(none, |rho| rho.at_most(6))
+    };
     let tight = |line: &Option<Line>| line.as_ref().map_or_else(none, |line| upper(&line.tight));
     let cost = match (a, b) {
         (Some(a), Some(b)) if comparable => difference(&a.tight, &b.tight),

@@ -180,8 +180,8 @@ impl Parameter {
             ),
             (Known::Scanned, _) => format!(
                 "Delta is not monotone in this parameter. Values were looked at up to where all \
-                 {private} ones are proved to keep it, others down to an eighth: none disagrees. A scan is no proof for \
-                 what lies between."
+                 {private} ones are proved to keep it, and down to an eighth: none disagrees. A scan is \
+                 no proof for what lies between."
             ),
             (Known::Islands, _) => {
                 let shown = |value: Option<&Rational>| {

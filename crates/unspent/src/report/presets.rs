@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::allocation::Neighbours;
 use crate::error::Result;
 use crate::file::Preset;
-use crate::number::Number;
+use crate::number::{Number, Rational};
 use crate::report::document::{Document, Table};
 use crate::report::numerals::number_equals;
 
@@ -41,13 +41,17 @@ impl PresetEntry {
                 name: allocation.name().into(),
                 neighbours: allocation.neighbours(),
                 record: allocation.record().into(),
-                rho: Number::Exact(allocation.rho()),
+                rho: Number::Exact(match allocation.levels() {
+                    // Known by its budget alone.
+                    [] => allocation.also_rho().unwrap_or_else(|| Rational::integer(0)),
+                    _ => allocation.rho(),
+                }),
                 levels: allocation.levels().len(),
                 queries: allocation.queries().len(),
                 measurements: allocation.measurements().count(),
             })
         };
-        Preset::ALL.iter().map(entry).collect()
+        Preset::ALL.iter().chain(Preset::EVENTS).map(entry).collect()
     }
 
     /// Presets for people.

@@ -28,6 +28,18 @@ pub const BYPASSED: &str = "This is the noise where no unit was bypassed. Where 
 pub const NOT_ATTAINED: &str = "° No neighbours are known that attain the upper end. The lower end is that \
  of \
                                 neighbours that are known.";
+/// Where other mechanisms for the same record are counted.
+pub const ALSO: &str = "Mechanisms under `also` are for the same record. They are counted in the whole \
+ release, and in every line about a change of the record. A reader of one level does not see them: lines of \
+ single levels are without them.";
+/// Where of some mechanism only a bound is known.
+pub const ONE_SIDED: &str = "Of some mechanism only zCDP is known: upper ends are guarantees, and the lower \
+                             end is that of everything else, as if that mechanism revealed nothing.";
+/// Where zCDP bounds no budget.
+pub const NO_RHO: &str = "Where rho is none, zCDP bounds nothing of some mechanism.";
+/// Where there is no trade-off function.
+pub const NO_READING: &str = "What an attacker gains is not worked out: some mechanism under `also` has no \
+                              trade-off function.";
 /// Of a factor of variances.
 pub const FACTOR: &str = "The factor is certified: all variances of the row, times this factor, keep the \
  row's epsilon at this delta.";

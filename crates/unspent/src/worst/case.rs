@@ -15,7 +15,10 @@ use crate::number::{Bounds, Rational};
 pub(crate) struct Case {
     /// One for each product.
     pub(super) routes: Vec<Route>,
+    /// What the allocations measure.
     pub(super) groups: Vec<(Mechanism, u64)>,
+    /// Other mechanisms for the same record: no calibration changes them.
+    pub(super) also: Vec<(Mechanism, u64)>,
     glance: OnceLock<Result<Composition>>,
     /// One for each effort.
     pub(super) composed: [OnceLock<Result<Composition>>; 3],
@@ -23,27 +26,42 @@ pub(crate) struct Case {
 
 impl Case {
     pub fn new(routes: Vec<Route>, groups: Vec<(Mechanism, u64)>) -> Case {
-        Case { routes, groups, glance: OnceLock::new(), composed: [const { OnceLock::new() }; 3] }
+        let (also, glance, composed) = (vec![], OnceLock::new(), [const { OnceLock::new() }; 3]);
+        Case { routes, groups, also, glance, composed }
+    }
+
+    /// The same beside other mechanisms.
+    pub fn beside(self, also: Vec<(Mechanism, u64)>) -> Case {
+        Case { also, ..self }
     }
 
     /// Whether nothing is moved in it.
     pub fn is_empty(&self) -> bool {
-        self.groups.is_empty()
+        self.groups.is_empty() && self.also.is_empty()
     }
 
-    /// Its budget in zCDP, exactly.
-    pub fn rho(&self) -> Rational {
-        Rational::sum(&self.groups.iter().map(|(noise, count)| rho(noise, *count)).collect::<Vec<_>>())
+    /// Everything, what is measured first.
+    fn all(&self) -> impl Iterator<Item = &(Mechanism, u64)> {
+        self.groups.iter().chain(&self.also)
+    }
+
+    /// Its budget, exactly, if all of it has one.
+    pub fn rho(&self) -> Result<Rational> {
+        let rho = |(mechanism, count): &(Mechanism, u64)| {
+            mechanism.zcdp(*count).ok_or_else(|| mechanism.refuses("rho of zCDP"))
+        };
+        Ok(Rational::sum(&self.all().map(rho).collect::<Result<Vec<_>>>()?))
     }
 
     /// Its budget to six digits, so that equal ones are equal: it only says where to look first.
     pub(super) fn rough_rho(&self) -> f64 {
-        let term = |(noise, count): &(Mechanism, u64)| 2.0 * rho(noise, 1).to_f64() * *count as f64;
-        (1e6 * self.groups.iter().map(term).sum::<f64>()).round()
+        let term =
+            |(noise, count): &(Mechanism, u64)| noise.zcdp(*count).map_or(0.0, |rho| 2.0 * rho.to_f64());
+        (1e6 * self.all().map(term).sum::<f64>()).round()
     }
 
     pub(super) fn made(&self, effort: Effort) -> Result<Composition> {
-        Composition::with_effort(self.groups.iter().cloned(), effort)
+        Composition::with_effort(self.all().cloned(), effort)
     }
 
     /// In fast mode, to be compared with others.
@@ -52,7 +70,7 @@ impl Case {
         const FEW: usize = 6;
         let make = || match self.groups.len() {
             ..FEW => self.made(Effort::Fast),
-            _ => Composition::at_a_glance(self.groups.iter().cloned()),
+            _ => Composition::at_a_glance(self.all().cloned()),
         };
         self.glance.get_or_init(make).as_ref().map_err(Clone::clone)
     }
@@ -69,8 +87,4 @@ impl Case {
         }
         Ok(Some(glance.epsilon_near(&target.delta, Some(target.epsilon.value().to_f64()))))
     }
-}
-
-fn rho(noise: &Mechanism, count: u64) -> Rational {
-    noise.zcdp_rho(count).expect("allocations add noise")
 }

@@ -6,6 +6,7 @@
 mod support;
 
 mod adversarial;
+mod also;
 mod certificates;
 mod closed_forms;
 mod external;

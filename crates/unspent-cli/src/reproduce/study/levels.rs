@@ -88,7 +88,10 @@ impl Study {
             let certificate = question.answer()?;
             for line in certificate.lines.iter().filter(|line| matches!(line.scope, Scope::Level(_))) {
                 let up = |x: &Magnitude| x.to_decimal(9, Round::Up);
-                let bureau = line.bun_steinke.to_f64(Round::Up);
+                let (bun_steinke, cks) = (line.bun_steinke.as_ref(), line.canonne_kamath_steinke.as_ref());
+                // Gaussian noise has a budget.
+                let (Some(bun_steinke), Some(cks)) = (bun_steinke, cks) else { continue };
+                let bureau = bun_steinke.to_f64(Round::Up);
                 let tight = line.tight.upper().to_f64();
                 let reduction = 100.0 * (1.0 - tight / bureau);
                 if text == LEVEL_DELTA {
@@ -120,8 +123,8 @@ impl Study {
                     line.label.clone(),
                     text.into(),
                     show(|p| p.bureau),
-                    up(&line.bun_steinke),
-                    up(&line.canonne_kamath_steinke),
+                    up(bun_steinke),
+                    up(cks),
                     show(|p| p.tight),
                     line.tight.at_most(9),
                     line.tight.at_least(9),

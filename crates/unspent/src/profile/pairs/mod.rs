@@ -3,6 +3,7 @@
 
 mod atoms;
 mod line;
+mod one_sided;
 mod ordered;
 mod single;
 #[cfg(test)]
@@ -93,21 +94,6 @@ impl Pairs {
             delta: larger(first.delta, second.delta),
             complement: smaller(first.complement, second.complement),
         }
-    }
-
-    /// `Φ_rest(c)·e^{ρc(c−1)}` bounds the transform from above, and nothing bounds it from below (M9).
-    fn one_sided(&self, rho: &Rational, at: &Point, tolerance: f64) -> DeltaBounds {
-        let rest = |way: &Ordered| {
-            if way.is_empty() { Magnitude::ZERO } else { way.delta(at, tolerance).delta.lower() }
-        };
-        let lower = self.ways.iter().map(rest).fold(Magnitude::ZERO, |a, b| if a < b { b } else { a });
-        let upper = self
-            .ways
-            .iter()
-            .map(|way| way.above(rho, at))
-            .fold(Magnitude::ZERO, |a, b| if a < b { b } else { a });
-        let upper = if upper < Magnitude::ONE { upper } else { Magnitude::ONE };
-        DeltaBounds::from_delta(Bounds::new(if lower < upper { lower } else { upper }, upper))
     }
 
     /// `P[L > ε]`; for the first direction that was asked for.

@@ -44,7 +44,8 @@ pub(in crate::report) fn assemble(
                 parts.len() - 1
             }
         };
-        parts[index].is_scaled |= against.is_some_and(|against| against.covers(scope));
+        let has_noise = release.allocations().iter().any(|a| !a.levels().is_empty());
+        parts[index].is_scaled |= has_noise && against.is_some_and(|against| against.covers(scope));
         part_of.push(index);
     }
     // All questions at once, so that no core waits for the other longer than it must.
@@ -107,9 +108,14 @@ pub(in crate::report) fn stated_delta(release: &Release, delta: Option<&Delta>) 
 
 impl Line {
     fn new(release: &Release, scope: &Scope, part: &Part, delta: &Delta) -> Result<Line> {
-        let rho = part.worst.rho()?;
-        let upper = Rho::new(rho.upper())?;
-        let by = |conversion| Magnitude::from_f64(upper.epsilon(conversion, delta));
+        let rho = match part.worst.rho() {
+            Ok(rho) => Some(rho),
+            // Of some mechanism zCDP says nothing.
+            Err(_) if release.has_also() => None,
+            Err(error) => return Err(error),
+        };
+        let upper = rho.as_ref().map(|rho| Rho::new(rho.upper())).transpose()?;
+        let by = |conversion| Some(Magnitude::from_f64(upper.as_ref()?.epsilon(conversion, delta)));
         let (tight, routes) = part.tight.get().expect("asked of every part").clone()?;
         let has_paths = part.worst.count() > 1;
         let levels = |(route, allocation): (&Route, &Allocation)| {

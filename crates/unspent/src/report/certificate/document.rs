@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::{Certificate, Line};
 use crate::number::{Rational, Round};
+use crate::profile::Method;
 use crate::report::document::{Document, Table};
 use crate::report::numerals::{READABLE, change, counted, equals, lower, number_equals, up, upper};
 use crate::report::promise::Promise;
@@ -75,12 +76,28 @@ impl Certificate {
         for product in &self.products {
             lines.push(product.name.clone());
             lines.push(format!(
-                "  {}, {}, {}; zCDP rho{}",
-                counted(product.levels, "level", "levels"),
-                counted(product.queries, "query", "queries"),
-                counted(product.measurements, "measurement", "measurements"),
-                number_equals(&product.rho)
+                "  {}{}",
+                match product.levels {
+                    0 => "known by what is stated of it alone".into(),
+                    levels => format!(
+                        "{}, {}, {}",
+                        counted(levels, "level", "levels"),
+                        counted(product.queries, "query", "queries"),
+                        counted(product.measurements, "measurement", "measurements")
+                    ),
+                },
+                product.rho.as_ref().map_or(String::new(), |rho| format!("; zCDP rho{}", number_equals(rho)))
             ));
+            for also in &product.also {
+                lines.push(format!("  also {}: {}", also.stated, also.note));
+                if also.steps > 1 {
+                    lines.push(format!(
+                        "  counted as {}: between two data sets that differ in one {} lie {} neighbours of \
+                         this product",
+                        also.counted, self.record, also.steps
+                    ));
+                }
+            }
             if product.touches > 1 {
                 lines.push(format!("  one {} can change {} of its records", self.record, product.touches));
             }
@@ -92,6 +109,9 @@ impl Certificate {
             }
         }
         lines.push(self.neighbours.in_words(&self.record));
+        if self.products.iter().any(|product| !product.also.is_empty()) {
+            lines.push(words::ALSO.into());
+        }
         let exact = self.exact();
         if !exact.is_empty() {
             lines
@@ -127,6 +147,9 @@ impl Certificate {
         text.lines(self.words());
         text.line("");
         text.line(self.in_plain_words());
+        if self.reading.is_none() && self.products.iter().any(|product| !product.also.is_empty()) {
+            text.line(words::NO_READING);
+        }
         if let Some(reading) = &self.reading {
             text.title("In plain words");
             text.line(&reading.intro);
@@ -204,6 +227,12 @@ impl Certificate {
         }
         if self.lines.iter().any(|line| !line.attained) {
             table.note(words::NOT_ATTAINED);
+        }
+        if self.lines.iter().any(|line| line.method == Method::OneSided) {
+            table.note(words::ONE_SIDED);
+        }
+        if self.lines.iter().any(|line| line.rho.is_none()) {
+            table.note(words::NO_RHO);
         }
         self.left_out_notes(&mut table);
         table
@@ -348,15 +377,16 @@ impl Certificate {
 
 fn row(line: &Line, has_paths: bool) -> Vec<String> {
     let label = if line.scope == Scope::Total { "the whole release".into() } else { line.label.clone() };
+    let none = || "none".to_owned();
     let mut least = lower(&line.tight);
     if !line.attained {
         least.push('°');
     }
     let mut cells = vec![
         label,
-        upper(&line.rho),
-        up(&line.bun_steinke),
-        up(&line.canonne_kamath_steinke),
+        line.rho.as_ref().map_or_else(none, upper),
+        line.bun_steinke.as_ref().map_or_else(none, up),
+        line.canonne_kamath_steinke.as_ref().map_or_else(none, up),
         upper(&line.tight),
         least,
     ];
