@@ -130,7 +130,7 @@ pub struct TruncatedDiscreteGaussian;
 /// record can move by `shift`.
 ///
 /// `sensitivity` is another name for the shift. For a vector with independent noise it is the L1 sensitivity:
-/// one coordinate that moves by all of it is the worst (N12).
+/// one coordinate that moves by all of it is the worst (N15).
 ///
 /// >>> from unspent import Composition, Laplace
 /// >>> print(Composition(Laplace(scale=2, count=10)).epsilon("1e-3"))
@@ -142,7 +142,7 @@ pub struct Laplace;
 /// integers, each of which one record can move by `shift`, a whole number.
 ///
 /// `sensitivity` is another name for the shift. For a vector of integers it is the L1 sensitivity: one
-/// coordinate that moves by all of it is the worst (N12).
+/// coordinate that moves by all of it is the worst (N15).
 ///
 /// >>> from unspent import DiscreteLaplace
 /// >>> 3 * DiscreteLaplace(scale="3/2", shift=2)

@@ -246,12 +246,7 @@ impl Composition {
     /// The least ε for which the release is (ε, δ)-differentially private.
     pub fn epsilon(&self, delta: &Delta) -> Result<Bounds<f64>> {
         self.has_finite_epsilon(delta)?;
-        let found = self.demand("epsilon", |aim| self.accountant().epsilon(delta, aim, None))?;
-        // Noise that is all of it purely private has that ε at any δ.
-        let pure = |g: &Group| Some(&g.mechanism.pure_epsilon()? * &Rational::from(g.count));
-        let pure: Option<Vec<Rational>> = self.groups().iter().map(pure).collect();
-        let most = pure.map_or(f64::INFINITY, |terms| Rational::sum(&terms).to_f64_bounds().1);
-        Ok(Bounds::new(found.lower(), found.upper().min(most)))
+        self.demand("epsilon", |aim| self.accountant().epsilon(delta, aim, None))
     }
 
     /// Refuses a δ that no ε has.

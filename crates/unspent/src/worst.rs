@@ -166,8 +166,8 @@ impl WorstCase {
         Ok(self.best_of(&self.cases[0])?.method())
     }
 
-    /// The largest ρ of the cases: the least one of Gaussian noise, and one that is implied of other mechanisms; an
-    /// error names a mechanism of which zCDP bounds nothing.
+    /// The largest ρ of the cases: the least one of Gaussian noise, and one that is implied of other
+    /// mechanisms; an error names a mechanism of which zCDP bounds nothing.
     pub fn rho(&self) -> Result<Number> {
         if let Some(rho) = &self.unlisted {
             return Ok(Number::Exact(rho.value().clone()));

@@ -1,6 +1,8 @@
 //! What others expect: values of their own tests, codes and documents (`oracle/external.json`), and our
 //! bounds.
 
+#![allow(clippy::disallowed_methods, reason = "doubles with room for their roundings, as others compute")]
+
 use std::collections::BTreeMap;
 
 use serde_json::Value;
@@ -34,7 +36,7 @@ impl Ends {
         Ends(&self.0 - &other.1, &self.1 - &other.0)
     }
 
-    fn from_one(self) -> Ends {
+    fn complement(self) -> Ends {
         Ends::exact(number("1")).less(&self)
     }
 }
@@ -85,10 +87,10 @@ fn above(noise: &Composition, x: &Rational, closed: bool) -> Ends {
     match (is_negative(x), closed) {
         (false, false) => tail(x.clone(), true),
         (false, true) if *x > tiny => tail(x - &tiny, true),
-        (false, true) => tail(tiny, false).from_one(),
+        (false, true) => tail(tiny, false).complement(),
         // Q[L > x] = 1 − P[L ≥ −x].
-        (true, false) => tail(&opposite - &tiny, false).from_one(),
-        (true, true) => tail(opposite, false).from_one(),
+        (true, false) => tail(&opposite - &tiny, false).complement(),
+        (true, true) => tail(opposite, false).complement(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! One mechanism alone, where its profile is closed (M10).
+//! One mechanism alone, where its profile is closed (M11).
 
 use super::super::{DeltaBounds, Gaussians, Point};
 use crate::effort::Effort;

@@ -101,7 +101,7 @@ fn a_dropped_part_of_the_law_is_noticed() {
         (truth.lower(), exact("3.686e-32").to_bounds().upper()),
     );
     check(near, Term::Unsure);
-    // All of δ is in the tail that is not listed; the truth is M10's.
+    // All of δ is in the tail that is not listed; the truth is M11's.
     let noise = DiscreteGaussian::parse("1", "1").unwrap();
     let sampled: Mechanism = Subsampled::new(Base::DiscreteGaussian(noise), exact("1/10")).unwrap().into();
     let alone = known(vec![(sampled.clone(), 1)], "21", (Magnitude::ZERO, Magnitude::ONE)).found();

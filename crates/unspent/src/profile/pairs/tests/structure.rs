@@ -147,7 +147,7 @@ fn symmetric_mechanisms_have_one_direction() {
     assert!(add.upper() < remove.lower() && both.overlaps(&remove));
 }
 
-/// One step: the closed form (M10) against the integral of two steps of which one reveals nothing.
+/// One step: the closed form (M11) against the integral of two steps of which one reveals nothing.
 #[test]
 fn one_step_is_the_closed_form() {
     let nothing = event("0", "0");
