@@ -197,11 +197,17 @@ impl Accountant {
             // By zCDP.
             return zcdp::canonne_kamath_steinke(float::up(0.5 * mu2, 4.0), delta);
         }
+        // From the largest loss on δ is what is revealed for certain.
+        let most = self.largest_loss();
         let (mean, deviation) = self.scale();
         let mut end = (mean + 8.0 * deviation).max(1e-9);
         for _ in 0..60 {
+            end = end.min(most);
             if target.is_met_by(&self.delta(&Point::from_f64(end), tolerance)) {
                 return end;
+            }
+            if end >= most {
+                break;
             }
             end *= 4.0;
         }

@@ -239,6 +239,14 @@ impl Accountant {
         }
     }
 
+    /// Not below any finite loss; infinite if there is no such bound.
+    pub fn largest_loss(&self) -> f64 {
+        match self {
+            Accountant::Gaussian(_) => f64::INFINITY,
+            Accountant::Pairs(inner) => inner.largest_loss(),
+        }
+    }
+
     /// δ(ε) at ε ≥ 0, to a relative width of about `tolerance` where that is a choice.
     pub fn delta(&self, at: &Point, tolerance: f64) -> DeltaBounds {
         match self {

@@ -72,6 +72,13 @@ impl Pairs {
         (mean + rho, (deviation * deviation + 2.0 * rho).sqrt())
     }
 
+    pub fn largest_loss(&self) -> f64 {
+        if self.rho.is_some() {
+            return f64::INFINITY;
+        }
+        self.ways.iter().map(Ordered::largest_loss).fold(0.0, f64::max)
+    }
+
     pub fn infinity(&self) -> Bounds<Magnitude> {
         self.ways.iter().map(Ordered::infinity).fold(Bounds::new(Magnitude::ZERO, Magnitude::ZERO), larger)
     }

@@ -178,6 +178,14 @@ impl Ordered {
         DeltaBounds::from_delta(Bounds::new(lower, if lower < upper { upper } else { lower }))
     }
 
+    /// A double that is not below any finite loss.
+    pub fn largest_loss(&self) -> f64 {
+        match &self.largest {
+            Largest::Exact(largest) => largest.to_f64_bounds().1,
+            Largest::AtMost(largest) => largest.next_up(),
+        }
+    }
+
     /// Whether no finite loss is above ε.
     fn is_beyond(&self, at: &Point) -> bool {
         match &self.largest {
