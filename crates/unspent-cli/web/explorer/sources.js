@@ -18,9 +18,9 @@ export function choice() {
 
 // ---- Presets
 
-/** Lists them. */
+/** Lists those that can be edited: some are known by a budget alone, and have no levels. */
 export async function listPresets() {
-  const list = await asked('/api/presets');
+  const list = (await asked('/api/presets')).filter(({ levels }) => levels > 0);
   const option = ({ preset, name, levels, measurements }) =>
     el('option', { value: preset, title: `${levels} levels, ${measurements} measurements` }, name);
   byId('preset').replaceChildren(...list.map(option), el('option', { value: '', hidden: true }));

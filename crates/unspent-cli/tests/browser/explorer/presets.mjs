@@ -47,7 +47,12 @@ export async function checkPresets(page) {
     }));
     return drawn && await page.locator('#preset').inputValue() !== '';
   });
-  for (const { preset } of JSON.parse(run('presets', '--json'))) {
+  const presets = JSON.parse(run('presets', '--json'));
+  const options = page.locator('#preset option:not([hidden])');
+  const offered = await options.evaluateAll((all) => all.map(({ value }) => value));
+  const editable = presets.filter(({ levels }) => levels > 0).map(({ preset }) => preset);
+  await check('it offers all that has levels to edit', async () => equal(offered.join(), editable.join()));
+  for (const preset of editable) {
     await check(`${preset} as the command line has it`, async () => {
       const [printed] = await Promise.all([printedOf(preset), choose(page, preset)]);
       const report = certificate(preset);

@@ -6,6 +6,7 @@ mod line;
 mod one_sided;
 mod ordered;
 mod single;
+mod tails;
 #[cfg(test)]
 mod tests;
 

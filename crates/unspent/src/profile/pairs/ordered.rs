@@ -6,7 +6,7 @@ use super::super::contour::{Integral, Problem};
 use super::super::kernel::{Expectation, Losses};
 use super::super::spectrum::LogPhi;
 use super::super::term::{Term, dropping};
-use super::super::{DeltaBounds, Method, Point, at_most_one, smoothing};
+use super::super::{DeltaBounds, Method, Point, at_most_one};
 use super::atoms::{self, Part};
 use super::line::{LONG, OnLine};
 use super::single::Single;
@@ -44,7 +44,7 @@ pub(super) struct Ordered {
     atoms: Option<f64>,
     /// `ln` of the probability under Q that nothing is revealed for certain: by the mechanisms, and with the
     /// tails that are treated as if they did.
-    infinity: (Bounds<Magnitude>, Bounds<Magnitude>),
+    pub infinity: (Bounds<Magnitude>, Bounds<Magnitude>),
     /// From this loss on δ is what is revealed for certain.
     largest: Largest,
     scale: (f64, f64),
@@ -187,7 +187,7 @@ impl Ordered {
     }
 
     /// Whether no finite loss is above ε.
-    fn is_beyond(&self, at: &Point) -> bool {
+    pub fn is_beyond(&self, at: &Point) -> bool {
         match &self.largest {
             Largest::Exact(largest) => at.exact >= *largest,
             Largest::AtMost(largest) => at.dd.hi > *largest,
@@ -251,46 +251,8 @@ impl Ordered {
         markov(log, at.dd, scale).add(self.infinity.1.upper(), Round::Up)
     }
 
-    /// `P[L > ε]`, strictly.
-    pub fn p_tail(&self, at: &Point, tolerance: f64) -> Bounds<Magnitude> {
-        if self.is_beyond(at) && self.infinity.0.upper() == self.infinity.1.upper() {
-            return Bounds::new(Magnitude::ZERO, Magnitude::ZERO);
-        }
-        match self.exact(Expectation::UpperP, at) {
-            // Tails that were taken for revealed are as likely under P as under Q, and may be above ε.
-            Some(found) if self.infinity.0.upper() < self.infinity.1.upper() => {
-                Bounds::new(found.lower(), found.upper().add(self.infinity.1.upper(), Round::Up))
-            }
-            Some(found) => found,
-            None => self.p_tail_from(at, tolerance, &self.delta(at, tolerance)),
-        }
-    }
-
-    /// `Q[L > ε]`, strictly, with what is revealed for certain.
-    pub fn q_tail(&self, at: &Point, tolerance: f64) -> Bounds<Magnitude> {
-        if self.is_beyond(at) {
-            return Bounds::new(self.infinity.0.lower(), self.infinity.1.upper());
-        }
-        if let Some(finite) = self.exact(Expectation::UpperQ, at) {
-            return Bounds::new(
-                finite.lower().add(self.infinity.0.lower(), Round::Down),
-                finite.upper().add(self.infinity.1.upper(), Round::Up),
-            );
-        }
-        let here = self.delta(at, tolerance);
-        smoothing::q_from_p(at, &here, &self.p_tail_from(at, tolerance, &here))
-    }
-
-    fn p_tail_from(&self, at: &Point, tolerance: f64, here: &DeltaBounds) -> Bounds<Magnitude> {
-        let (mean, deviation) = self.scale;
-        let c = 1.0 + ((at.dd.hi - mean) / (deviation * deviation)).max(0.0) + 1.0 / deviation;
-        let width = here.delta.relative_width().clamp(1e-14, tolerance);
-        let step = (width / (c * (c - 1.0))).sqrt();
-        smoothing::secants(at, here, step, |epsilon| self.delta(&Point::from_f64(epsilon), tolerance).delta)
-    }
-
     /// From the atoms themselves.
-    fn exact(&self, expectation: Expectation, at: &Point) -> Option<Bounds<Magnitude>> {
+    pub fn exact(&self, expectation: Expectation, at: &Point) -> Option<Bounds<Magnitude>> {
         let on_lattice = self.on_lattice(expectation, at);
         if on_lattice.is_some_and(|found| found.relative_width() < 1e-9) {
             return on_lattice;
