@@ -5,7 +5,7 @@ use super::super::kernel::Expectation;
 use super::super::term::{Term, dropping};
 use crate::loss::{Atoms, Segment};
 use crate::number::float::{self, Dd, FUNCTION, Sum, UNIT};
-use crate::number::{Bounds, Magnitude, Round};
+use crate::number::{Bounds, Magnitude, Rational, Round};
 use crate::stop;
 
 /// Losses of a group with the logarithms of their masses under P.
@@ -70,17 +70,24 @@ impl List {
     /// All sums of n losses, with multinomial weights.
     fn new(atoms: &Atoms, n: u64) -> List {
         let m = atoms.losses.len();
-        // ln k!, each within 2u·k·ln k of itself.
-        let mut sum = Sum::default();
-        let ln_factorial = |k: u64| {
-            sum.push(if k == 0 { 0.0 } else { float::ln(k as f64) });
-            sum.value()
+        let (list, full) = match atoms.losses.as_slice() {
+            // Nothing is finite; and one loss n times, however large n is.
+            [] if n > 0 => (vec![], 0.0),
+            [loss] => (vec![(Rational::from(n).to_dd().mul(*loss), n as f64 * atoms.logs[0])], 0.0),
+            _ => {
+                // ln k!, each within 2u·k·ln k of itself.
+                let mut sum = Sum::default();
+                let ln_factorial = |k: u64| {
+                    sum.push(if k == 0 { 0.0 } else { float::ln(k as f64) });
+                    sum.value()
+                };
+                let factorials: Vec<f64> = (0..=n).map(ln_factorial).collect();
+                let full = factorials[n as usize];
+                let mut multisets = Multisets { atoms, factorials, list: vec![] };
+                multisets.fill(0, n, Dd::ZERO, full);
+                (multisets.list, full)
+            }
         };
-        let factorials: Vec<f64> = (0..=n).map(ln_factorial).collect();
-        let full = factorials[n as usize];
-        let mut multisets = Multisets { atoms, factorials, list: vec![] };
-        multisets.fill(0, n, Dd::ZERO, full);
-        let list = multisets.list;
         let largest = atoms.losses.iter().fold(0.0f64, |a, l| a.max(l.hi.abs()));
         let deepest = atoms.logs.iter().fold(0.0f64, |a, l| a.max(l.abs()));
         let n = n as f64;

@@ -58,10 +58,15 @@ impl Certificate {
 
     /// What is published exactly, in words.
     fn exact(&self) -> Vec<String> {
-        let mut exact = vec![];
+        let mut exact: Vec<String> = vec![];
         for product in &self.products {
-            exact.extend(product.exact_totals.iter().map(|level| format!("the totals of {level}")));
-            exact.extend(product.invariants.iter().cloned());
+            let totals = product.exact_totals.iter().map(|level| format!("the totals of {level}"));
+            for text in totals.chain(product.invariants.iter().cloned()) {
+                // Products of the same records agree on the same.
+                if !exact.contains(&text) {
+                    exact.push(text);
+                }
+            }
         }
         exact
     }

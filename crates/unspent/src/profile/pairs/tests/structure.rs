@@ -266,3 +266,17 @@ fn odd_parameters_get_an_answer_or_a_refusal() {
 }
 
 const ROUNDS: usize = 8;
+
+/// A law with one finite loss, however often; and one with none.
+#[test]
+fn laws_of_one_loss_and_of_none_are_counted() {
+    // A loss is known to 2⁻⁸⁸, and that is multiplied by the count.
+    let nothing = at(&[(event("0", "0"), 1 << 63)], Direction::Both, "0");
+    assert!(nothing.upper() < Magnitude::from_f64(1e-5), "{nothing:?}");
+    let everything = at(&[(finite(&["1", "0"], &["0", "1"]), 3)], Direction::Both, "5");
+    assert!(everything.lower() >= Magnitude::from_f64(1.0 - 1e-12), "{everything:?}");
+    // ln ½ under Q three times, or revealed: δ = 1 − 4⁻³ at any ε ≥ 0.
+    let mixed = at(&[(finite(&["1/2", "1/2", "0"], &["1/4", "0", "3/4"]), 3)], Direction::Remove, "0");
+    let truth = Magnitude::from_f64(63.0 / 64.0);
+    assert!(mixed.lower() <= truth && truth <= mixed.upper() && mixed.relative_width() < 1e-12, "{mixed:?}");
+}
