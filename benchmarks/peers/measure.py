@@ -100,7 +100,7 @@ def ask(accountant, problem, say, budget):
 
     # Warm, and never the same delta twice, so that nobody can answer from memory.
     def other_delta(i):
-        return repr(float(problem.usual) * (1 + (i + 1) / 10**4))
+        return repr(float(problem.usual) * (1 - (i + 1) / 10**4))
 
     durations = repeat(lambda i: epsilon_at(other_delta(i)), budget, 2000)
     say({"further": statistics.median(durations)})
