@@ -12,7 +12,7 @@ import types
 from dataclasses import dataclass
 from fractions import Fraction
 
-from peers import Accountant, Unsupported
+from peers import Accountant, Unsupported, prv_epsilon
 
 REFERENCE = pathlib.Path(__file__).resolve().parents[2] / "oracle" / "mechanisms.json"
 # By their names in the reference; one that has several ε is asked at each.
@@ -193,7 +193,6 @@ def rdp(mixture):
 
 def prv_accountant(eps_error):
     def prepare(mixture):
-        from prv_accountant import PRVAccountant
         from prv_accountant import privacy_random_variables as known
 
         make = {
@@ -206,17 +205,7 @@ def prv_accountant(eps_error):
         }
         refuse_others(mixture, make)
         prvs = [make[part["kind"]](part) for part in mixture.composition]
-        counts = [part["count"] for part in mixture.composition]
-
-        def epsilon(delta):
-            delta = float(delta)
-            accountant = PRVAccountant(
-                prvs=prvs, max_self_compositions=counts, eps_error=eps_error, delta_error=delta / 1000
-            )
-            lower, _, upper = accountant.compute_epsilon(delta=delta, num_self_compositions=counts)
-            return lower, upper
-
-        return epsilon
+        return prv_epsilon(prvs, [part["count"] for part in mixture.composition], eps_error)
 
     return prepare
 

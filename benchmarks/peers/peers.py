@@ -110,27 +110,30 @@ def discrete_gaussian_prv(sigma2):
 
 def prv_accountant(eps_error, continuous=False):
     def prepare(problem):
-        from prv_accountant import PRVAccountant
         from prv_accountant.privacy_random_variables import GaussianMechanism
 
         prvs = [
             GaussianMechanism(math.sqrt(sigma2)) if continuous else discrete_gaussian_prv(sigma2)
             for sigma2, _ in problem.groups
         ]
-        counts = [count for _, count in problem.groups]
-
-        def epsilon(delta):
-            # Its grid depends on delta: delta_error = delta/1000 is what its documentation recommends.
-            delta = float(delta)
-            accountant = PRVAccountant(
-                prvs=prvs, max_self_compositions=counts, eps_error=eps_error, delta_error=delta / 1000
-            )
-            lower, _, upper = accountant.compute_epsilon(delta=delta, num_self_compositions=counts)
-            return lower, upper
-
-        return epsilon
+        return prv_epsilon(prvs, [count for _, count in problem.groups], eps_error)
 
     return prepare
+
+
+def prv_epsilon(prvs, counts, eps_error):
+    from prv_accountant import PRVAccountant
+
+    def epsilon(delta):
+        # Its grid depends on delta: delta_error = delta/1000 is what its documentation recommends.
+        delta = float(delta)
+        accountant = PRVAccountant(
+            prvs=prvs, max_self_compositions=counts, eps_error=eps_error, delta_error=delta / 1000
+        )
+        lower, _, upper = accountant.compute_epsilon(delta=delta, num_self_compositions=counts)
+        return lower, upper
+
+    return epsilon
 
 
 # opendp ------------------------------------------------------------------------------------------
