@@ -3,7 +3,7 @@
 
 .PHONY: test test-web test-rust test-python kills check bench fuzz soak peers browser try-browser gallery \
 	oracle oracle-certificates oracle-mechanisms oracle-estimate oracle-rounding oracle-design \
-	oracle-reference bench-estimate coverage bench-tables table-errors design-coverage
+	oracle-reference elementary bench-estimate coverage bench-tables table-errors design-coverage
 
 # Everything but the benches that compile others' programs to measure against.
 WORKSPACE = --workspace --exclude unspent-bench-noise --exclude unspent-bench-tables
@@ -84,6 +84,13 @@ FUZZ_SEED ?= 2
 fuzz:
 	CASES=$(CASES) SEED=$(FUZZ_SEED) \
 		cargo test --release --locked -p unspent --test it fuzz -- --ignored --nocapture
+
+# Elementary functions at ARGUMENTS random arguments in each of their ranges, beside double-doubles: the one
+# assumption about the library behind them. For a new version of it. Takes some minutes.
+ARGUMENTS ?= 5000000
+elementary:
+	ARGUMENTS=$(ARGUMENTS) SEED=$(SEED) \
+		cargo test --release --locked -p unspent --lib float::elementary -- --nocapture
 
 # How long good clients of the explorer's server wait beside bad ones: four parts of SECONDS each, on this
 # machine only.

@@ -279,6 +279,9 @@ impl Sum {
 }
 
 #[cfg(test)]
+mod elementary;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
