@@ -20,7 +20,7 @@ use crate::date;
 use crate::directory::{self, Leftover, Unfinished};
 use crate::manifest::{self, BypassedEntry, ExactEntry, LevelEntry, Manifest, assumes};
 use crate::measurements::{BypassedUnits, Files, Kept, Measurements, Memory, bypassed_csv};
-use crate::noise::{NoiseSource, Streams};
+use crate::noise::{NoiseSource, Noises};
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::run::{Sink, all_cores, run};
@@ -346,12 +346,12 @@ impl Checked {
         sink: impl FnOnce() -> Result<S>,
         progress: &mut dyn Progress,
     ) -> Result<(S, Ran)> {
-        let key = self.noise.key(progress)?;
+        let key = self.noise.release_key(progress)?;
         let started = date::now();
         let sink = sink()?;
-        let streams = Streams::new(&self.plan, &key)?;
+        let noises = Noises::new(&self.plan, &key)?;
         let levels = self.plan.levels().len();
-        let rows = run(self.feed()?, levels, table, streams, self.threads, &sink, progress)?;
+        let rows = run(self.feed()?, levels, table, &noises, self.threads, &sink, progress)?;
         Ok((sink, Ran { rows, started, finished: date::now() }))
     }
 

@@ -1,14 +1,13 @@
-//! Where noise comes from, and a stream of it for every query of a plan.
+//! Where noise comes from, and the noise of every query of a plan.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 use unspent::Result;
-use unspent::sampler::{Draws, Key, Noise, Sampler};
+use unspent::sampler::{AddressedNoise, Key, ReleaseKey, Sampler};
 
 use crate::plan::{Plan, PlannedLevel, PlannedQuery, QueryNoise};
 use crate::progress::Progress;
-use crate::tabulation::Batch;
 
 /// Where noise comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,8 +41,21 @@ impl NoiseSource {
         }
     }
 
-    /// A key for confidential data. From now on the process writes no core dumps, and other processes of the
-    /// same user cannot look into its memory, where the system can prevent it.
+    /// A key for a release of confidential data, with which all its noise is made. From now on the process
+    /// writes no core dumps, and other processes of the same user cannot look into its memory, where the
+    /// system can prevent it.
+    pub fn release_key(self, progress: &mut dyn Progress) -> Result<ReleaseKey> {
+        no_core_dumps();
+        match self {
+            NoiseSource::Private => ReleaseKey::from_os(),
+            NoiseSource::NotPrivate(seed) => {
+                progress.warning(&Key::not_private_warning(seed));
+                Ok(ReleaseKey::not_private(seed))
+            }
+        }
+    }
+
+    /// The same for simulations, whose draws are used one after the other.
     pub fn key(self, progress: &mut dyn Progress) -> Result<Key> {
         no_core_dumps();
         match self {
@@ -63,37 +75,43 @@ fn no_core_dumps() {
     let _ = nix::sys::prctl::set_dumpable(false);
 }
 
-/// One stream of noise for every query at every level, and for each budget that units of the level have.
+/// The noise of every query at every level, for each budget that units of the level have.
 ///
-/// Draws are taken when a batch is cut, in the order of the units; so they are the same whatever thread makes
-/// them.
-pub struct Streams(Vec<Vec<Vec<Noise>>>);
+/// Noise is made by [address](ReleaseKey): level, query, law, unit and cell. So it is the same in whatever
+/// order batches come, and wherever they are cut.
+pub struct Noises(Vec<Vec<Vec<AddressedNoise>>>);
 
-impl Streams {
-    /// Streams of this key that it never makes again.
-    pub fn new(plan: &Plan, key: &Key) -> Result<Streams> {
+impl Noises {
+    /// The noise of a plan under a key.
+    pub fn new(plan: &Plan, key: &ReleaseKey) -> Result<Noises> {
+        Noises::of(plan, key, |_| true)
+    }
+
+    /// The same of those levels of which `is_needed` says so.
+    pub fn of(
+        plan: &Plan,
+        key: &ReleaseKey,
+        is_needed: impl Fn(&PlannedLevel) -> bool,
+    ) -> Result<Noises> {
         let mut samplers = HashMap::new();
-        let mut noise = |noise: &QueryNoise| {
+        let mut noise = |level: &PlannedLevel, query: &PlannedQuery, noise: &QueryNoise| {
             if !samplers.contains_key(&noise.mechanism) {
                 samplers.insert(noise.mechanism.clone(), Sampler::drawing(&noise.mechanism)?);
             }
-            Ok(key.noise(&samplers[&noise.mechanism]))
+            Ok(key.noise(&level.name, &query.name, &samplers[&noise.mechanism]))
         };
-        let mut query = |query: &PlannedQuery| query.noises.iter().map(&mut noise).collect();
-        let level = |level: &PlannedLevel| level.queries.iter().map(&mut query).collect();
-        Ok(Streams(plan.levels().iter().map(level).collect::<Result<_>>()?))
+        let mut query = |level: &PlannedLevel, query: &PlannedQuery| {
+            query.noises.iter().map(|of| noise(level, query, of)).collect::<Result<_>>()
+        };
+        let mut level = |level: &PlannedLevel| match is_needed(level) {
+            true => level.queries.iter().map(|q| query(level, q)).collect::<Result<_>>(),
+            false => Ok(vec![]),
+        };
+        Ok(Noises(plan.levels().iter().map(&mut level).collect::<Result<_>>()?))
     }
 
-    /// The draws for a batch; to be asked for in the order in which batches are cut.
-    pub fn take(&mut self, batch: &Batch) -> Vec<Vec<Draws>> {
-        if batch.is_exact() {
-            return vec![];
-        }
-        let streams = &mut self.0[batch.level()];
-        let needed = batch.draws_needed(streams.first().map_or(0, Vec::len));
-        let query = |(streams, needed): (&mut Vec<Noise>, Vec<u64>)| {
-            streams.iter_mut().zip(needed).map(|(noise, count)| noise.take(count)).collect()
-        };
-        streams.iter_mut().zip(needed).map(query).collect()
+    /// For each query of a level of the plan, the noise of each budget.
+    pub(crate) fn at(&self, level: usize) -> &[Vec<AddressedNoise>] {
+        &self.0[level]
     }
 }

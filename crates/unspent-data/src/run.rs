@@ -1,8 +1,8 @@
 //! A run: one thread reads and tabulates, all add the noise and put it where it goes.
 //!
 //! ```text
-//! table ─▶ Tabulation ─▶ Batch + Draws ─▶ noise ─▶ Sink
-//! (one thread reads)     (in order)       (any thread)
+//! table ─▶ Tabulation ─▶ Batch ─▶ noise ─▶ Sink
+//! (one thread reads)              (any thread)
 //! ```
 
 use std::any::Any;
@@ -12,10 +12,9 @@ use std::sync::mpsc::{Receiver, TrySendError, sync_channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use unspent::sampler::Draws;
 use unspent::{Error, ErrorKind, Result};
 
-use crate::noise::Streams;
+use crate::noise::Noises;
 use crate::progress::Progress;
 use crate::table::Table;
 use crate::tabulation::{Batch, Feed, NoisyBatch};
@@ -35,7 +34,6 @@ pub(crate) trait Sink: Sync {
 /// A batch that is to be noised.
 struct Job {
     batch: Batch,
-    draws: Vec<Vec<Draws>>,
     /// Its number among those of its level.
     part: usize,
 }
@@ -48,6 +46,7 @@ enum End {
 
 /// A run in progress, shared by its threads.
 struct Run<'r> {
+    noises: &'r Noises,
     sink: &'r dyn Sink,
     /// The first thing that went wrong.
     end: Mutex<Option<End>>,
@@ -61,12 +60,12 @@ pub(crate) fn run(
     feed: Feed<'_>,
     levels: usize,
     table: Table,
-    mut streams: Streams,
+    noises: &Noises,
     threads: NonZeroUsize,
     sink: &dyn Sink,
     progress: &mut dyn Progress,
 ) -> Result<u64> {
-    let run = Run { sink, end: Mutex::new(None) };
+    let run = Run { noises, sink, end: Mutex::new(None) };
     let workers = threads.get() - 1;
     let rows = thread::scope(|scope| {
         let (sender, receiver) = sync_channel::<Job>(workers);
@@ -80,7 +79,7 @@ pub(crate) fn run(
             let number = &mut parts[batch.level()][usize::from(batch.is_exact())];
             let part = *number;
             *number += 1;
-            let job = Job { draws: streams.take(&batch), batch, part };
+            let job = Job { batch, part };
             // The thread that reads lends a hand where the others have enough to do.
             match sender.try_send(job) {
                 Ok(()) => {}
@@ -127,7 +126,7 @@ impl Run<'_> {
 
     /// Adds the noise, and hands it on.
     fn write(&self, job: Job) -> Result<()> {
-        self.sink.put(job.batch.with_noise(job.draws)?, job.part)
+        self.sink.put(job.batch.with_noise(self.noises)?, job.part)
     }
 
     fn end(&self) -> MutexGuard<'_, Option<End>> {
@@ -140,7 +139,7 @@ mod tests {
     use std::panic::catch_unwind;
 
     use unspent::Allocation;
-    use unspent::sampler::Key;
+    use unspent::sampler::ReleaseKey;
 
     use super::*;
     use crate::plan::Plan;
@@ -172,10 +171,10 @@ mod tests {
             ("n".into(), vec![3, 4].into()),
         ])?;
         let table = Table::open(Input::Columns(columns), plan.columns())?;
-        let streams = Streams::new(&plan, &Key::not_private(1))?;
+        let noises = Noises::new(&plan, &ReleaseKey::not_private(1))?;
         let threads = NonZeroUsize::new(threads).unwrap();
         let feed = Feed::new("table", &plan, None, false, RowOrder::Any)?;
-        run(feed, plan.levels().len(), table, streams, threads, &Does(does), &mut Quiet)
+        run(feed, plan.levels().len(), table, &noises, threads, &Does(does), &mut Quiet)
     }
 
     /// More batches than can wait: nobody waits for a worker that is gone.

@@ -1,11 +1,11 @@
 use std::collections::{BTreeMap, HashSet};
 
 use unspent::Allocation;
-use unspent::sampler::Key;
+use unspent::sampler::ReleaseKey;
 use unspent::schema::{Code, Rows};
 
 use super::*;
-use crate::noise::Streams;
+use crate::noise::Noises;
 use crate::plan::Plan;
 use crate::table::Row;
 use crate::tabulation::{Batch, Feed};
@@ -241,11 +241,10 @@ fn totals_are_the_same_at_every_level() {
     let allocation = Allocation::parse("test.toml", &[head, &levels].concat()).unwrap();
     let plan = Plan::of(&allocation.with_schema(schema())).unwrap();
     assert_eq!(plan.columns().codes, ["geocode"]);
-    let mut noises = Streams::new(&plan, &Key::not_private(1)).unwrap();
+    let noises = Noises::new(&plan, &ReleaseKey::not_private(1)).unwrap();
     let (mut units, mut sums) = ([0; LEVELS], [[0; RACES]; LEVELS]);
     let mut full = |batch: Batch| -> Result<()> {
-        let draws = noises.take(&batch);
-        let batch = batch.with_noise(draws)?;
+        let batch = batch.with_noise(&noises)?;
         units[batch.level] += batch.codes.len() as u64;
         for unit in batch.values[0].chunks_exact(RACES) {
             sums[batch.level].iter_mut().zip(unit).for_each(|(sum, count)| *sum += count);

@@ -1,9 +1,10 @@
 //! Complete units of a level. Exact counts cannot be read outside; they leave with noise on them, by type.
 
 use unspent::Result;
-use unspent::sampler::Draws;
+use unspent::sampler::AddressedNoise;
 use zeroize::Zeroizing;
 
+use crate::noise::Noises;
 use crate::plan::{Plan, PlannedQuery};
 
 /// Complete units of a level, with exact counts: not to be published, and not to be read outside.
@@ -119,19 +120,6 @@ impl Batch {
         self.codes.len() * self.lengths.iter().sum::<usize>()
     }
 
-    /// For each query, how many values have the noise of each of so many budgets.
-    pub(crate) fn draws_needed(&self, budgets: usize) -> Vec<Vec<u64>> {
-        let units = self.units_by_budget(budgets);
-        let values = |length: &usize| units.iter().map(|units| units * *length as u64).collect();
-        self.lengths.iter().map(values).collect()
-    }
-
-    fn units_by_budget(&self, budgets: usize) -> Vec<u64> {
-        let mut units = vec![0; budgets];
-        self.budgets.iter().for_each(|budget| units[usize::from(*budget)] += 1);
-        units
-    }
-
     /// The codes of the units, which are public.
     pub(crate) fn codes(&self) -> &[String] {
         &self.codes
@@ -145,18 +133,19 @@ impl Batch {
         values
     }
 
-    /// Adds the draws that were taken for it: for each query, those of each budget.
-    pub fn with_noise(self, draws: Vec<Vec<Draws>>) -> Result<NoisyBatch> {
+    /// Adds the noise of its units.
+    pub fn with_noise(self, noises: &Noises) -> Result<NoisyBatch> {
         if self.exact {
             let values = (0..self.counts.len()).map(|query| self.exact(query)).collect();
             let (level, exact) = (self.level, true);
             return Ok(NoisyBatch { level, exact, codes: self.codes, budgets: self.budgets, values });
         }
-        assert_eq!(draws.len(), self.counts.len(), "draws for each query");
+        let noises = noises.at(self.level);
+        assert_eq!(noises.len(), self.counts.len(), "noise for each query");
         let mut all = vec![];
-        for ((counts, draws), length) in self.counts.iter().zip(draws).zip(&self.lengths) {
+        for ((counts, noises), length) in self.counts.iter().zip(noises).zip(&self.lengths) {
             let mut values = Zeroizing::new(vec![0; self.codes.len() * length]);
-            self.fill(draws, *length, &mut values)?;
+            self.fill(noises, *length, &mut values);
             for (place, count) in counts {
                 let value = &mut values[*place];
                 *value =
@@ -168,22 +157,21 @@ impl Batch {
         Ok(NoisyBatch { level, exact, codes: self.codes, budgets: self.budgets, values: all })
     }
 
-    /// Puts the draws of each budget into the values of its units.
-    fn fill(&self, draws: Vec<Draws>, length: usize, values: &mut [i64]) -> Result<()> {
-        let units = self.units_by_budget(draws.len());
-        for (budget, draws) in draws.into_iter().enumerate() {
-            if units[budget] as usize == self.codes.len() {
-                draws.fill(values)?;
+    /// Puts the noise of each budget into the values of its units.
+    fn fill(&self, noises: &[AddressedNoise], length: usize, values: &mut [i64]) {
+        for (budget, noise) in noises.iter().enumerate() {
+            let ours = || self.budgets.iter().enumerate().filter(|(_, of)| usize::from(**of) == budget);
+            let (count, all) = (ours().count(), self.codes.len());
+            if count == all {
+                noise.fill(self.codes.iter().map(String::as_bytes), length, values);
                 continue;
             }
             // As much as is needed at once, so that no copy is left where it has grown from.
-            let mut noise = Zeroizing::new(vec![0; units[budget] as usize * length]);
-            draws.fill(&mut noise)?;
-            let ours = self.budgets.iter().enumerate().filter(|(_, of)| usize::from(**of) == budget);
-            for ((unit, _), noise) in ours.zip(noise.chunks_exact(length)) {
-                values[unit * length..][..length].copy_from_slice(noise);
+            let mut made = Zeroizing::new(vec![0; count * length]);
+            noise.fill(ours().map(|(unit, _)| self.codes[unit].as_bytes()), length, &mut made);
+            for ((unit, _), made) in ours().zip(made.chunks_exact(length)) {
+                values[unit * length..][..length].copy_from_slice(made);
             }
         }
-        Ok(())
     }
 }

@@ -2,11 +2,11 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use unspent::sampler::Key;
+use unspent::sampler::ReleaseKey;
 use unspent::{Allocation, Result};
 
 use super::{Batch, Feed, MAX_CODE, NoisyBatch};
-use crate::noise::Streams;
+use crate::noise::Noises;
 use crate::plan::Plan;
 use crate::table::Row;
 
@@ -164,20 +164,10 @@ proptest! {
     }
 }
 
-fn with_noise(plan: &Plan, limit: usize, rows: &[(Vec<&str>, Vec<i64>)], order: bool) -> Vec<NoisyBatch> {
-    let key = Key::not_private(1);
-    let mut noises = Streams::new(plan, &key).unwrap();
+fn with_noise(plan: &Plan, limit: usize, rows: &[(Vec<&str>, Vec<i64>)]) -> Vec<NoisyBatch> {
+    let noises = Noises::new(plan, &ReleaseKey::not_private(1)).unwrap();
     let batches = tabulate(plan, limit, rows).unwrap();
-    let mut jobs: Vec<_> = batches.into_iter().map(|batch| (noises.take(&batch), batch)).collect();
-    // Whichever thread comes first.
-    if order {
-        jobs.reverse();
-    }
-    let mut made: Vec<_> = jobs.into_iter().map(|(draws, batch)| batch.with_noise(draws).unwrap()).collect();
-    if order {
-        made.reverse();
-    }
-    made
+    batches.into_iter().map(|batch| batch.with_noise(&noises).unwrap()).collect()
 }
 
 /// All values of a level's query, one unit after the other.
@@ -190,13 +180,16 @@ fn noise_belongs_to_the_cell_and_not_to_the_batch_or_the_thread() {
     let plan = plan();
     let codes: Vec<String> = (1000..1400).map(|n| n.to_string()).collect();
     let rows: Vec<_> = codes.iter().map(|code| (vec![code.as_str()], counts(&[7; 12]))).collect();
-    let [one, many, reversed] = [(usize::MAX, false), (50, false), (50, true)]
-        .map(|(limit, order)| with_noise(&plan, limit, &rows, order));
+    let [one, many] = [usize::MAX, 50].map(|limit| with_noise(&plan, limit, &rows));
     assert!(many.len() > 50 && one.len() == 3);
     for (level, query) in [(0, 0), (0, 1), (1, 0), (2, 0), (2, 1), (2, 2)] {
-        let values = joined(&one, level, query);
-        assert_eq!(values, joined(&many, level, query));
-        assert_eq!(values, joined(&reversed, level, query));
+        assert_eq!(joined(&one, level, query), joined(&many, level, query));
+    }
+    // Nor to the units beside it: the second half of the table alone.
+    let half = with_noise(&plan, usize::MAX, &rows[200..]);
+    for query in 0..3 {
+        let (all, some) = (joined(&one, 2, query), joined(&half, 2, query));
+        assert_eq!(all[all.len() / 2..], some);
     }
     // Queries do not share their noise, even where they have the same law.
     let noise: Vec<i64> = joined(&one, 2, 1).iter().map(|x| x - 42).collect();
@@ -210,7 +203,7 @@ fn noise_has_the_variance_of_its_query() {
     let plan = plan();
     let codes: Vec<String> = (0..10_000).map(|n| format!("{n:04}")).collect();
     let rows: Vec<_> = codes.iter().map(|code| (vec![code.as_str()], counts(&[3; 12]))).collect();
-    let made = with_noise(&plan, 10_000, &rows, false);
+    let made = with_noise(&plan, 10_000, &rows);
     for (query, mean) in [(0, 36), (1, 18), (2, 3)] {
         let values = joined(&made, 2, query);
         let variance = plan.levels()[2].queries[query].noises[0].variance;
@@ -308,11 +301,9 @@ fn a_count_with_its_noise_that_is_too_large_is_an_error() {
     let mut huge = vec![0; 12];
     huge[2] = i64::MAX;
     let batches = tabulate(&plan, 1_000, &[(vec!["1111"], huge)]).unwrap();
-    let key = Key::not_private(0);
-    let mut noises = Streams::new(&plan, &key).unwrap();
+    let noises = Noises::new(&plan, &ReleaseKey::not_private(0)).unwrap();
     // Six values are that large, each with noise of either sign: one of them is too large, with this seed.
-    let noisy: Result<Vec<_>> =
-        batches.into_iter().map(|b| (noises.take(&b), b)).map(|(d, b)| b.with_noise(d)).collect();
+    let noisy: Result<Vec<_>> = batches.into_iter().map(|b| b.with_noise(&noises)).collect();
     assert_eq!(noisy.map(|_| ()).unwrap_err().to_string(), "a count with its noise: a sum exceeds 2^63 − 1");
 }
 

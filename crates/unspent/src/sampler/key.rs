@@ -63,10 +63,10 @@ pub struct Key {
 }
 
 /// The bytes of a key, which never move: a copy would be left wherever they have been.
-type Secret = Arc<Zeroizing<[u8; 32]>>;
+pub(super) type Secret = Arc<Zeroizing<[u8; 32]>>;
 
 /// A secret whose bytes are written where they stay.
-fn secret<E>(
+pub(super) fn secret<E>(
     fill: impl FnOnce(&mut [u8; 32]) -> std::result::Result<(), E>,
 ) -> std::result::Result<Secret, E> {
     let mut secret = Secret::default();
@@ -74,22 +74,32 @@ fn secret<E>(
     Ok(secret)
 }
 
+/// Random bytes of the operating system.
+pub(super) fn system(bytes: &mut [u8]) -> std::result::Result<(), String> {
+    getrandom::fill(bytes).map_err(|e| e.to_string())
+}
+
+/// A secret from the operating system, or what stands for it in a test.
+pub(super) fn random(fill: impl FnOnce(&mut [u8]) -> std::result::Result<(), String>) -> Result<Secret> {
+    secret(|bytes| fill(bytes)).map_err(|error| {
+        Error::of_kind(
+            ErrorKind::NoNoise,
+            format!("the operating system gave no random key: {error}"),
+            "without one there is no private noise, and none was made",
+        )
+    })
+}
+
 impl Key {
     /// A new key from the operating system.
     pub fn from_os() -> Result<Key> {
-        Key::from_source(|bytes| getrandom::fill(bytes).map_err(|e| e.to_string()))
+        Key::from_source(system)
     }
 
     pub(super) fn from_source(
         fill: impl FnOnce(&mut [u8]) -> std::result::Result<(), String>,
     ) -> Result<Key> {
-        let secret = secret(|bytes| fill(bytes)).map_err(|error| {
-            Error::of_kind(
-                ErrorKind::NoNoise,
-                format!("the operating system gave no random key: {error}"),
-                "without one there is no private noise, and none was made",
-            )
-        })?;
+        let secret = random(fill)?;
         Ok(Key { secret, private: true, streams: AtomicU64::new(0), process: std::process::id() })
     }
 
@@ -169,13 +179,12 @@ impl Stream {
         keys.set_block_pos(chunk);
         let mut block = Wiped([Block::default()]);
         keys.write_keystream_block(&mut block.0[0]);
-        let key = block.0[0][..32].try_into().expect("32 bytes");
-        Reserve { cipher: cipher(key, 0), blocks: Wiped(Default::default()), next: usize::MAX }
+        Reserve::new(block.0[0][..32].try_into().expect("32 bytes"), 0)
     }
 }
 
 /// The cipher wipes its own copy of the key; where that has been before, [`wipe_stack`] does.
-fn cipher(key: &[u8; 32], nonce: u64) -> ChaCha20LegacyCore {
+pub(super) fn cipher(key: &[u8; 32], nonce: u64) -> ChaCha20LegacyCore {
     ChaCha20LegacyCore::new(key.into(), &Array(nonce.to_le_bytes()))
 }
 
@@ -209,6 +218,13 @@ pub(super) struct Reserve {
 
 /// Blocks of a reserve that are made at a time: enough for the rejections of a chunk, most of the time.
 const RESERVED: usize = 8;
+
+impl Reserve {
+    /// The keystream under a key with a nonce that nothing else uses.
+    pub(super) fn new(key: &[u8; 32], nonce: u64) -> Reserve {
+        Reserve { cipher: cipher(key, nonce), blocks: Wiped(Default::default()), next: usize::MAX }
+    }
+}
 
 impl Words for Reserve {
     fn next(&mut self) -> u32 {

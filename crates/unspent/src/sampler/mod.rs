@@ -20,6 +20,7 @@
 //! rejected, up to 3 %, which are done again one at a time.
 //! `theory/sampler.md` has the proofs.
 
+mod addressed;
 mod blocks;
 mod digits;
 mod enclosure;
@@ -37,6 +38,7 @@ use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::Arc;
 
+pub use addressed::{AddressedNoise, ReleaseKey};
 use blocks::{Blocks, signed};
 use digits::Digits;
 use enclosure::Fraction;
@@ -61,6 +63,8 @@ const CHUNK: usize = GROUP * GROUPS;
 #[derive(Clone, Debug)]
 pub struct Sampler {
     law: Arc<Law>,
+    /// What an address calls the law: exactly, and the same in every version.
+    name: Arc<str>,
     path: Path,
 }
 
@@ -109,7 +113,9 @@ impl Path {
 impl Sampler {
     /// Discrete Gaussian noise N_ℤ(0, σ²); σ² between 10⁻³ and 10¹², taken exactly.
     pub fn new(sigma2: &Rational) -> Result<Sampler> {
-        Ok(Sampler::of(Law::gaussian(&check_sigma2(sigma2.clone())?, Steps::WORDS)))
+        let sigma2 = check_sigma2(sigma2.clone())?;
+        let name = format!("discrete gaussian, sigma2 = {}", exactly(&sigma2));
+        Ok(Sampler::of(Law::gaussian(&sigma2, Steps::WORDS), name))
     }
 
     /// Discrete Laplace noise, `P[X = x] ∝ exp(−|x|/b)`; b between 10⁻³ and 10⁶, taken exactly.
@@ -126,7 +132,8 @@ impl Sampler {
         let range = Rational::power_of_ten(-3)..=Rational::power_of_ten(6);
         let allowed = "a scale b between 1e-3 and 1e6 of discrete Laplace noise that is drawn";
         let scale = scale.clone().within("scale", &range, allowed)?;
-        Ok(Sampler::of(Law::laplace(&scale, Steps::WORDS)))
+        let name = format!("discrete laplace, scale = {}", exactly(&scale));
+        Ok(Sampler::of(Law::laplace(&scale, Steps::WORDS), name))
     }
 
     /// The noise of a mechanism that adds discrete Gaussian or discrete Laplace noise.
@@ -141,8 +148,9 @@ impl Sampler {
         }
     }
 
-    fn of(law: Law) -> Sampler {
-        Sampler { law: Arc::new(law), path: *Path::available().last().expect("there is always one") }
+    fn of(law: Law, name: String) -> Sampler {
+        let path = *Path::available().last().expect("there is always one");
+        Sampler { law: Arc::new(law), name: name.into(), path }
     }
 
     /// The same draws with other instructions.
@@ -152,8 +160,13 @@ impl Sampler {
     #[must_use]
     pub fn on(&self, path: Path) -> Sampler {
         assert!(Path::available().contains(&path), "this machine has no {path:?}");
-        Sampler { law: self.law.clone(), path }
+        Sampler { path, ..self.clone() }
     }
+}
+
+/// Always a fraction in lowest terms.
+fn exactly(x: &Rational) -> String {
+    format!("{}/{}", x.numerator(), x.denominator())
 }
 
 impl Key {
@@ -276,11 +289,11 @@ impl Sampler {
             let words = &mut words.0[..groups * law.blocks_a_group()];
             stream.blocks(chunk * (GROUPS * law.blocks_a_group()) as u64, words);
             let places = &mut places[done..done + count];
-            let mut reserve = LazyCell::new(|| stream.reserve(chunk));
+            let mut reserves = One(LazyCell::new(|| stream.reserve(chunk)));
             if count == CHUNK {
-                law.draw(self.path, words, places, &mut reserve);
+                law.draw(self.path, words, places, &mut reserves);
             } else {
-                law.draw(self.path, words, &mut made[..groups * GROUP], &mut reserve);
+                law.draw(self.path, words, &mut made[..groups * GROUP], &mut reserves);
                 places.copy_from_slice(&made[skipped..skipped + count]);
             }
             done += count;
@@ -292,6 +305,21 @@ impl Sampler {
 impl<F: FnOnce() -> Reserve> Words for LazyCell<Reserve, F> {
     fn next(&mut self) -> u32 {
         (**self).next()
+    }
+}
+
+/// The reserves of groups of draws; groups are asked for in order.
+trait Reserves {
+    /// That of a group.
+    fn of(&mut self, group: usize) -> &mut impl Words;
+}
+
+/// One reserve for all groups.
+struct One<W>(W);
+
+impl<W: Words> Reserves for One<W> {
+    fn of(&mut self, _: usize) -> &mut impl Words {
+        &mut self.0
     }
 }
 
@@ -322,9 +350,9 @@ impl Law {
         }
     }
 
-    /// Makes whole groups of draws from their words; those that these do not decide, with words from the
-    /// reserve.
-    fn draw(&self, path: Path, words: &[Block], made: &mut [i64], reserve: &mut impl Words) {
+    /// Makes whole groups of draws from their words; those that these do not decide, with words from their
+    /// reserves.
+    fn draw(&self, path: Path, words: &[Block], made: &mut [i64], reserves: &mut impl Reserves) {
         let mut left = [0u16; GROUPS];
         let left = &mut left[..made.len() / GROUP];
         match path {
@@ -336,7 +364,7 @@ impl Law {
             let words = &words[group * self.blocks_a_group()..][..self.blocks_a_group()];
             for lane in (0..GROUP).filter(|lane| left >> lane & 1 == 1) {
                 let i = group * GROUP + lane;
-                made[i] = self.one(words, lane, reserve);
+                made[i] = self.one(words, lane, reserves.of(group));
             }
         }
     }

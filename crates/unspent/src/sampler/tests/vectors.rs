@@ -80,7 +80,7 @@ fn assert_paths_agree(law: &Law, draws: &Draws, exactly: bool, what: &str) {
                 }
             }
             if exactly {
-                law.draw(*path, &blocks, &mut made, &mut Script::new([], 9));
+                law.draw(*path, &blocks, &mut made, &mut One(Script::new([], 9)));
                 // The draws that need more take it from one reserve, the first ones first.
                 let mut reserve = Script::new([], 9);
                 for (i, x) in made.iter().enumerate() {

@@ -1,0 +1,247 @@
+//! Noise by address: a function of a release's key, the level, the query, the law, the unit and the cell.
+//!
+//! ```text
+//! release key (256 bits)
+//!   └ BLAKE3, keyed: what it is for, level, query, law  ─▶ key of the measurement
+//!       └ BLAKE3, keyed: the unit's code                ─▶ key of the vector
+//!           └ ChaCha20  nonce 0:      the words that almost all draws are made of
+//!                       nonce 1 + c:  the reserve of chunk c
+//! ```
+//!
+//! A [`Key`](super::Key) counts its streams, so that no draw is made twice: in one process. Where the same
+//! count may be made ready several times, by several machines (a task that is tried again, or a table that is
+//! computed again), it must get the same noise every time instead. Nothing is counted here: whoever has the
+//! key makes the same noise for an address, in any order (X9 and X10 in `theory/sampler.md`).
+
+use std::convert::Infallible;
+use std::fmt;
+
+use chacha20::cipher::StreamCipherCore;
+use zeroize::Zeroizing;
+
+use super::key::{Block, Reserve, Secret, Wiped, cipher, random, secret, system, wipe_stack};
+use super::level::Words;
+use super::{CHUNK, GROUP, GROUPS, Reserves, Sampler};
+use crate::error::Result;
+
+/// What the key of a measurement is for. Another text is another noise, so it never changes.
+const PURPOSE: &str = "unspent addressed noise v1";
+
+/// 256 bits from which all noise of one release is made; whoever knows them can take the noise off again.
+///
+/// The same address has the same noise wherever it is made. So a key is for one release of one table: over
+/// other counts it would publish their exact differences. Nothing finds that out: what is measured with a key
+/// must not change while it is in use, and the key is to be forgotten at the end.
+///
+/// Its bytes are wiped when the key and all its noise are dropped; [`expose`](ReleaseKey::expose) is the only
+/// way to them, for other processes that take part in the release.
+///
+/// ```
+/// use unspent::sampler::{ReleaseKey, Sampler};
+/// let (key, sampler) = (ReleaseKey::from_os()?, Sampler::new(&"5".parse()?)?);
+/// let noise = key.noise("Block", "sex * age", &sampler);
+/// let (mut both, mut second) = ([0; 8], [0; 4]);
+/// noise.fill([&b"36001"[..], b"36002"], 4, &mut both);
+/// noise.fill([&b"36002"[..]], 4, &mut second);
+/// assert_eq!(both[4..], second);
+/// # Ok::<(), unspent::Error>(())
+/// ```
+pub struct ReleaseKey {
+    secret: Secret,
+    private: bool,
+}
+
+impl ReleaseKey {
+    /// A new key from the operating system.
+    pub fn from_os() -> Result<ReleaseKey> {
+        Ok(ReleaseKey { secret: random(system)?, private: true })
+    }
+
+    /// The same key whenever the seed is the same: for tests and demonstrations only.
+    ///
+    /// Noise from it hides nothing from anyone who can guess the seed.
+    #[must_use]
+    pub fn not_private(seed: u64) -> ReleaseKey {
+        let mut bytes = *b"unspent: addressed, NOT PRIVATE ";
+        bytes[..8].copy_from_slice(&seed.to_le_bytes());
+        ReleaseKey::from_exposed(&bytes, false)
+    }
+
+    /// Whether the key came from the operating system.
+    #[must_use]
+    pub fn is_private(&self) -> bool {
+        self.private
+    }
+
+    /// The bytes, for another process that takes part in the release; with
+    /// [`is_private`](ReleaseKey::is_private), which goes with them. They are never to be stored.
+    #[must_use]
+    pub fn expose(&self) -> Zeroizing<[u8; 32]> {
+        (*self.secret).clone()
+    }
+
+    /// The key of a process that [exposed](ReleaseKey::expose) it.
+    #[must_use]
+    pub fn from_exposed(bytes: &[u8; 32], private: bool) -> ReleaseKey {
+        let filled = secret::<Infallible>(|secret| {
+            secret.copy_from_slice(bytes);
+            Ok(())
+        });
+        let Ok(secret) = filled;
+        ReleaseKey { secret, private }
+    }
+
+    /// The noise of a measurement: of a query at a level.
+    #[must_use]
+    pub fn noise(&self, level: &str, query: &str, sampler: &Sampler) -> AddressedNoise {
+        // Every part with its length, so that no two lists of parts are one text.
+        let mut message = vec![];
+        for part in [PURPOSE, level, query, &sampler.name] {
+            message.extend((part.len() as u64).to_le_bytes());
+            message.extend(part.as_bytes());
+        }
+        let filled = secret::<Infallible>(|secret| {
+            derive(&self.secret, &message, secret);
+            Ok(())
+        });
+        wipe_stack();
+        let Ok(key) = filled;
+        AddressedNoise { sampler: sampler.clone(), key }
+    }
+}
+
+impl fmt::Debug for ReleaseKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ReleaseKey {{ private: {}, .. }}", self.private)
+    }
+}
+
+/// The key that another key has for a message.
+// Not inlined, so that its part of the stack is wiped as well.
+#[inline(never)]
+fn derive(key: &[u8; 32], message: &[u8], derived: &mut [u8; 32]) {
+    derived.copy_from_slice(blake3::keyed_hash(key, message).as_bytes());
+}
+
+/// The noise of one measurement, for any unit.
+pub struct AddressedNoise {
+    sampler: Sampler,
+    key: Secret,
+}
+
+impl AddressedNoise {
+    /// Makes `length` draws for each unit, one unit after the other. A shorter length makes the first of
+    /// them; neither the other units nor their order matter.
+    ///
+    /// # Panics
+    /// If there are not so many places for each code.
+    pub fn fill<'c>(
+        &self,
+        codes: impl IntoIterator<Item = &'c [u8]>,
+        length: usize,
+        places: &mut [i64],
+    ) {
+        self.make(&mut codes.into_iter(), length, places);
+        wipe_stack();
+    }
+
+    // Not inlined, so that its part of the stack is wiped as well.
+    #[inline(never)]
+    fn make(&self, codes: &mut dyn Iterator<Item = &[u8]>, length: usize, places: &mut [i64]) {
+        let mut pass = Pass::new(&self.sampler);
+        let mut vectors = places.chunks_exact_mut(length);
+        let mut key = Zeroizing::new([0; 32]);
+        for code in codes {
+            let vector = vectors.next().expect("places for each code");
+            derive(&self.key, code, &mut key);
+            vector.chunks_mut(CHUNK).enumerate().for_each(|(chunk, places)| pass.add(&key, chunk, places));
+        }
+        assert!(vectors.next().is_none() && vectors.into_remainder().is_empty(), "a code for all places");
+        pass.draw();
+    }
+}
+
+/// Vectors, or chunks of them, whose draws are made together.
+struct Pass<'s, 'p> {
+    sampler: &'s Sampler,
+    parts: Vec<Part<'p>>,
+    /// The key of each part.
+    keys: Zeroizing<[[u8; 32]; GROUPS]>,
+    /// Groups of draws of all parts.
+    groups: usize,
+    /// Their words, and room for a block that nobody needs.
+    words: Wiped<Vec<Block>>,
+    made: Zeroizing<Vec<i64>>,
+}
+
+/// A chunk of a vector.
+struct Part<'p> {
+    chunk: usize,
+    /// Where its groups begin among those of the pass.
+    start: usize,
+    places: &'p mut [i64],
+}
+
+impl<'s, 'p> Pass<'s, 'p> {
+    fn new(sampler: &'s Sampler) -> Pass<'s, 'p> {
+        Pass {
+            sampler,
+            parts: Vec::with_capacity(GROUPS),
+            keys: Zeroizing::new([[0; 32]; GROUPS]),
+            groups: 0,
+            words: Wiped(vec![Block::default(); GROUPS * sampler.law.blocks_a_group() + 1]),
+            made: Zeroizing::new(vec![0; CHUNK]),
+        }
+    }
+
+    /// Adds a chunk of a vector, after making what there is no room for beside it.
+    fn add(&mut self, key: &[u8; 32], chunk: usize, places: &'p mut [i64]) {
+        let groups = places.len().div_ceil(GROUP);
+        if self.groups + groups > GROUPS {
+            self.draw();
+        }
+        let blocks = self.sampler.law.blocks_a_group();
+        let mut cipher = cipher(key, 0);
+        cipher.set_block_pos((chunk * GROUPS * blocks) as u64);
+        // Two blocks are made sooner than one; the next words are written over what is too much.
+        let words = &mut self.words.0[self.groups * blocks..][..(groups * blocks).next_multiple_of(2)];
+        cipher.write_keystream_blocks(words);
+        self.keys[self.parts.len()] = *key;
+        self.parts.push(Part { chunk, start: self.groups, places });
+        self.groups += groups;
+    }
+
+    /// Makes the draws of all parts.
+    fn draw(&mut self) {
+        let Sampler { law, path, .. } = self.sampler;
+        let words = &self.words.0[..self.groups * law.blocks_a_group()];
+        let made = &mut self.made[..self.groups * GROUP];
+        let mut reserves = PartReserves { parts: &self.parts, keys: &self.keys, open: None };
+        law.draw(*path, words, made, &mut reserves);
+        for part in self.parts.drain(..) {
+            let count = part.places.len();
+            part.places.copy_from_slice(&self.made[part.start * GROUP..][..count]);
+        }
+        self.groups = 0;
+    }
+}
+
+/// The reserves of the parts of a pass, each from its beginning.
+struct PartReserves<'r, 'p> {
+    parts: &'r [Part<'p>],
+    keys: &'r [[u8; 32]; GROUPS],
+    /// That of the last group that was asked for, and the number of its part.
+    open: Option<(usize, Reserve)>,
+}
+
+impl Reserves for PartReserves<'_, '_> {
+    fn of(&mut self, group: usize) -> &mut impl Words {
+        let part = self.parts.partition_point(|part| part.start <= group) - 1;
+        if self.open.as_ref().is_none_or(|(open, _)| *open != part) {
+            let nonce = 1 + self.parts[part].chunk as u64;
+            self.open = Some((part, Reserve::new(&self.keys[part], nonce)));
+        }
+        let (_, reserve) = self.open.as_mut().expect("was opened");
+        reserve
+    }
+}
