@@ -74,14 +74,7 @@ impl<'p> Codes<'p> {
                 }
             }
         }
-        if let CodeSource::Prefix { column, length } = self.plan.codes()[levels.len() - 1]
-            && codes[column].chars().count() != length
-        {
-            let allowed = format!("a code of {length} characters");
-            let hint = "a row is a unit of the last level, and its code as long as [table.levels] says";
-            let name = &self.plan.columns().codes[column];
-            return Err(Error::input(name, codes[column], allowed, hint).concealed());
-        }
+        check_length(self.plan, codes)?;
         changed.ok_or_else(|| {
             let level = &levels[levels.len() - 1].name;
             Error::stated(
@@ -147,8 +140,20 @@ fn parts(code: &str) -> impl Iterator<Item = (usize, &str)> {
     code.split('-').map(|part| (part.len(), part))
 }
 
+/// Fails unless the code of a smallest unit is as long as it has to be.
+pub(crate) fn check_length(plan: &Plan, codes: &[&str]) -> Result<()> {
+    match plan.codes().last() {
+        Some(CodeSource::Prefix { column, length }) if codes[*column].chars().count() != *length => {
+            let allowed = format!("a code of {length} characters");
+            let hint = "a row is a unit of the last level, and its code as long as [table.levels] says";
+            Err(Error::input(&plan.columns().codes[*column], codes[*column], allowed, hint).concealed())
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The code of a level's unit.
-fn code<'c>(source: &CodeSource, codes: &[&'c str], joined: &'c mut String) -> Result<&'c str> {
+pub(crate) fn code<'c>(source: &CodeSource, codes: &[&'c str], joined: &'c mut String) -> Result<&'c str> {
     let code = match source {
         CodeSource::Prefix { length: 0, .. } => return Ok(""),
         CodeSource::Prefix { column, length } => {

@@ -18,10 +18,12 @@
 //! shows a value of a table unless it is asked to ([revealed](unspent::Error::revealed)).
 
 pub mod accuracy;
+mod approval;
 pub(crate) mod codes;
 pub mod date;
 pub mod design;
 pub mod directory;
+pub mod distributed;
 pub mod estimate;
 pub mod interval;
 pub mod manifest;
@@ -45,6 +47,7 @@ pub mod utility;
 
 pub use accuracy::UnitsAccuracy;
 pub use design::{NeedsFolder, needs_text, unit_tree};
+pub use distributed::{Distributed, DistributedPlan, TableReader, UnitNoise};
 pub use estimate::{Estimate, WholeTables};
 pub use interval::{Interval, Intervals};
 pub use manifest::Manifest;

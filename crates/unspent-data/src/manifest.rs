@@ -214,7 +214,7 @@ impl Manifest {
     }
 
     /// Whether it is one, and its figures fit together.
-    fn check(&self) -> std::result::Result<(), String> {
+    pub(crate) fn check(&self) -> std::result::Result<(), String> {
         if self.program != "unspent" {
             return Err(format!("was written by `{}`, not by unspent", self.program));
         }

@@ -8,18 +8,16 @@
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use unspent::file::FileDigest;
-use unspent::question::{CertificateQuestion, Product};
 use unspent::report::brief;
-use unspent::report::certificate::Stamp;
 use unspent::report::document::{Document, Table as Lines};
 use unspent::schema::{Rows, Schema};
-use unspent::{Allocation, Ask, Certificate, Delta, Error, ErrorKind, Neighbours, Result, Round};
+use unspent::{Allocation, Certificate, Delta, Error, ErrorKind, Result, Round};
 
+use crate::approval::{About, Approved, check_exact};
 use crate::date;
 use crate::directory::{self, Leftover, Unfinished};
-use crate::manifest::{self, BypassedEntry, ExactEntry, LevelEntry, Manifest, assumes};
-use crate::measurements::{BypassedUnits, Files, Kept, Measurements, Memory, bypassed_csv};
+use crate::manifest::{BypassedEntry, ExactEntry, LevelEntry, Manifest, assumes};
+use crate::measurements::{BypassedUnits, Files, Kept, Measurements, Memory};
 use crate::noise::{NoiseSource, Noises};
 use crate::plan::Plan;
 use crate::progress::Progress;
@@ -164,10 +162,7 @@ impl Measured {
 
 /// All that can be checked before anything is made.
 struct Checked {
-    allocation: Allocation,
-    /// The allocation as the file that is written beside the measurements.
-    file: String,
-    plan: Plan,
+    approved: Approved,
     /// The list of units, if there is one.
     units: Option<Units>,
     /// Those of its units that are not measured, by level.
@@ -175,7 +170,6 @@ struct Checked {
     /// Whether the units are those of the table.
     of_table: bool,
     order: RowOrder,
-    certificate: Certificate,
     /// The table's name.
     name: String,
     noise: NoiseSource,
@@ -220,29 +214,13 @@ impl Measure {
         #[cfg(debug_assertions)]
         crate::panics::injected("start");
         let (folder, warning) = (unfinished.folder(), checked.noise.warning());
-        let files = || Files::new(&checked.plan, &path, folder, &checked.allocation, warning.as_deref());
+        let Approved { plan, allocation, .. } = &checked.approved;
+        let files = || Files::new(plan, &path, folder, allocation, warning.as_deref());
         let (files, ran) = checked.run(table, files, progress)?;
         let (levels, exact) = files.entries();
         let manifest = checked.manifest(ran, levels, exact);
-        let write = |name: &str, bytes: &[u8]| {
-            folder.write(name, bytes).map_err(|error| directory::failed(&path, error))
-        };
-        write("allocation.toml", checked.file.as_bytes())?;
-        if let Some(entry) = &manifest.bypassed {
-            write(&entry.file, &bypassed_csv(&checked.bypassed))?;
-        }
-        let assumes = Some(manifest.assumes.clone());
-        let stamp = Stamp { date: date::today(), warning: warning.clone(), assumes };
-        let signed = checked.certificate.signed(&stamp);
-        write("certificate.md", signed.markdown().as_bytes())?;
-        write(
-            "certificate.html",
-            signed.html(&format!("Privacy certificate: {}", checked.certificate.name)).as_bytes(),
-        )?;
-        let json = serde_json::to_string_pretty(&manifest).expect("strings, numbers and lists");
-        write(manifest::FILE, (json + "\n").as_bytes())?;
-        if let Some(warning) = &warning {
-            write("NOT-PRIVATE.txt", format!("{warning}.\n").as_bytes())?;
+        for (name, text) in checked.approved.files(&manifest, &checked.bypassed) {
+            folder.write(&name, &text).map_err(|error| directory::failed(&path, error))?;
         }
         unfinished.finish()?;
         Ok(Measured { manifest, path })
@@ -251,8 +229,9 @@ impl Measure {
     /// Measures without writing anything.
     pub fn in_memory(self, progress: &mut dyn Progress) -> Result<Measurements> {
         let (checked, table) = self.check(progress)?;
-        let (memory, ran) = checked.run(table, || Ok(Memory::new(&checked.plan)), progress)?;
-        let Kept { entries, exact_entries, levels, exact } = memory.into_levels(&checked.plan);
+        let plan = &checked.approved.plan;
+        let (memory, ran) = checked.run(table, || Ok(Memory::new(plan)), progress)?;
+        let Kept { entries, exact_entries, levels, exact } = memory.into_levels(plan);
         let manifest = checked.manifest(ran, entries, exact_entries);
         let value = |certificate| serde_json::to_value(certificate).expect("strings, numbers and lists");
         let bypassed = checked.bypassed;
@@ -306,33 +285,10 @@ impl Measure {
                 "units with nobody in them have no record: give a list of all units of the smallest level",
             ));
         }
-        let file = allocation.to_file()?;
-        let digest = FileDigest::of("allocation.toml", &file);
-        let product = Product::Allocation(Box::new(allocation.clone()), Some(digest));
-        let certificate = CertificateQuestion {
-            delta: self.delta,
-            prior: Some(Certificate::PRIOR.parse()?),
-            ..CertificateQuestion::about([product])
-        }
-        .answer()?;
-        if !self.break_promise {
-            check_promises(&certificate)?;
-        }
-        let table = Table::open(self.table, plan.columns())?;
+        let approved = Approved::new(allocation, plan, self.delta, self.break_promise)?;
+        let table = Table::open(self.table, approved.plan.columns())?;
         let (noise, threads, order) = (self.noise, self.threads, self.order);
-        let checked = Checked {
-            allocation,
-            file,
-            plan,
-            units,
-            bypassed,
-            of_table,
-            order,
-            certificate,
-            name,
-            noise,
-            threads,
-        };
+        let checked = Checked { approved, units, bypassed, of_table, order, name, noise, threads };
         checked.feed()?;
         Ok((checked, table))
     }
@@ -349,58 +305,27 @@ impl Checked {
         let key = self.noise.release_key(progress)?;
         let started = date::now();
         let sink = sink()?;
-        let noises = Noises::new(&self.plan, &key)?;
-        let levels = self.plan.levels().len();
+        let noises = Noises::new(&self.approved.plan, &key)?;
+        let levels = self.approved.plan.levels().len();
         let rows = run(self.feed()?, levels, table, &noises, self.threads, &sink, progress)?;
         Ok((sink, Ran { rows, started, finished: date::now() }))
     }
 
     fn feed(&self) -> Result<Feed<'_>> {
-        Feed::new(&self.name, &self.plan, self.units.as_ref(), self.of_table, self.order)
+        Feed::new(&self.name, &self.approved.plan, self.units.as_ref(), self.of_table, self.order)
     }
 
     fn manifest(&self, ran: Ran, levels: Vec<LevelEntry>, exact: Vec<ExactEntry>) -> Manifest<Certificate> {
-        Manifest {
-            program: "unspent".into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-            allocation: self.allocation.name().into(),
+        let Approved { plan, .. } = &self.approved;
+        let about = About {
             table: self.name.clone(),
-            rows: matches!(self.plan.layout().rows(), Rows::Units(_)).then_some(ran.rows),
-            private: self.noise == NoiseSource::Private,
-            kept: self.certificate.kept,
+            rows: matches!(plan.layout().rows(), Rows::Units(_)).then_some(ran.rows),
             warning: self.noise.warning(),
             started: ran.started,
             finished: ran.finished,
-            levels,
-            exact,
-            bypassed: BypassedEntry::new(&self.bypassed),
-            assumes: assumes(&self.plan, self.units.is_some()),
-            certificate: self.certificate.clone(),
-        }
-    }
-}
-
-/// Fails if the number of records would be published exactly for neighbours that differ in it.
-fn check_exact(allocation: &Allocation, plan: &Plan, total: Option<&str>) -> Result<()> {
-    let published = total.filter(|total| plan.public().iter().any(|column| column == total));
-    match (published, allocation.neighbours()) {
-        (Some(column), Neighbours::AddRemove) => Err(Error::stated(
-            format!("invariants: column `{column}` is the number of records, which is not to be published"),
-            "adding a record changes it; exact totals need bounded neighbours",
-        )),
-        _ => Ok(()),
-    }
-}
-
-/// Fails with [`ErrorKind::PromiseNotKept`] if an ε that is stated is not certified to be kept.
-fn check_promises(certificate: &Certificate) -> Result<()> {
-    match certificate.promises.iter().find(|promise| promise.kept != Some(true)) {
-        None => Ok(()),
-        Some(broken) => Err(Error::of_kind(
-            ErrorKind::PromiseNotKept,
-            format!("`{}`: {}", broken.product, broken.in_words()),
-            "calibrate the allocation to what it states, or state what it delivers",
-        )),
+            assumes: assumes(plan, self.units.is_some()),
+        };
+        self.approved.manifest(about, levels, exact, BypassedEntry::new(&self.bypassed))
     }
 }
 

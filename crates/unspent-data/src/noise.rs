@@ -68,7 +68,9 @@ impl NoiseSource {
     }
 }
 
-fn no_core_dumps() {
+/// From now on the process writes no core dumps, and other processes of the same user cannot look into its
+/// memory, where the system can prevent it.
+pub fn no_core_dumps() {
     #[cfg(unix)]
     let _ = nix::sys::resource::setrlimit(nix::sys::resource::Resource::RLIMIT_CORE, 0, 0);
     #[cfg(target_os = "linux")]

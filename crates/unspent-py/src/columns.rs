@@ -46,7 +46,7 @@ pub fn unit_input(table: &Bound<'_, PyAny>, schema: Option<&Schema>, others: &[S
 }
 
 /// Columns in memory, of which those are taken that are read.
-fn columns(table: &Bound<'_, PyAny>, read: &[String]) -> PyResult<Input> {
+pub fn columns(table: &Bound<'_, PyAny>, read: &[String]) -> PyResult<Input> {
     let py = table.py();
     if let Some(columns) = lent(table, read)? {
         return Ok(Input::Columns(columns));

@@ -24,6 +24,7 @@ mod composed;
 mod composition;
 mod conversions;
 mod design;
+mod distributed;
 mod error;
 mod estimate;
 mod gaussian;
@@ -71,6 +72,8 @@ mod _native {
     use crate::conversions::{largest_mu, largest_rho};
     #[pymodule_export]
     use crate::design::{Checked, Design, Explained};
+    #[pymodule_export]
+    use crate::distributed::{ReleaseKey, ReleasePlan, TableReader, UnitNoise};
     #[pymodule_export]
     use crate::error::{NotPrivateWarning, ToleranceError, UnspentError};
     #[pymodule_export]

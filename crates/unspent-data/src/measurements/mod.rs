@@ -24,7 +24,7 @@ pub(crate) use self::memory::{Kept, Memory};
 pub use self::read::{Reader, Row, Rows};
 pub use self::source::{AnyMeasurements, NoisyRow, Only, Source, read_any};
 pub use self::table::IntervalTable;
-pub(crate) use self::write::Files;
+pub(crate) use self::write::{Files, notes};
 use crate::interval::Intervals;
 use crate::manifest::{ExactEntry, ExactQuery, LevelEntry, Manifest, NoiseEntry, QueryEntry};
 pub use crate::units::BypassedUnits;

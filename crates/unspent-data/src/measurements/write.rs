@@ -74,12 +74,9 @@ impl<'f> Files<'f> {
             exact.push(is_exact.then(|| files(format!("exact-{name}"), level)).transpose()?);
             noisy.push(files(name, level)?);
         }
-        let mut notes = vec![
-            ("unspent.version", env!("CARGO_PKG_VERSION").into()),
-            ("unspent.allocation", allocation.name().into()),
-            ("unspent.private", warning.is_none().to_string()),
-        ];
-        notes.extend(warning.map(|warning| ("unspent.warning", warning.into())));
+        let mut notes = notes(allocation.name());
+        notes.push(("unspent.private".into(), warning.is_none().to_string()));
+        notes.extend(warning.map(|warning| ("unspent.warning".into(), warning.into())));
         Ok(Files { plan, target, noisy, exact, writer: Writer::new(&notes) })
     }
 
@@ -124,6 +121,12 @@ impl Sink for Files<'_> {
     }
 }
 
+/// What files of measurements of an allocation say of themselves, whoever writes them.
+pub(crate) fn notes(allocation: &str) -> Vec<(String, String)> {
+    let notes = [("unspent.version", env!("CARGO_PKG_VERSION")), ("unspent.allocation", allocation)];
+    notes.map(|(key, value)| (key.into(), value.into())).into()
+}
+
 /// How files of measurements are written.
 struct Writer {
     schema: TypePtr,
@@ -132,8 +135,8 @@ struct Writer {
 
 impl Writer {
     /// With `notes` in the metadata of every file.
-    fn new(notes: &[(&str, String)]) -> Writer {
-        let notes = notes.iter().map(|(key, value)| KeyValue::new((*key).into(), value.clone())).collect();
+    fn new(notes: &[(String, String)]) -> Writer {
+        let notes = notes.iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone())).collect();
         let value = ColumnPath::from(["value", "list", "element"].map(String::from).to_vec());
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)

@@ -18,6 +18,11 @@ impl Cells {
         Cells { sizes: schema.attributes().iter().map(size).collect() }
     }
 
+    /// How many there are.
+    pub(crate) fn count(&self) -> u64 {
+        self.sizes.iter().product()
+    }
+
     /// The cell with these values.
     pub(crate) fn number(&self, values: &[u32]) -> u64 {
         self.sizes.iter().zip(values).fold(0, |cell, (size, value)| cell * size + u64::from(*value))

@@ -45,7 +45,7 @@ fn queries(plan: &Plan, level: usize, exact: bool) -> &[PlannedQuery] {
 }
 
 impl Batch {
-    pub(super) fn new(plan: &Plan, level: usize, exact: bool) -> Batch {
+    pub(crate) fn new(plan: &Plan, level: usize, exact: bool) -> Batch {
         let queries = queries(plan, level, exact);
         Batch {
             level,
@@ -59,7 +59,7 @@ impl Batch {
     }
 
     /// Adds a unit: the sums that its queries ask for, and its public numbers. Nothing if a sum is too large.
-    pub(super) fn push(
+    pub(crate) fn push(
         &mut self,
         plan: &Plan,
         code: &str,

@@ -61,7 +61,7 @@ struct Collected<'p> {
 }
 
 /// Reads the counts of a row.
-struct RowReader<'p> {
+pub(crate) struct RowReader<'p> {
     plan: &'p Plan,
     values: Vec<u32>,
     cells: Vec<(u64, i64)>,
@@ -85,14 +85,7 @@ impl<'p> Feed<'p> {
         let sorted = order == RowOrder::Sorted;
         let grouping = match (units, one_row) {
             (None, true) if !of_table => Grouping::Rows,
-            (None, false) if !of_table => {
-                return Err(Error::of_kind(
-                    unspent::ErrorKind::NoUnits,
-                    format!("{name}: the list of all units is missing"),
-                    "give a list of all units of the smallest level, also of those with nobody in them; it \
-                     is public and must not depend on the records",
-                ));
-            }
+            (None, false) if !of_table => return Err(units::no_list(name)),
             (Some(units), _) if sorted => {
                 Grouping::Sorted { units, at: 0, open: Sparse::default(), key: String::new(), seen: None }
             }
@@ -102,13 +95,7 @@ impl<'p> Feed<'p> {
             }
             _ => Grouping::Any(Box::new(Collected::new(name, units))),
         };
-        let reader = RowReader {
-            plan,
-            values: vec![],
-            cells: vec![],
-            ids: HashSet::new(),
-            hashes: [RandomState::new(), RandomState::new()],
-        };
+        let reader = RowReader::new(plan);
         Ok(Feed { tabulation: Tabulation::new(plan), reader, units: grouping, rows: 0 })
     }
 
@@ -278,9 +265,19 @@ impl<'p> Collected<'p> {
     }
 }
 
-impl RowReader<'_> {
+impl<'p> RowReader<'p> {
+    pub(crate) fn new(plan: &'p Plan) -> RowReader<'p> {
+        RowReader {
+            plan,
+            values: vec![],
+            cells: vec![],
+            ids: HashSet::new(),
+            hashes: [RandomState::new(), RandomState::new()],
+        }
+    }
+
     /// The cells of the row that are not empty. None is negative or impossible.
-    fn read(&mut self, row: &Row<'_>) -> Result<&[(u64, i64)]> {
+    pub(crate) fn read(&mut self, row: &Row<'_>) -> Result<&[(u64, i64)]> {
         self.cells.clear();
         match self.plan.rows() {
             RowSource::Cells(sources) => {

@@ -19,6 +19,7 @@ mod tests;
 use unspent::{Error, Result};
 
 pub use self::batch::{Batch, NoisyBatch};
+pub(crate) use self::feed::RowReader;
 pub use self::feed::{Feed, RowOrder};
 use self::sparse::Sparse;
 use crate::codes::Codes;
@@ -151,6 +152,6 @@ fn too_large(plan: &Plan, codes: &Codes<'_>, level: usize) -> Error {
     error.concealed_as(overflow(&format!("the unit of level `{}`", level.name)).to_string())
 }
 
-fn overflow(what: &str) -> Error {
+pub(crate) fn overflow(what: &str) -> Error {
     Error::stated(format!("{what}: a sum exceeds 2^63 − 1"), "check the counts of the table")
 }

@@ -9,7 +9,7 @@ mod bypass;
 
 use std::cmp::Ordering;
 
-use unspent::{Error, Result};
+use unspent::{Error, ErrorKind, Result};
 
 pub use self::bypass::{BypassRule, BypassedUnits};
 use crate::codes::Codes;
@@ -251,6 +251,16 @@ impl Keys {
         }
         None
     }
+}
+
+/// There is no list of units where one is needed.
+pub(crate) fn no_list(name: &str) -> Error {
+    Error::of_kind(
+        ErrorKind::NoUnits,
+        format!("{name}: the list of all units is missing"),
+        "give a list of all units of the smallest level, also of those with nobody in them; it is public and \
+         must not depend on the records",
+    )
 }
 
 /// Writes the codes of a unit as one text.
