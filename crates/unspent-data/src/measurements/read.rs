@@ -133,13 +133,32 @@ impl Reader {
         let reader = whole(&shown, || SerializedFileReader::new(opened))?;
         // A file says of itself whether its noise is private.
         let notes = reader.metadata().file_metadata().key_value_metadata();
-        let private = notes.into_iter().flatten().find(|note| note.key == "unspent.private");
-        if private.and_then(|note| note.value.clone()) != Some(self.manifest.private.to_string()) {
+        let notes = notes.into_iter().flatten().filter_map(|note| Some((&*note.key, note.value.as_deref()?)));
+        if private(notes) != Some(self.manifest.private.to_string()) {
             return Err(differs(&shown, "says something else of whether its noise is private"));
         }
         let rows = Rows::read(&shown, &reader)?;
         Ok((shown, rows))
     }
+}
+
+/// What a file says of whether its noise is private: in a note of its own, or with one of the fields, where
+/// Spark has written it.
+fn private<'n>(notes: impl Iterator<Item = (&'n str, &'n str)>) -> Option<String> {
+    const NOTE: &str = "unspent.private";
+    let mut of_fields = None;
+    for (key, value) in notes {
+        match key {
+            NOTE => return Some(value.into()),
+            "org.apache.spark.sql.parquet.row.metadata" => {
+                let schema: serde_json::Value = serde_json::from_str(value).ok()?;
+                let mut fields = schema["fields"].as_array()?.iter();
+                of_fields = fields.find_map(|field| Some(field["metadata"][NOTE].as_str()?.to_string()));
+            }
+            _ => {}
+        }
+    }
+    of_fields
 }
 
 impl Rows {
@@ -342,4 +361,23 @@ pub(super) fn differs(name: &str, what: &str) -> Error {
         format!("{name}: {what}"),
         "a directory of measurements is read as it was written; measure again only as one more release",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::private;
+
+    #[test]
+    fn files_say_whether_their_noise_is_private_also_those_of_spark() {
+        let spark = "org.apache.spark.sql.parquet.row.metadata";
+        let fields = r#"{"type":"struct","fields":[
+            {"name":"geocode","type":"string","nullable":false,"metadata":{}},
+            {"name":"value","type":"long","nullable":false,"metadata":{"unspent.private":"true"}}]}"#;
+        let said = |notes: &[(&'static str, &'static str)]| private(notes.iter().copied());
+        assert_eq!(said(&[(spark, fields)]), Some("true".into()));
+        assert_eq!(said(&[(spark, fields), ("unspent.private", "false")]), Some("false".into()));
+        assert_eq!(said(&[(spark, r#"{"fields":[{"metadata":{}}]}"#)]), None);
+        assert_eq!(said(&[(spark, "no JSON")]), None);
+        assert_eq!(said(&[("other", "true")]), None);
+    }
 }
