@@ -213,6 +213,18 @@ pub struct Subsampled;
 #[pyclass(frozen, extends = Mechanism, module = "unspent")]
 pub struct ZeroConcentratedDp;
 
+/// `count` mechanisms of which no more is known than that their Rényi divergence of each of these orders is
+/// at most the epsilon beside it: (order, epsilon)-RDP.
+///
+/// The upper end is a guarantee, and the lower end that of the other mechanisms, as with ZeroConcentratedDp.
+///
+/// >>> from unspent import Composition, RenyiDp
+/// >>> release = Composition(RenyiDp(orders=[2, 8, 32], epsilons=["1/8", "1/2", 2]))
+/// >>> print(release.epsilon("1e-6").lower, release.method)
+/// 0.0 one-sided
+#[pyclass(frozen, extends = Mechanism, module = "unspent")]
+pub struct RenyiDp;
+
 /// A privacy budget and how it is divided among levels and queries.
 ///
 /// From `preset`, from a file with `Allocation.read`, from a text with `Allocation.parse`.

@@ -7,7 +7,7 @@ use unspent::{Rational, mechanism};
 
 use crate::classes::{
     ApproximateDp, DiscreteGaussian, DiscreteLaplace, Finite, Gaussian, Laplace, Mechanism,
-    RandomisedResponse, Subsampled, TruncatedDiscreteGaussian, ZeroConcentratedDp,
+    RandomisedResponse, RenyiDp, Subsampled, TruncatedDiscreteGaussian, ZeroConcentratedDp,
 };
 use crate::error::OrRaise;
 use crate::number::{rational, wrong_type};
@@ -69,5 +69,6 @@ classes!(
     Finite,
     TruncatedDiscreteGaussian,
     Subsampled,
-    ZeroConcentratedDp
+    ZeroConcentratedDp,
+    RenyiDp
 );

@@ -7,7 +7,8 @@ use unspent::{Error, Rational};
 
 use crate::classes::TruncatedDiscreteGaussian;
 pub use crate::classes::{
-    ApproximateDp, DiscreteLaplace, Finite, Laplace, RandomisedResponse, Subsampled, ZeroConcentratedDp,
+    ApproximateDp, DiscreteLaplace, Finite, Laplace, RandomisedResponse, RenyiDp, Subsampled,
+    ZeroConcentratedDp,
 };
 use crate::error::{OrRaise, exception};
 use crate::gaussian::{moved, stated};
@@ -86,7 +87,7 @@ macro_rules! holds {
     )*};
 }
 holds!(ApproximateDp, DiscreteLaplace, Finite, Laplace, RandomisedResponse);
-holds!(TruncatedDiscreteGaussian, ZeroConcentratedDp);
+holds!(TruncatedDiscreteGaussian, ZeroConcentratedDp, RenyiDp);
 
 #[pymethods]
 impl TruncatedDiscreteGaussian {
@@ -366,6 +367,37 @@ impl ZeroConcentratedDp {
     #[getter]
     fn rho<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         fraction(slf.py(), Self::of(slf).rho())
+    }
+}
+
+#[pymethods]
+impl RenyiDp {
+    #[new]
+    #[pyo3(
+        signature = (*, orders, epsilons, count=None),
+        text_signature = "(*, orders, epsilons, count=1)"
+    )]
+    fn new<'py>(
+        orders: &Bound<'py, PyAny>,
+        epsilons: &Bound<'py, PyAny>,
+        count: Given<'_, 'py>,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        let read = Arguments { class: "RenyiDp", py: orders.py() };
+        let made =
+            mechanism::RenyiDp::new(read.masses("orders", orders)?, read.masses("epsilons", epsilons)?);
+        Ok(base(read.group(made, count)?).add_subclass(RenyiDp))
+    }
+
+    /// The orders, ascending: Fractions.
+    #[getter]
+    fn orders<'py>(slf: &Bound<'py, Self>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        Self::of(slf).points().iter().map(|(order, _)| fraction(slf.py(), order)).collect()
+    }
+
+    /// The bound of each order: Fractions.
+    #[getter]
+    fn epsilons<'py>(slf: &Bound<'py, Self>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        Self::of(slf).points().iter().map(|(_, epsilon)| fraction(slf.py(), epsilon)).collect()
     }
 }
 

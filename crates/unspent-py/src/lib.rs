@@ -84,8 +84,8 @@ mod _native {
     use crate::interval::{Interval, IntervalArray, interval};
     #[pymodule_export]
     use crate::kinds::{
-        ApproximateDp, DiscreteLaplace, Finite, Laplace, RandomisedResponse, Subsampled, ZeroConcentratedDp,
-        gaussian_dp, pure_dp,
+        ApproximateDp, DiscreteLaplace, Finite, Laplace, RandomisedResponse, RenyiDp, Subsampled,
+        ZeroConcentratedDp, gaussian_dp, pure_dp,
     };
     #[pymodule_export]
     use crate::measure::{Measured, measure, read_measurements};

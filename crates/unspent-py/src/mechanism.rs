@@ -41,7 +41,9 @@ fn shown(group: &Group) -> String {
         let numbers: Vec<String> = value.split(';').map(|number| typed(name, number)).collect();
         match (name, &group.mechanism) {
             ("shift", _) => shift = Some(format!("shift={}", numbers[0])),
-            (_, unspent::Mechanism::Finite(_)) => list.push(format!("{name}=[{}]", numbers.join(", "))),
+            (_, unspent::Mechanism::Finite(_) | unspent::Mechanism::RenyiDp(_)) => {
+                list.push(format!("{name}=[{}]", numbers.join(", ")))
+            }
             _ => list.push(format!("{name}={}", numbers[0])),
         }
     }
@@ -72,7 +74,8 @@ impl Mechanism {
     #[getter]
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let found = PyDict::new(py);
-        let is_list = matches!(self.group.mechanism, unspent::Mechanism::Finite(_));
+        let is_list =
+            matches!(self.group.mechanism, unspent::Mechanism::Finite(_) | unspent::Mechanism::RenyiDp(_));
         for (name, value) in self.group.mechanism.parameters() {
             let one = |text: &str| {
                 let number = fraction(py, &text.parse::<Rational>().or_raise(py)?)?;

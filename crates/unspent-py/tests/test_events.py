@@ -68,6 +68,9 @@ def test_every_kind():
     assert read(sampled(0.5, DiscreteGaussianDpEvent(2))) == Composition(
         Subsampled(DiscreteGaussian(sigma=2), q="1/2")
     )
+    assert read(sampled(0.5, dp_accounting.LaplaceDpEvent(1.5))) == Composition(
+        Subsampled(Laplace(scale="1.5"), q="1/2")
+    )
     assert read(dp_accounting.ZCDpEvent(0.5)) == Composition(ZeroConcentratedDp(rho="1/2"))
     assert read(RESPONSE, neighbours="bounded") == Composition(RandomisedResponse(k=4, truth="5/8"))
     mixture = dp_accounting.dp_event.MixtureOfGaussiansDpEvent(2.0, [0.0, 3.0], [0.75, 0.25])

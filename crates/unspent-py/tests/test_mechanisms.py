@@ -22,6 +22,7 @@ from unspent import (
     Mechanism,
     PureDp,
     RandomisedResponse,
+    RenyiDp,
     Subsampled,
     TruncatedDiscreteGaussian,
     UnspentError,
@@ -43,6 +44,7 @@ KINDS = {
     "finite": Finite,
     "truncated_discrete_gaussian": TruncatedDiscreteGaussian,
     "zcdp": ZeroConcentratedDp,
+    "rdp": RenyiDp,
     "gdp": GaussianDp,
 }
 
@@ -92,6 +94,8 @@ EVERY = [
     ApproximateDp(epsilon="1/2", delta="1e-6", count=3),
     PureDp(epsilon=1),
     Finite(p=["1/2", "1/2", 0], q=["1/4", "1/2", "1/4"], count=5),
+    RenyiDp(orders=[2, "7/2"], epsilons=["0.1", 1], count=3),
+    Subsampled(Laplace(scale=2), q="0.1", count=4),
     TruncatedDiscreteGaussian(sigma2=4, bound=12, shift=2),
     Subsampled(Gaussian(sigma="1.1", shift=2), q="256/60000", count=14000),
     Subsampled(DiscreteGaussian(sigma=2), q="0.1"),
@@ -248,8 +252,8 @@ def test_directions():
         (lambda: ZeroConcentratedDp(rho=0), "^ZeroConcentratedDp: rho: `0` is not a positive number"),
         (lambda: GaussianDp(mu=0), "^gdp: mu: `0` is not a positive number"),
         (
-            lambda: Composition(Subsampled(Gaussian(sigma=1), q="0.1")).tradeoff("0.1"),
-            "^subsampled Gaussian: this mechanism has no symmetric pair of laws, which",
+            lambda: Composition(Finite(p=["1/2", "1/2", 0], q=["1/4", "1/2", "1/4"])).tradeoff("0.1"),
+            "^the trade-off function: some mechanism reveals the record for certain",
         ),
         (lambda: Composition(ZeroConcentratedDp(rho=1)).q_tail(1), "^zCDP event: this mechanism has no law"),
         (lambda: Composition(Laplace(scale=1)).rho, "^Laplace: this mechanism has no exact rho"),

@@ -311,9 +311,15 @@ impl Composition {
     /// Refuses a question that has an answer only if the pair of laws is symmetric and nothing is revealed
     /// for certain.
     pub(crate) fn has_symmetric_pair(&self, what: &str) -> Result<()> {
-        self.has_a_law(what)?;
         self.is_its_own_mirror(what)?;
-        if !self.infinity().upper().is_zero() {
+        self.has_trade_off(what)
+    }
+
+    /// Refuses a question about tests where there is no pair of laws, or where something is revealed for
+    /// certain.
+    pub(crate) fn has_trade_off(&self, what: &str) -> Result<()> {
+        self.has_a_law(what)?;
+        if !self.accountant().infinity_either_way().upper().is_zero() {
             return Err(Error::stated(
                 format!("{what}: some mechanism reveals the record for certain with a positive probability"),
                 "ask for delta or epsilon, which count that probability",
@@ -334,7 +340,7 @@ impl Composition {
     }
 
     pub(crate) fn has_a_law(&self, what: &str) -> Result<()> {
-        let known = |g: &&Group| matches!(g.mechanism, Mechanism::ZeroConcentratedDp(_));
+        let known = |g: &&Group| g.mechanism.is_one_sided();
         match self.groups().iter().find(known) {
             Some(group) => {
                 Err(group.mechanism.refuses(&format!("law of the privacy loss, which {what} needs")))

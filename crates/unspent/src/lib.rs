@@ -79,7 +79,7 @@ pub use error::{Error, ErrorKind, Excerpt, Result};
 pub use file::Preset;
 pub use mechanism::{
     ApproximateDp, DiscreteGaussian, DiscreteLaplace, Finite, Gaussian, Laplace, Mechanism,
-    RandomisedResponse, Subsampled, TruncatedDiscreteGaussian, ZeroConcentratedDp,
+    RandomisedResponse, RenyiDp, Subsampled, TruncatedDiscreteGaussian, ZeroConcentratedDp,
 };
 pub use number::{Bounds, LogBounds, Magnitude, Number, Rational, Round};
 pub use profile::{Direction, Method};

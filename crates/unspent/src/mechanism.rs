@@ -15,6 +15,7 @@ mod discrete;
 mod laplace;
 mod list;
 mod open;
+mod renyi;
 mod subsampled;
 mod text;
 
@@ -22,6 +23,7 @@ pub use discrete::{ApproximateDp, Finite, RandomisedResponse, TruncatedDiscreteG
 pub use laplace::{DiscreteLaplace, Laplace, LaplaceKind};
 pub use list::Entry;
 pub use open::{Open, Sought};
+pub use renyi::RenyiDp;
 pub use subsampled::{Base, Subsampled, ZeroConcentratedDp};
 pub use text::{Described, KINDS, kind_named};
 
@@ -308,6 +310,7 @@ pub enum Mechanism {
     TruncatedDiscreteGaussian(TruncatedDiscreteGaussian),
     Subsampled(Subsampled),
     ZeroConcentratedDp(ZeroConcentratedDp),
+    RenyiDp(RenyiDp),
 }
 
 macro_rules! from {
@@ -320,7 +323,7 @@ macro_rules! from {
     )*};
 }
 from!(DiscreteGaussian, Gaussian, Laplace, DiscreteLaplace, RandomisedResponse, ApproximateDp, Finite);
-from!(TruncatedDiscreteGaussian, ZeroConcentratedDp);
+from!(TruncatedDiscreteGaussian, ZeroConcentratedDp, RenyiDp);
 
 impl From<Subsampled> for Mechanism {
     /// A sample of everything is no sample.
@@ -350,6 +353,7 @@ impl Mechanism {
                 Base::DiscreteLaplace(_) => "subsampled discrete Laplace",
             },
             Mechanism::ZeroConcentratedDp(_) => "zCDP event",
+            Mechanism::RenyiDp(_) => "RDP event",
         }
     }
 
@@ -410,6 +414,12 @@ impl Mechanism {
     #[must_use]
     pub fn is_symmetric(&self) -> bool {
         !matches!(self, Mechanism::Finite(_) | Mechanism::Subsampled(_))
+    }
+
+    /// Whether no pair of laws is known, but bounds of Rényi divergences alone.
+    #[must_use]
+    pub fn is_one_sided(&self) -> bool {
+        matches!(self, Mechanism::ZeroConcentratedDp(_) | Mechanism::RenyiDp(_))
     }
 
     /// Whether its noise is Gaussian, on the line or on the integers.

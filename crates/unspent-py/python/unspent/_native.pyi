@@ -206,6 +206,14 @@ class ZeroConcentratedDp(Mechanism):
     def rho(self) -> Fraction: ...
 
 @final
+class RenyiDp(Mechanism):
+    def __new__(cls, *, orders: Array, epsilons: Array, count: Exact = 1) -> RenyiDp: ...
+    @property
+    def orders(self) -> list[Fraction]: ...
+    @property
+    def epsilons(self) -> list[Fraction]: ...
+
+@final
 class Composition:
     def __new__(
         cls,

@@ -27,7 +27,7 @@ impl Also {
 }
 
 fn is_event(mechanism: &Mechanism) -> bool {
-    matches!(mechanism, Mechanism::ZeroConcentratedDp(_) | Mechanism::ApproximateDp(_))
+    mechanism.is_one_sided() || matches!(mechanism, Mechanism::ApproximateDp(_))
 }
 
 impl AllocationBuilder {

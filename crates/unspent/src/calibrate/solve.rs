@@ -8,7 +8,7 @@ use super::{Shape, Target, Verdict, gaussian_mu2, gaussian_slope};
 use crate::composition::Composition;
 use crate::effort::Effort;
 use crate::error::{Error, Result};
-use crate::mechanism::{Described, Mechanism, Open};
+use crate::mechanism::{Described, Open};
 use crate::number::{Bounds, Magnitude, Rational};
 use crate::profile::Direction;
 
@@ -77,7 +77,7 @@ pub fn solve(
     let (low, high) = sought.range;
     let (least, most) = if sought.rising { (low, high) } else { (1.0 / high, 1.0 / low) };
     let private = if sought.rising { high } else { low };
-    let is_event = |d: &Described| matches!(d.mechanism, Mechanism::ZeroConcentratedDp(_));
+    let is_event = |d: &Described| d.mechanism.is_one_sided();
     let one_sided = open.kind() == "zcdp" || rest.iter().any(is_event);
     // What grows with the square of a parameter, or with itself.
     let squared = sought.rising && open.parameter() != "sigma2";

@@ -4,6 +4,7 @@ mod made;
 
 pub(super) use made::ln_ratio;
 
+use super::cells::{Cell, Cells};
 use super::{Along, Grid, Loss, Remainder, Tilted, Way, bracket};
 use crate::number::float::{self, Complex, Dd, FUNCTION, PI, Sum, UNIT};
 use crate::number::{Bounds, Magnitude, Rational, Round};
@@ -92,6 +93,13 @@ impl Atoms {
         }
     }
 
+    /// The nodes of a quadrature: losses within `loss_error` relatively, and logarithms of masses. Only tilts
+    /// and lines are asked of such a list.
+    pub fn of_nodes(nodes: Vec<(f64, f64)>, log_error: f64, loss_error: f64) -> Atoms {
+        let atoms = nodes.into_iter().map(|(loss, log)| Atom::new(Dd::from(loss), log)).collect();
+        Atoms { loss_error, ..Atoms::new(atoms, log_error) }
+    }
+
     /// The same noise on a Poisson sample: `ln(1 − q + qe^L)` instead of L.
     pub fn subsampled(mut self, q: &Rational) -> Atoms {
         let one = Rational::integer(1);
@@ -138,6 +146,25 @@ impl Atoms {
         self.grid =
             self.grid.map(|Grid { step, offset }| Grid { offset: &Rational::integer(0) - &offset, step });
         self
+    }
+
+    /// Along a line, with a phase of slope `mean` taken out.
+    pub fn along(&self, c: f64, h: Dd, mean: f64) -> Box<dyn Along + '_> {
+        let (mut weights, top) = self.weights(c);
+        let mut total = Sum::default();
+        weights.iter().for_each(|w| total.push(*w));
+        let total = total.value();
+        weights.iter_mut().for_each(|w| *w /= total);
+        let errors = self.near.iter().map(|l| self.weight_error(c, *l, top) + 4.0 * UNIT).collect();
+        let centred: Vec<f64> = self.near.iter().map(|l| l - mean).collect();
+        let moved: Vec<f64> = self
+            .near
+            .iter()
+            .zip(&centred)
+            .map(|(l, a)| l.abs() * self.loss_error + 4.0 * UNIT * a.abs())
+            .collect();
+        let wide = centred.iter().fold(0.0f64, |a, b| a.max(b.abs()));
+        Box::new(AtomsLine { h: h.hi, weights, errors, centred, moved, mean, wide })
     }
 
     #[cfg(test)]
@@ -213,26 +240,27 @@ impl Loss for Atoms {
     }
 
     fn line(&self, c: f64, h: Dd) -> Box<dyn Along + '_> {
-        let (mut weights, top) = self.weights(c);
-        let mut total = Sum::default();
-        weights.iter().for_each(|w| total.push(*w));
-        let total = total.value();
-        weights.iter_mut().for_each(|w| *w /= total);
-        let mean = weights.iter().zip(&self.near).map(|(w, l)| w * l).sum::<f64>();
-        let errors = self.near.iter().map(|l| self.weight_error(c, *l, top) + 4.0 * UNIT).collect();
-        let centred: Vec<f64> = self.near.iter().map(|l| l - mean).collect();
-        let moved: Vec<f64> = self
-            .near
-            .iter()
-            .zip(&centred)
-            .map(|(l, a)| l.abs() * self.loss_error + 4.0 * UNIT * a.abs())
-            .collect();
-        let wide = centred.iter().fold(0.0f64, |a, b| a.max(b.abs()));
-        Box::new(AtomsLine { h: h.hi, weights, errors, centred, moved, mean, wide })
+        self.along(c, h, self.tilt(c).mean)
     }
 
     fn atoms(&self) -> Option<&Atoms> {
         Some(self)
+    }
+
+    /// The losses themselves, if they are not many more.
+    fn cells(&self, cells: usize) -> Option<Cells> {
+        if self.near.len() > 4 * cells {
+            return None;
+        }
+        let list = |outward: f64| -> Vec<Cell> {
+            let one = |(l, log): (&f64, &f64)| {
+                let moved = l.abs() * (self.loss_error + UNIT);
+                let slack = self.log_error + moved + UNIT * (16.0 + 4.0 * (log.abs() + l.abs()));
+                Cell { loss: l + outward * moved, mass: float::exp(log + l + outward * slack) }
+            };
+            self.near.iter().zip(&self.logs).map(one).collect()
+        };
+        Some(Cells { lower: list(-1.0), upper: list(1.0), missing: 1e-310 })
     }
 
     fn grid(&self) -> Option<&Grid> {

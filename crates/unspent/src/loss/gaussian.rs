@@ -1,9 +1,10 @@
 //! Gaussian noise among other mechanisms.
 
-use super::{Along, Grid, Loss, Remainder, Tilted};
+use super::cells::{Cells, Noise, Sampling};
+use super::{Along, Atoms, Grid, Loss, Remainder, Tilted};
 use crate::mechanism::Mechanism;
-use crate::number::Rational;
 use crate::number::float::{Complex, DD_UNIT, Dd, PI, TWO_PI, UNIT};
+use crate::number::{Rational, Round};
 use crate::transform::{Tilt, Transform};
 
 /// The loss of Gaussian noise, on the line or on the integers: the transform that compositions of Gaussian
@@ -16,6 +17,7 @@ pub(crate) struct GaussianLoss {
     step: Option<Dd>,
     shift: f64,
     pub grid: Option<Grid>,
+    mechanism: Mechanism,
 }
 
 impl GaussianLoss {
@@ -30,6 +32,7 @@ impl GaussianLoss {
             step: step.as_ref().map(Rational::to_dd),
             shift: mechanism.shift()?.to_f64(),
             grid: step.map(|step| Grid { step, offset: &Rational::integer(0) - &half }),
+            mechanism: mechanism.clone(),
         })
     }
 
@@ -39,6 +42,18 @@ impl GaussianLoss {
 }
 
 impl Loss for GaussianLoss {
+    fn cells(&self, cells: usize) -> Option<Cells> {
+        let Mechanism::DiscreteGaussian(noise) = &self.mechanism else {
+            let half = 0.5 * self.mu2.to_f64();
+            return Some(Noise::gaussian((0.5 / half).sqrt(), half, cells)?.sampled(&Sampling::ALL));
+        };
+        let atoms = Atoms::discrete_gaussian(noise).ok()?;
+        let mut cut = atoms.cells(cells)?;
+        // The tails that are not listed are taken for revealed.
+        cut.missing += atoms.infinity().upper().to_f64(Round::Up);
+        Some(cut)
+    }
+
     fn tilt(&self, c: f64) -> Tilted {
         let tilt = self.transform.tilt(c);
         let kappa = self.kappa();

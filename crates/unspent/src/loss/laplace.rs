@@ -1,5 +1,6 @@
 //! Laplace noise on the line: atoms at ±τ and a density between them.
 
+use super::cells::{Cells, Noise, Sampling};
 use super::{Along, Atoms, Loss, Remainder, Segment, Tilted};
 use crate::mechanism::Laplace;
 use crate::number::Rational;
@@ -133,6 +134,10 @@ impl Loss for LaplaceLoss {
 
     fn parts(&self) -> Option<(&Atoms, Option<&Segment>)> {
         Some((&self.atoms, Some(&self.segment)))
+    }
+
+    fn cells(&self, cells: usize) -> Option<Cells> {
+        Some(Noise::laplace(self.tau, cells).sampled(&Sampling::ALL))
     }
 
     fn largest_exact(&self) -> Option<Rational> {

@@ -6,6 +6,7 @@
 //! is in `theory/mechanisms.md`.
 
 mod atoms;
+mod cells;
 mod gaussian;
 mod laplace;
 mod subsampled;
@@ -13,9 +14,10 @@ mod subsampled;
 mod tests;
 
 pub(crate) use atoms::Atoms;
+pub(crate) use cells::{Cell, Cells};
 pub(crate) use gaussian::GaussianLoss;
 pub(crate) use laplace::LaplaceLoss;
-pub(crate) use subsampled::SubsampledGaussianLoss;
+pub(crate) use subsampled::{SubsampledGaussianLoss, SubsampledLaplaceLoss};
 
 use crate::error::{Error, Result};
 use crate::mechanism::{Base, Mechanism, Subsampled};
@@ -30,6 +32,15 @@ pub(crate) enum Way {
     Remove,
     /// P with the record, Q without it: what adding it hides.
     Add,
+}
+
+impl Way {
+    pub fn other(self) -> Way {
+        match self {
+            Way::Remove => Way::Add,
+            Way::Add => Way::Remove,
+        }
+    }
 }
 
 /// `ln Φ` at a real tilt.
@@ -61,6 +72,11 @@ pub(crate) trait Loss: Send + Sync + std::fmt::Debug {
         self.atoms().map(|atoms| (atoms, None))
     }
 
+    /// About so many cells whose lists bound the law from either side, without what reveals for certain.
+    fn cells(&self, _: usize) -> Option<Cells> {
+        None
+    }
+
     /// The losses as fractions, if they are on a grid of fractions.
     fn grid(&self) -> Option<&Grid> {
         None
@@ -90,7 +106,7 @@ pub(crate) fn of(mechanism: &Mechanism, count: f64, way: Way) -> Result<Option<B
         Mechanism::ApproximateDp(event) => atoms(Atoms::approximate_dp(event)),
         Mechanism::Finite(finite) => atoms(Atoms::finite(finite)),
         Mechanism::TruncatedDiscreteGaussian(noise) => atoms(Atoms::truncated_discrete_gaussian(noise)),
-        Mechanism::ZeroConcentratedDp(_) => None,
+        Mechanism::ZeroConcentratedDp(_) | Mechanism::RenyiDp(_) => None,
         Mechanism::Subsampled(sampled) if *sampled.q() == Rational::integer(1) => {
             return of(&sampled.base().clone().into(), count, way);
         }
@@ -101,7 +117,7 @@ pub(crate) fn of(mechanism: &Mechanism, count: f64, way: Way) -> Result<Option<B
             }
             Base::DiscreteGaussian(noise) => atoms(Atoms::discrete_gaussian(noise)?.subsampled(sampled.q())),
             Base::DiscreteLaplace(noise) => atoms(Atoms::discrete_laplace(noise).subsampled(sampled.q())),
-            Base::Laplace(_) => None,
+            Base::Laplace(noise) => Some(Box::new(SubsampledLaplaceLoss::new(noise, sampled.q(), way))),
         },
     })
 }

@@ -5,6 +5,7 @@
 //! path `x + iη`, on which the number of nodes does not grow with t (Q2).
 
 mod decay;
+mod laplace;
 mod line;
 mod precise;
 mod wide;
@@ -12,10 +13,12 @@ mod wide;
 use std::sync::OnceLock;
 
 use super::atoms::ln_ratio;
+use super::cells::{Cells, Noise, Sampling};
 use super::{Along, Loss, Tilted, Way, bracket};
 use crate::number::Rational;
 use crate::number::float::{self, Dd, FUNCTION, PI, Sum, UNIT};
 use crate::stop;
+pub(crate) use laplace::SubsampledLaplaceLoss;
 use line::SubsampledLine;
 
 /// The loss of one subsampled Gaussian mechanism. The shift is 1: it is divided out of σ.
@@ -99,25 +102,14 @@ impl SubsampledGaussianLoss {
         }
     }
 
-    /// `y − 1` and `ln y` at real x, the latter with its absolute error.
+    /// `ln y` at real x with its absolute error.
     fn log_y(&self, x: f64) -> (f64, f64) {
-        let y = (2.0 * x - 1.0) * self.half;
-        // Y is within 4u; beyond 300 the first part of y is not seen (q is at least 10⁻¹⁰⁰).
-        if y > 300.0 {
-            let log = y + self.ln_q;
-            return (log, UNIT * (6.0 * y + 8.0 * self.ln_q.abs()));
-        }
-        let v = self.q * float::expm1(y);
-        // Relative error of expm1: 4u·|Y|e^Y/|expm1 Y| ≤ 4u(1 + |Y|), and its own.
-        let relative = UNIT * (4.0 * (1.0 + y.abs()) + 8.0);
-        if v > -0.5 {
-            let log = float::ln1p(v);
-            // |v|/((1+v)|ln(1+v)|) ≤ 1/(1+v) ≤ 2.
-            (log, log.abs() * (2.0 * relative + FUNCTION))
-        } else {
-            let log = float::ln(self.rest + self.q * float::exp(y));
-            (log, 2.0 * relative + FUNCTION * log.abs())
-        }
+        // Y is within 4u.
+        self.sampling().log_y((2.0 * x - 1.0) * self.half)
+    }
+
+    fn sampling(&self) -> Sampling {
+        Sampling { q: self.q, rest: self.rest, ln_q: self.ln_q, way: self.way }
     }
 
     /// What the trapezoidal rule of a step leaves on the real axis, relatively to Φ (Q1).
@@ -330,6 +322,10 @@ impl Loss for SubsampledGaussianLoss {
 
     fn line(&self, c: f64, h: Dd) -> Box<dyn Along + '_> {
         Box::new(SubsampledLine::new(self, c, h))
+    }
+
+    fn cells(&self, cells: usize) -> Option<Cells> {
+        Some(Noise::gaussian(self.sigma, self.half, cells)?.sampled(&self.sampling()))
     }
 
     fn largest(&self) -> f64 {

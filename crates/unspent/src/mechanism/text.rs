@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{
     ApproximateDp, Base, DiscreteGaussian, DiscreteLaplace, Entry, Finite, Gaussian, Laplace, Mechanism,
-    RandomisedResponse, Stated, Subsampled, TruncatedDiscreteGaussian, Truth, ZeroConcentratedDp,
+    RandomisedResponse, RenyiDp, Stated, Subsampled, TruncatedDiscreteGaussian, Truth, ZeroConcentratedDp,
     parse_count, parse_shift,
 };
 use crate::error::{Error, Result};
@@ -25,7 +25,7 @@ pub struct Described {
 }
 
 /// Every kind, with its parameters; those in brackets may be left out.
-pub const KINDS: [(&str, &str); 15] = [
+pub const KINDS: [(&str, &str); 16] = [
     ("discrete_gaussian", "sigma2 (or sigma, scale), [shift]"),
     ("gaussian", "sigma2 (or sigma, scale), [shift]"),
     ("laplace", "scale (or b), [shift]"),
@@ -40,6 +40,7 @@ pub const KINDS: [(&str, &str); 15] = [
     ("subsampled_laplace", "scale (or b), q, [shift]"),
     ("subsampled_discrete_laplace", "scale (or b), q, [shift]"),
     ("zcdp", "rho"),
+    ("rdp", "orders, epsilons: lists, separated by semicolons"),
     ("gdp", "mu"),
 ];
 
@@ -234,6 +235,7 @@ impl<'a> Given<'a> {
                 let (sigma2, shift) = (self.sigma2()?, self.whole_shift()?);
                 TruncatedDiscreteGaussian::new(sigma2, shift, self.whole("bound")?)?.into()
             }
+            "rdp" => RenyiDp::new(self.masses("orders")?, self.masses("epsilons")?)?.into(),
             "zcdp" => ZeroConcentratedDp::new(self.number("rho")?)?.into(),
             "gdp" => {
                 let mu = self.number("mu")?;
@@ -269,6 +271,7 @@ impl Mechanism {
                 Base::DiscreteLaplace(_) => "subsampled_discrete_laplace",
             },
             Mechanism::ZeroConcentratedDp(_) => "zcdp",
+            Mechanism::RenyiDp(_) => "rdp",
         }
     }
 
@@ -300,6 +303,10 @@ impl Mechanism {
                 list
             }
             Mechanism::ZeroConcentratedDp(m) => of(&[("rho", m.rho())]),
+            Mechanism::RenyiDp(m) => {
+                let (orders, epsilons): (Vec<_>, Vec<_>) = m.points().iter().cloned().unzip();
+                of(&[("orders", &masses(&orders)), ("epsilons", &masses(&epsilons))])
+            }
         }
     }
 }
@@ -328,7 +335,7 @@ impl Serialize for Described {
         map.serialize_entry("kind", self.mechanism.kind())?;
         for (name, value) in self.mechanism.parameters() {
             match self.mechanism {
-                Mechanism::Finite(_) => {
+                Mechanism::Finite(_) | Mechanism::RenyiDp(_) => {
                     map.serialize_entry(name, &value.split(';').collect::<Vec<_>>())?;
                 }
                 _ => map.serialize_entry(name, &value)?,
@@ -368,6 +375,8 @@ mod tests {
             "subsampled_gaussian:sigma2=121/100,shift=1,q=256/60000,count=14000",
             "subsampled_discrete_laplace:scale=2,shift=1,q=1/10,count=9",
             "zcdp:rho=1/8,count=1",
+            "rdp:orders=3/2;2;8,epsilons=1/10;1/5;1,count=4",
+            "subsampled_laplace:scale=2,shift=1,q=1/10,count=9",
         ] {
             let read = Described::parse(text).unwrap();
             assert_eq!(Described::parse(&read.to_string()).unwrap(), read, "{text}");
@@ -406,6 +415,10 @@ mod tests {
             ("randomised_response:k=1,epsilon=1", ["randomised_response", "k", "at least 2"]),
             ("randomised_response:k=2,truth=1/2", ["randomised_response", "1/2", "between"]),
             ("approximate_dp:epsilon=1,delta=1", ["approximate_dp", "delta", "below 1"]),
+            ("rdp:orders=2;4,epsilons=1", ["rdp", "2 orders and 1 epsilons", "one epsilon"]),
+            ("rdp:orders=1;4,epsilons=1;1", ["rdp", "orders: `1`", "above 1"]),
+            ("rdp:orders=2;2,epsilons=1;1", ["rdp", "orders: `2`", "once"]),
+            ("rdp:orders=2,epsilons=-1", ["rdp", "epsilons: `-1`", "from 0"]),
             ("zcdp:rho=0", ["zcdp", "rho", "positive"]),
             ("gdp:mu=0", ["gdp", "mu", "positive"]),
             ("cauchy:b=2", ["kind", "cauchy", "discrete_gaussian"]),

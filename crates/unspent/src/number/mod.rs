@@ -15,6 +15,7 @@ mod decimal;
 pub(crate) mod float;
 mod known;
 mod magnitude;
+pub(crate) mod quadrature;
 mod rational;
 mod search;
 pub(crate) mod serial;

@@ -4,7 +4,7 @@
 //! is an upper bound of ε(δ), and any ε whose certified *lower* δ is at least the target a lower
 //! bound: the search may be as heuristic as it likes, only the two last evaluations count.
 
-use super::{Accountant, DeltaBounds, Point};
+use super::{Accountant, DeltaBounds, Method, Point};
 use crate::effort::Effort;
 use crate::number::float::{self, PI};
 use crate::number::{Bounds, Magnitude, Rational, Round};
@@ -40,6 +40,25 @@ impl Target {
         found.delta.lower() >= self.delta.1 || found.complement.upper() <= self.complement.0
     }
 
+    /// Whether this ε is such an end, and by how much the bound that says so exceeds the target, as a
+    /// logarithm.
+    fn look(&self, end: End, found: &DeltaBounds) -> (bool, f64) {
+        let is_end = match end {
+            End::Met => self.is_met_by(found),
+            End::Missed => self.is_missed_by(found),
+        };
+        let (delta, rest) = match end {
+            End::Met => (found.delta.upper(), found.complement.lower()),
+            End::Missed => (found.delta.lower(), found.complement.upper()),
+        };
+        let excess = if self.near_one {
+            self.complement.0.ln(Round::Down) - rest.ln(Round::Down)
+        } else {
+            delta.ln(Round::Down) - self.delta.0.ln(Round::Down)
+        };
+        (is_end, excess)
+    }
+
     /// `ln δ(ε) − ln δ`, or for large δ `ln(1−δ) − ln(1−δ(ε))`: falls with ε. And its width.
     fn excess(&self, found: &DeltaBounds) -> (f64, f64) {
         let (bounds, target, sign) = if self.near_one {
@@ -54,25 +73,40 @@ impl Target {
     }
 }
 
+/// An end of ε: where δ is certainly at most the target, or at least.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Met,
+    Missed,
+}
+
 /// Evaluations after which a search settles for the bracket it has.
 const MAX_EVALUATIONS: usize = 80;
 /// Evaluations that may find nothing out before a search gives up.
 const MAX_BLIND: usize = 4;
 /// Relative distance of two ends that is worth a second search, and how near an end is then known.
 const WIDE: f64 = 1e-4;
-const NEAR: f64 = 1e-12;
-const MAX_HALVINGS: usize = 50;
+const NEAR: f64 = 1e-10;
+/// Relative width of δ from which on it is looked for less closely, and how closely.
+const VAGUE: f64 = 0.5;
+const VAGUELY_NEAR: f64 = 1e-3;
+/// Relative distance of a bound of δ from the target that is near enough.
+const CLOSE: f64 = 1e-8;
+const MAX_HALVINGS: usize = 24;
 
 impl Accountant {
     /// ε(δ) for 0 < δ < 1, faster from a good guess.
     pub fn epsilon(&self, delta: &Delta, tolerance: f64, guess: Option<f64>) -> Bounds<f64> {
-        if let Accountant::Pairs(pairs) = self
-            && let Some(found) = pairs.one_sided_epsilon(delta, tolerance)
-        {
-            return found;
-        }
         let target = Target::new(delta.value());
-        let ends = self.search(&target, delta, tolerance, guess);
+        let ends = if self.method() == Method::OneSided {
+            // The two ends are those of different compositions, and each is looked for by itself.
+            if target.is_met_by(&self.delta(&Point::from_f64(0.0), tolerance)) {
+                return Bounds::new(0.0, 0.0);
+            }
+            Bounds::new(0.0, self.first_end(delta, &target, tolerance))
+        } else {
+            self.search(&target, delta, tolerance, guess)
+        };
         self.narrow(&target, ends, tolerance)
     }
 
@@ -90,7 +124,11 @@ impl Accountant {
         }
         // The same by the middle of the bounds: not certain, but it steers.
         let (mut left, mut right) = (0.0f64, high);
+        let scale = Stretch(self.largest_loss());
         let mut guess = guess.min(high);
+        if guess >= scale.0 {
+            guess = 0.5 * scale.0;
+        }
         let mut previous: Option<(f64, f64)> = None;
         let (mut slow, mut blind) = (0, 0);
         for _ in 0..MAX_EVALUATIONS {
@@ -128,12 +166,15 @@ impl Accountant {
                 right = right.min(guess)
             }
             slow = if right - left < 0.5 * before { 0 } else { slow + 1 };
+            // Near the largest loss ln δ is linear in the logarithm of the distance from there.
+            let (here, share) = (scale.stretched(guess), scale.share(guess));
             let slope = match previous {
-                Some((e, x)) if (x - excess) / (e - guess) < 0.0 => (x - excess) / (e - guess),
-                _ => -self.slope_guess(guess, target),
+                Some((e, x)) if (x - excess) / (e - here) < 0.0 => (x - excess) / (e - here),
+                _ => -self.slope_guess(guess, target) * share,
             };
-            let step = -excess / slope;
-            previous = Some((guess, excess));
+            previous = Some((here, excess));
+            let next = scale.restored(here - excess / slope);
+            let (step, slope) = (next - guess, slope / share);
             let resolution = guess * 4.0 * f64::EPSILON;
             // Close enough: now certify both sides.
             if step.abs() <= resolution || excess.abs() <= 2.0 * width + 1e-14 || right - left <= resolution {
@@ -141,7 +182,6 @@ impl Accountant {
                 let root = if step.is_finite() { (guess + step).clamp(low, high) } else { guess };
                 return self.certify(target, root, reach, (low, high), tolerance);
             }
-            let next = guess + step;
             guess = if next > left && next < right && slow < 3 {
                 next
             } else {
@@ -157,38 +197,49 @@ impl Accountant {
     /// be far from the other one where δ itself is wide.
     fn narrow(&self, target: &Target, ends: Bounds<f64>, tolerance: f64) -> Bounds<f64> {
         let (low, high) = (ends.lower(), ends.upper());
-        if high - low <= WIDE * high || !high.is_finite() || self.effort() == Effort::Fast {
+        let fast = self.effort() == Effort::Fast && self.method() != Method::OneSided;
+        if high - low <= WIDE * high || !high.is_finite() || fast {
             return ends;
         }
-        // What is certain, and on either side what is not known to be.
-        let (mut met, mut missed, mut unmet) = (high, low, low);
-        let look = |epsilon: f64, met: &mut f64, missed: &mut f64| {
-            let found = self.delta(&Point::from_f64(epsilon), tolerance);
-            if target.is_met_by(&found) {
-                *met = met.min(epsilon);
-            }
-            if target.is_missed_by(&found) {
-                *missed = missed.max(epsilon);
-            }
-        };
-        for _ in 0..MAX_HALVINGS {
-            if met - unmet <= NEAR * met {
+        let met = self.nearest(target, End::Met, (high, low), tolerance);
+        Bounds::new(self.nearest(target, End::Missed, (low, met), tolerance), met)
+    }
+
+    /// The end for which the target is certainly met, or missed, moved towards where that is not known: by the
+    /// secant rule on the logarithm of that bound, halving where it is slow.
+    fn nearest(&self, target: &Target, end: End, (known, unknown): (f64, f64), tolerance: f64) -> f64 {
+        let at = |epsilon: f64| self.delta(&Point::from_f64(epsilon), tolerance);
+        let look = |epsilon: f64| target.look(end, &at(epsilon));
+        let (mut known, mut unknown) = (known, unknown);
+        let first = at(known);
+        let (mut at_known, mut at_unknown) = (target.look(end, &first).1, look(unknown).1);
+        // An ε of 0 is an end whatever δ is there.
+        if (at_known > 0.0) == (end == End::Met) || !at_known.is_finite() {
+            return known;
+        }
+        let mut moved = None;
+        // Where δ is not known to some digits, ε is not worth many.
+        let vague = |found: &DeltaBounds| found.delta.relative_width() > VAGUE;
+        let vague = self.method() != Method::OneSided && vague(&first);
+        let near = if vague { VAGUELY_NEAR } else { NEAR };
+        for round in 0..MAX_HALVINGS {
+            if (known - unknown).abs() <= near * known.max(unknown) || at_known.abs() <= CLOSE {
                 break;
             }
-            let middle = 0.5 * (unmet + met);
-            look(middle, &mut met, &mut missed);
-            unmet = if met > middle { middle } else { unmet };
-        }
-        let mut unmissed = met;
-        for _ in 0..MAX_HALVINGS {
-            if unmissed - missed <= NEAR * unmissed {
-                break;
+            let share = at_known / (at_known - at_unknown);
+            let share = if round % 4 == 3 || !share.is_finite() { 0.5 } else { share.clamp(1e-3, 0.999) };
+            let epsilon = known + share * (unknown - known);
+            let (is_known, at) = look(epsilon);
+            // An end that stays put twice counts half (the Illinois rule).
+            let weight = if moved == Some(is_known) { 0.5 } else { 1.0 };
+            moved = Some(is_known);
+            if is_known {
+                (known, at_known, at_unknown) = (epsilon, at, weight * at_unknown);
+            } else {
+                (unknown, at_unknown, at_known) = (epsilon, at, weight * at_known);
             }
-            let middle = 0.5 * (missed + unmissed);
-            look(middle, &mut met, &mut missed);
-            unmissed = if missed < middle { middle } else { unmissed };
         }
-        Bounds::new(missed, met)
+        known
     }
 
     /// A first upper end, loose but certain; infinite if there is none.
@@ -284,6 +335,28 @@ impl Accountant {
             return inverse_mills(-z) / mu;
         }
         (-log_gaussian_delta(mu, epsilon).1).max(1e-300)
+    }
+}
+
+/// ε from 0 to a largest loss l, stretched to `−l·ln(1 − ε/l)`; nothing changes far below that.
+struct Stretch(f64);
+
+impl Stretch {
+    fn stretched(&self, epsilon: f64) -> f64 {
+        if epsilon < self.0 && self.0.is_finite() {
+            -self.0 * float::ln1p(-epsilon / self.0)
+        } else {
+            epsilon
+        }
+    }
+
+    fn restored(&self, x: f64) -> f64 {
+        if self.0.is_finite() { -self.0 * float::expm1(-x / self.0) } else { x }
+    }
+
+    /// dε/dx.
+    fn share(&self, epsilon: f64) -> f64 {
+        if epsilon < self.0 && self.0.is_finite() { 1.0 - epsilon / self.0 } else { 1.0 }
     }
 }
 

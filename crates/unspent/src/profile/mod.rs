@@ -26,6 +26,7 @@ mod inclusion;
 
 use crate::effort::Effort;
 use crate::error::Result;
+use crate::loss::Way;
 use crate::mechanism::Mechanism;
 use crate::named::named;
 use crate::number::float::Dd;
@@ -239,6 +240,14 @@ impl Accountant {
         }
     }
 
+    /// The same in the direction in which it is larger, whichever answers are for.
+    pub fn infinity_either_way(&self) -> Bounds<Magnitude> {
+        match self {
+            Accountant::Gaussian(_) => self.infinity(),
+            Accountant::Pairs(inner) => inner.infinity_either_way(),
+        }
+    }
+
     /// Not below any finite loss; infinite if there is no such bound.
     pub fn largest_loss(&self) -> f64 {
         match self {
@@ -252,6 +261,14 @@ impl Accountant {
         match self {
             Accountant::Gaussian(inner) => inner.delta(at, tolerance),
             Accountant::Pairs(inner) => inner.delta(at, tolerance),
+        }
+    }
+
+    /// The same in one direction, whichever answers are for.
+    pub fn delta_in(&self, way: Way, at: &Point, tolerance: f64) -> DeltaBounds {
+        match self {
+            Accountant::Gaussian(inner) => inner.delta(at, tolerance),
+            Accountant::Pairs(inner) => inner.delta_in(way, at, tolerance),
         }
     }
 

@@ -155,7 +155,7 @@ impl Account {
         if self.method == Method::OneSided {
             text.line(
                 "Lower ends are those of the other mechanisms alone: \
-                 of a zCDP event only an upper bound is known.",
+                 of a zCDP or RDP event only an upper bound is known.",
             );
         }
         text

@@ -155,8 +155,8 @@ impl Parameter {
         text.line(self.order_in_words());
         if self.method == Method::OneSided {
             text.line(
-                "Of a zCDP event only an upper bound is known, so that no value is certified to fail: \
-                 beyond the one above nothing is certified.",
+                "Of a zCDP or RDP event only an upper bound is known, so that no value is certified to \
+                 fail: beyond the one above nothing is certified.",
             );
         }
         text.line(format!("Method: {}", words::method(self.method)));

@@ -58,6 +58,19 @@ impl Value {
         if by_power { Value { f: power.complement(), power } } else { Value { f, power: f.complement() } }
     }
 
+    /// The value of whichever is the worse for the attacked: the smaller f.
+    pub fn or_worse(&self, other: &Value) -> Value {
+        let least = |a: Magnitude, b: Magnitude| if b < a { b } else { a };
+        let most = |a: Magnitude, b: Magnitude| if a < b { b } else { a };
+        Value {
+            f: Bounds::new(least(self.f.lower(), other.f.lower()), least(self.f.upper(), other.f.upper())),
+            power: Bounds::new(
+                most(self.power.lower(), other.power.lower()),
+                most(self.power.upper(), other.power.upper()),
+            ),
+        }
+    }
+
     pub fn intersect(&self, other: &Value) -> Value {
         Value { f: self.f.intersect(&other.f), power: self.power.intersect(&other.power) }
     }

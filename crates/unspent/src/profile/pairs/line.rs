@@ -27,7 +27,7 @@ const RUNG: f64 = 1.25;
 /// is, the last.
 const REST: [f64; 3] = [1e-14, 1e-10, 2e-8];
 /// Work (nodes times their cost) of a short sum: some milliseconds.
-const SHORT: f64 = 3e6;
+pub(super) const SHORT: f64 = 3e6;
 /// Work after which a sum is refused as too long.
 pub(super) const LONG: f64 = 1.5e7;
 

@@ -2,6 +2,7 @@
 //! one side only.
 
 mod atoms;
+mod cells;
 mod line;
 mod one_sided;
 mod ordered;
@@ -16,7 +17,8 @@ use crate::error::Result;
 use crate::loss::Way;
 use crate::mechanism::Mechanism;
 use crate::number::float::{self, Dd, UNIT};
-use crate::number::{Bounds, Magnitude, Rational, Round, golden_section};
+use crate::number::{Bounds, Magnitude, Round, golden_section};
+use one_sided::Events;
 use ordered::Ordered;
 
 /// A composition of pairs of laws.
@@ -24,9 +26,11 @@ use ordered::Ordered;
 pub(crate) struct Pairs {
     /// One direction, or both.
     ways: Vec<Ordered>,
+    /// The other direction, if one alone was asked for.
+    mirror: Option<Ordered>,
     symmetric: bool,
-    /// Σρ of what is known by its zCDP only.
-    rho: Option<Rational>,
+    /// What is known by Rényi divergences only.
+    events: Option<Events>,
     kinds: usize,
     effort: Effort,
 }
@@ -39,16 +43,11 @@ impl Pairs {
             (false, Direction::Add) => &[Way::Add],
             (false, Direction::Both) => &[Way::Remove, Way::Add],
         };
+        let mirror = (!symmetric && ways.len() == 1).then(|| Ordered::new(groups, effort, ways[0].other()));
+        let mirror = mirror.transpose()?;
         let ways = ways.iter().map(|way| Ordered::new(groups, effort, *way)).collect::<Result<_>>()?;
-        let events: Vec<Rational> = groups
-            .iter()
-            .filter_map(|(m, n)| match m {
-                Mechanism::ZeroConcentratedDp(event) => Some(event.rho() * &Rational::integer(*n)),
-                _ => None,
-            })
-            .collect();
-        let rho = (!events.is_empty()).then(|| Rational::sum(&events));
-        Ok(Pairs { ways, symmetric, rho, kinds: groups.len(), effort })
+        let events = Events::of(groups);
+        Ok(Pairs { ways, mirror, symmetric, events, kinds: groups.len(), effort })
     }
 
     pub fn effort(&self) -> Effort {
@@ -64,17 +63,17 @@ impl Pairs {
     }
 
     pub fn method(&self) -> Method {
-        if self.rho.is_some() { Method::OneSided } else { self.ways[0].method() }
+        if self.events.is_some() { Method::OneSided } else { self.ways[0].method() }
     }
 
     pub fn scale(&self) -> (f64, f64) {
         let (mean, deviation) = self.ways[0].scale();
-        let rho = self.rho.as_ref().map_or(0.0, Rational::to_f64);
+        let rho = self.events.as_ref().map_or(0.0, Events::about);
         (mean + rho, (deviation * deviation + 2.0 * rho).sqrt())
     }
 
     pub fn largest_loss(&self) -> f64 {
-        if self.rho.is_some() {
+        if self.events.is_some() {
             return f64::INFINITY;
         }
         self.ways.iter().map(Ordered::largest_loss).fold(0.0, f64::max)
@@ -86,8 +85,8 @@ impl Pairs {
 
     /// δ(ε) at any real ε: the larger of the directions (M1).
     pub fn delta(&self, at: &Point, tolerance: f64) -> DeltaBounds {
-        if let Some(rho) = &self.rho {
-            return self.one_sided(rho, at, tolerance);
+        if let Some(events) = &self.events {
+            return self.one_sided(events, at, tolerance);
         }
         let first = self.ways[0].delta(at, tolerance);
         let Some(other) = self.ways.get(1) else {
@@ -104,9 +103,23 @@ impl Pairs {
         }
     }
 
+    /// δ(ε) in one direction.
+    pub fn delta_in(&self, way: Way, at: &Point, tolerance: f64) -> DeltaBounds {
+        if self.symmetric || self.events.is_some() {
+            return self.delta(at, tolerance);
+        }
+        let ordered = self.ways.iter().chain(&self.mirror).find(|ordered| ordered.way() == way);
+        ordered.expect("both directions").delta(at, tolerance)
+    }
+
+    pub fn infinity_either_way(&self) -> Bounds<Magnitude> {
+        let other = self.mirror.iter().map(Ordered::infinity);
+        other.fold(self.infinity(), larger)
+    }
+
     /// `P[L > ε]`; for the first direction that was asked for.
     pub fn p_tail(&self, at: &Point, tolerance: f64) -> Bounds<Magnitude> {
-        if self.rho.is_some() {
+        if self.events.is_some() {
             return Bounds::new(Magnitude::ZERO, Magnitude::ONE);
         }
         at_most_one(self.ways[0].p_tail(at, tolerance))
@@ -114,7 +127,7 @@ impl Pairs {
 
     /// `Q[L > ε]`, with what is revealed for certain.
     pub fn q_tail(&self, at: &Point, tolerance: f64) -> Bounds<Magnitude> {
-        if self.rho.is_some() {
+        if self.events.is_some() {
             return Bounds::new(Magnitude::ZERO, Magnitude::ONE);
         }
         at_most_one(self.ways[0].q_tail(at, tolerance))

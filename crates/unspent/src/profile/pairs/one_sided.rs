@@ -1,17 +1,91 @@
-//! Compositions in which of some mechanism only ρ-zCDP is known: an upper bound with it, and a lower one
-//! without (M9).
+//! Compositions in which of some mechanism only Rényi divergences are bounded: an upper bound with it, and a
+//! lower one without (M9).
 
 use super::{DeltaBounds, Ordered, Pairs, Point};
-use crate::number::{Bounds, Magnitude, Rational, Round};
-use crate::quantity::Delta;
+use crate::mechanism::{Mechanism, RenyiDp};
+use crate::number::float::{DD_UNIT, Dd};
+use crate::number::{Bounds, Magnitude, Rational};
 
-/// Halvings of a bracket of ε: each end is as near as 2⁻⁴⁰ of the other.
-const HALVINGS: usize = 40;
+/// Mechanisms without a pair of laws.
+#[derive(Debug)]
+pub(super) struct Events {
+    /// Σρ of those that are ρ-zCDP.
+    rho: Rational,
+    /// Those of which a list of orders is bounded.
+    renyi: Vec<(RenyiDp, Rational)>,
+    /// All orders of these up to the least of their largest ones, as doubles that are not above them.
+    orders: Vec<f64>,
+}
+
+/// Where the bound of M9 may be taken.
+pub(super) enum Tilts<'a> {
+    Any,
+    These(&'a [f64]),
+}
+
+impl Events {
+    /// `None` if there are none.
+    pub fn of(groups: &[(Mechanism, u128)]) -> Option<Events> {
+        let (mut rhos, mut renyi) = (vec![], vec![]);
+        for (mechanism, count) in groups {
+            let count = Rational::integer(*count);
+            match mechanism {
+                Mechanism::ZeroConcentratedDp(event) => rhos.push(event.rho() * &count),
+                Mechanism::RenyiDp(event) => renyi.push((event.clone(), count)),
+                _ => {}
+            }
+        }
+        let last = |event: &RenyiDp| event.points().last().map(|(order, _)| order.clone());
+        let most = renyi.iter().filter_map(|(event, _)| last(event)).min();
+        let all = renyi.iter().flat_map(|(event, _)| event.points());
+        let listed = all.map(|(order, _)| order).filter(|order| most.as_ref().is_some_and(|m| *order <= m));
+        let mut orders: Vec<f64> = listed.map(|order| order.to_f64_bounds().0).filter(|c| *c > 1.0).collect();
+        orders.sort_by(f64::total_cmp);
+        orders.dedup();
+        (!rhos.is_empty() || !renyi.is_empty()).then(|| Events { rho: Rational::sum(&rhos), renyi, orders })
+    }
+
+    pub fn tilts(&self) -> Tilts<'_> {
+        if self.renyi.is_empty() { Tilts::Any } else { Tilts::These(&self.orders) }
+    }
+
+    /// About the ρ of the whole: it only steers.
+    pub fn about(&self) -> f64 {
+        let of = |(event, count): &(RenyiDp, Rational)| {
+            let ratio = |(order, epsilon): &(Rational, Rational)| (epsilon / order).to_f64();
+            count.to_f64() * event.points().iter().map(ratio).fold(f64::INFINITY, f64::min)
+        };
+        self.rho.to_f64() + self.renyi.iter().map(of).sum::<f64>()
+    }
+
+    /// `ln` of what they multiply the transform by at the tilt c, from above, and the bound of its error.
+    pub fn log(&self, c: f64) -> (Dd, f64) {
+        let less = Dd::sum(c, -1.0);
+        let mut total = self.rho.to_dd().mul(less.scale(c));
+        let mut error = 16.0 * DD_UNIT * total.hi.abs();
+        if self.renyi.is_empty() {
+            return (total, error);
+        }
+        let Ok(order) = Rational::from_f64("order", c) else {
+            return (total, f64::INFINITY);
+        };
+        for (event, count) in &self.renyi {
+            let Some(epsilon) = event.at(&order) else {
+                return (total, f64::INFINITY);
+            };
+            let part = (epsilon * count).to_dd().mul(less);
+            error += 16.0 * DD_UNIT * (part.hi.abs() + total.hi.abs());
+            total = total.add(part);
+        }
+        (total, error)
+    }
+}
 
 impl Pairs {
-    /// `Φ_rest(c)·e^{ρc(c−1)}` bounds the transform from above, and nothing bounds it from below (M9).
-    pub(super) fn one_sided(&self, rho: &Rational, at: &Point, tolerance: f64) -> DeltaBounds {
-        let (lower, upper) = (self.without(at, tolerance), self.with(rho, at));
+    /// The transform of the rest times what the events may add bounds δ from above, and nothing bounds what
+    /// they reveal from below (M9).
+    pub(super) fn one_sided(&self, events: &Events, at: &Point, tolerance: f64) -> DeltaBounds {
+        let (lower, upper) = (self.without(at, tolerance), self.with(events, at));
         DeltaBounds::from_delta(Bounds::new(if lower < upper { lower } else { upper }, upper))
     }
 
@@ -24,80 +98,10 @@ impl Pairs {
     }
 
     /// Not below δ of everything.
-    fn with(&self, rho: &Rational, at: &Point) -> Magnitude {
-        let upper = largest(self.ways.iter().map(|way| way.above(rho, at)));
+    fn with(&self, events: &Events, at: &Point) -> Magnitude {
+        let upper = largest(self.ways.iter().map(|way| way.above(events, at)));
         if upper < Magnitude::ONE { upper } else { Magnitude::ONE }
     }
-
-    /// ε(δ) if only one side of some mechanism is known. The two ends are those of different compositions,
-    /// and each is looked for by itself.
-    pub fn one_sided_epsilon(&self, delta: &Delta, tolerance: f64) -> Option<Bounds<f64>> {
-        let rho = self.rho.as_ref()?;
-        let (below, above) = delta.value().to_magnitude_bounds();
-        let (mean, deviation) = self.scale();
-        let start = (mean + 10.0 * deviation).max(1e-9);
-        let is_met = |epsilon: f64| self.with(rho, &Point::from_f64(epsilon)) <= below;
-        let upper = least(start, is_met);
-        let lower = self.largest_missing(above, if upper.is_finite() { upper } else { start }, tolerance);
-        Some(Bounds::new(lower.min(upper), upper))
-    }
-
-    /// The largest ε below `end` that was found to miss the target without what is known from one side only:
-    /// a lower bound, however good the search. By the secant rule on ln δ, halving where that is slow.
-    fn largest_missing(&self, target: Magnitude, end: f64, tolerance: f64) -> f64 {
-        if self.ways.iter().all(Ordered::is_empty) {
-            return 0.0;
-        }
-        let wanted = target.ln(Round::Up);
-        let excess = |epsilon: f64| {
-            let found = self.without(&Point::from_f64(epsilon), tolerance);
-            (found >= target, found.ln(Round::Down) - wanted)
-        };
-        let ((mut low, (misses, mut at_low)), mut high) = ((0.0, excess(0.0)), end);
-        if !misses {
-            return 0.0;
-        }
-        let mut at_high = excess(high).1;
-        let mut moved = None;
-        for round in 0..HALVINGS {
-            if high - low <= 1e-12 * high {
-                break;
-            }
-            let share = at_low / (at_low - at_high);
-            let share = if round % 4 == 3 || !share.is_finite() { 0.5 } else { share.clamp(1e-3, 0.999) };
-            let middle = low + share * (high - low);
-            let (misses, at) = excess(middle);
-            // An end that stays put twice counts half (the Illinois rule).
-            let weight = if moved == Some(misses) { 0.5 } else { 1.0 };
-            moved = Some(misses);
-            if misses {
-                (low, at_low, at_high) = (middle, at, weight * at_high);
-            } else {
-                (high, at_high, at_low) = (middle, at, weight * at_low);
-            }
-        }
-        low
-    }
-}
-
-/// The least ε that was found to meet the target, beginning at `start`; infinite if none does.
-fn least(start: f64, meets: impl Fn(f64) -> bool) -> f64 {
-    if meets(0.0) {
-        return 0.0;
-    }
-    let mut high = start;
-    while !meets(high) {
-        high *= 2.0;
-        if high > 1e300 {
-            return f64::INFINITY;
-        }
-    }
-    let mut low = 0.0;
-    for _ in 0..HALVINGS {
-        let middle = 0.5 * (low + high);
-        if meets(middle) { high = middle } else { low = middle }
-    }
-    high
 }
 
 fn largest(all: impl Iterator<Item = Magnitude>) -> Magnitude {

@@ -1,5 +1,7 @@
 //! One direction of a composition: ordered pairs (P, Q).
 
+use std::sync::OnceLock;
+
 use num_bigint::BigInt;
 
 use super::super::contour::{Integral, Problem};
@@ -8,11 +10,13 @@ use super::super::spectrum::LogPhi;
 use super::super::term::{Term, dropping};
 use super::super::{DeltaBounds, Method, Point, at_most_one};
 use super::atoms::{self, Part};
-use super::line::{LONG, OnLine};
+use super::cells::Halves;
+use super::line::{LONG, OnLine, SHORT};
+use super::one_sided::{Events, Tilts};
 use super::single::Single;
 use super::{markov, markov_exponent};
 use crate::effort::Effort;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::loss::{self, Loss, Way};
 use crate::mechanism::Mechanism;
 use crate::number::float::{self, DD_UNIT, Dd, UNIT};
@@ -48,6 +52,10 @@ pub(super) struct Ordered {
     /// From this loss on δ is what is revealed for certain.
     largest: Largest,
     scale: (f64, f64),
+    way: Way,
+    effort: Effort,
+    /// The law cut into cells, made when it is needed.
+    halves: OnceLock<Option<Halves>>,
 }
 
 #[derive(Debug)]
@@ -59,6 +67,10 @@ enum Largest {
 /// Most atoms that are added up one by one.
 const MAX_ATOMS: f64 = (1u64 << 18) as f64;
 const FAST_ATOMS: f64 = (1u64 << 13) as f64;
+/// Relative width of δ in cells that is not worth an integral that will be long.
+const FAIR: f64 = 0.02;
+/// So many mechanisms are cut into cells rather than integrated for long.
+const FEW: f64 = 32.0;
 /// Relative width of δ from which on an integral over all nodes that matter is limited by rounding alone.
 const GOOD: f64 = 1e-3;
 /// The same where atoms can be taken out, and how much work is tried before.
@@ -70,13 +82,9 @@ impl Ordered {
         let mut kinds = vec![];
         for (mechanism, whole) in groups {
             let count = *whole as f64;
+            // What has no pair is bounded from one side only.
             if let Some(law) = loss::of(mechanism, count, way)? {
                 kinds.push(Kind { law, count, count_dd: Rational::integer(*whole).to_dd(), whole: *whole });
-            } else if !matches!(mechanism, Mechanism::ZeroConcentratedDp(_)) {
-                return Err(Error::stated(
-                    format!("{}: this mechanism is not accounted for yet", mechanism.name()),
-                    "its pair of laws is known, its transform is not implemented",
-                ));
             }
         }
         let infinity = infinity(&kinds);
@@ -87,6 +95,9 @@ impl Ordered {
             largest: largest(&kinds),
             single: Single::new(groups, effort, way),
             scale: (0.0, 0.0),
+            way,
+            effort,
+            halves: OnceLock::new(),
             kinds,
         };
         let most = if effort == Effort::Fast { FAST_ATOMS } else { MAX_ATOMS };
@@ -101,6 +112,10 @@ impl Ordered {
 
     pub fn is_empty(&self) -> bool {
         self.kinds.is_empty()
+    }
+
+    pub fn way(&self) -> Way {
+        self.way
     }
 
     pub fn scale(&self) -> (f64, f64) {
@@ -238,17 +253,32 @@ impl Ordered {
         Some(markov(log, at.dd, self.scale).add(self.infinity.1.upper(), Round::Up))
     }
 
-    /// The same with an event of ρ-zCDP besides.
-    pub fn above(&self, rho: &Rational, at: &Point) -> Magnitude {
-        let rho = rho.to_dd();
+    /// The same with events besides (M9).
+    pub fn above(&self, events: &Events, at: &Point) -> Magnitude {
         let log = |c: f64| {
             let here = self.log_phi(c);
-            let event = rho.mul(Dd::sum(c, -1.0).scale(c));
-            (here.value.add(event), here.error + 16.0 * DD_UNIT * event.hi.abs())
+            let (event, error) = events.log(c);
+            (
+                here.value.add(event),
+                here.error + error + 4.0 * DD_UNIT * (here.value.hi.abs() + event.hi.abs()),
+            )
         };
-        let (mean, deviation) = self.scale;
-        let scale = (mean + rho.hi, (deviation * deviation + 2.0 * rho.hi).sqrt());
-        markov(log, at.dd, scale).add(self.infinity.1.upper(), Round::Up)
+        let found = match events.tilts() {
+            Tilts::Any => {
+                let (mean, deviation) = self.scale;
+                let rho = events.about();
+                markov(log, at.dd, (mean + rho, (deviation * deviation + 2.0 * rho).sqrt()))
+            }
+            Tilts::These(orders) => orders.iter().fold(Magnitude::ONE, |least, c| {
+                let (total, error) = markov_exponent(*c, log(*c), at.dd);
+                if !total.hi.is_finite() || !error.is_finite() {
+                    return least;
+                }
+                let found = Magnitude::exp(total, error, Round::Up);
+                if found < least { found } else { least }
+            }),
+        };
+        found.add(self.infinity.1.upper(), Round::Up)
     }
 
     /// From the atoms themselves.
@@ -279,8 +309,19 @@ impl Ordered {
         if let Some(found) = self.exact(expectation, at) {
             return found;
         }
-        // Where atoms can be taken out, that is better than a long sum.
-        let (work, good) = if self.atoms.is_some() { (PEELABLE, NARROW) } else { (LONG, GOOD) };
+        // Where there is another way, a long sum is not begun.
+        let few = expectation == Expectation::Delta && self.is_few();
+        let (work, good) = match (self.atoms.is_some(), few) {
+            (true, _) => (PEELABLE, NARROW),
+            (false, true) => (SHORT, GOOD),
+            (false, false) => (LONG, GOOD),
+        };
+        if few
+            && self.halves().is_some_and(Halves::is_rare)
+            && let Some(found) = self.in_cells(expectation, at).filter(|found| found.relative_width() < FAIR)
+        {
+            return found;
+        }
         let own = self.on_line(expectation, at, 0.0, work).map(|found| found.value);
         // What is known to some digits is limited by rounding, for which smoothing is no remedy.
         if let Some(found) = own.filter(|found| found.relative_width() < good) {
@@ -289,8 +330,8 @@ impl Ordered {
         if let Some(found) = self.peeled(expectation, at).filter(|found| found.relative_width() < GOOD) {
             return own.map_or(found, |own| own.intersect(&found));
         }
-        let smoothed = self.smoothed(expectation, at, tolerance);
-        let found = match (own, smoothed) {
+        let other = self.in_cells(expectation, at).or_else(|| self.smoothed(expectation, at, tolerance));
+        let found = match (own, other) {
             (Some(a), Some(b)) => a.intersect(&b),
             (a, b) => a.or(b).unwrap_or(Bounds::new(Magnitude::ZERO, Magnitude::ONE)),
         };
@@ -352,6 +393,23 @@ impl Ordered {
             Problem { integrand: &integrand, expectation, losses: Losses::Line, x: at.dd, markov: at.dd }
                 .solve()?;
         Some(sum(&total, &rest.value))
+    }
+
+    /// Whether there are so few mechanisms that cells lose little.
+    fn is_few(&self) -> bool {
+        self.kinds.iter().map(|kind| kind.count).sum::<f64>() <= FEW
+    }
+
+    /// From laws that are cut into cells.
+    fn in_cells(&self, expectation: Expectation, at: &Point) -> Option<Bounds<Magnitude>> {
+        if expectation != Expectation::Delta {
+            return None;
+        }
+        Some(self.halves()?.delta(at))
+    }
+
+    fn halves(&self) -> Option<&Halves> {
+        self.halves.get_or_init(|| Halves::new(&self.kinds, self.effort)).as_ref()
     }
 
     /// Between two smoothed profiles (S1 to S5).
