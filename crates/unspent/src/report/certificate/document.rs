@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{Certificate, Line};
 use crate::number::{Rational, Round};
-use crate::profile::Method;
+use crate::profile::{Direction, Method};
 use crate::report::document::{Document, Table};
 use crate::report::numerals::{READABLE, change, counted, equals, lower, number_equals, up, upper};
 use crate::report::promise::Promise;
@@ -116,6 +116,10 @@ impl Certificate {
         lines.push(self.neighbours.in_words(&self.record));
         if self.products.iter().any(|product| !product.also.is_empty()) {
             lines.push(words::ALSO.into());
+        }
+        if self.products.iter().flat_map(|product| &product.also).any(|a| !a.counted.mechanism.is_symmetric())
+        {
+            lines.push(words::direction(Direction::Both).into());
         }
         let exact = self.exact();
         if !exact.is_empty() {
