@@ -251,9 +251,9 @@ impl Certificate {
     fn left_out_notes(&self, table: &mut Table) {
         let mut reasons: Vec<(&str, Vec<&str>, bool)> = vec![];
         for left in &self.left_out {
-            // The place is named in front already.
+            // The part is named in front already.
             let is_place = matches!(left.scope, Scope::Within(_));
-            let reason = left.reason.split_once(": ").filter(|_| is_place).map_or(&*left.reason, |(_, r)| r);
+            let reason = left.reason.split_once(": ").map_or(&*left.reason, |(_, reason)| reason);
             let name = left.scope.name().unwrap_or_default();
             match reasons.iter_mut().find(|(known, _, place)| (*known, *place) == (reason, is_place)) {
                 Some((_, names, _)) => names.push(name),
