@@ -23,12 +23,19 @@ const MANY: usize = 64;
 /// The δ that is marked if the allocation states none.
 const USUAL_DELTA: &str = "1e-10";
 
-/// A little more than the ε that is published.
+/// A little more than the ε that is published; or, where ρ says little of some mechanism, than the exact one.
 pub fn beyond_published(release: &Release, part: &Scope) -> Result<Rational> {
     let usual = Delta::parse(USUAL_DELTA)?;
-    let rho = Rho::new(release.worst_case(part)?.rho()?.upper())?;
-    let published = rho.epsilon(Conversion::BunSteinke, release.delta().unwrap_or(&usual));
-    Magnitude::from_f64(1.05 * published).to_decimal(2, Round::Up).parse()
+    let delta = release.delta().unwrap_or(&usual);
+    let cases = release.worst_case_with(part, Effort::Fast)?;
+    let published = Rho::new(cases.rho()?.upper())?.epsilon(Conversion::BunSteinke, delta);
+    let is_gaussian = |a: &Allocation| a.is_gaussian() && a.also().is_empty();
+    let to = if release.allocations().iter().all(is_gaussian) {
+        1.05 * published
+    } else {
+        published.min(2.0 * cases.epsilon(delta)?.upper()).mul_add(1.05, 0.01)
+    };
+    Magnitude::from_f64(to).to_decimal(2, Round::Up).parse()
 }
 
 /// δ against ε as `unspent curve --plot` draws it; with another allocation beside it, if one is given.
@@ -79,7 +86,12 @@ pub fn tradeoff_picture(
     };
     let mut figure = tradeoff(allocation)?;
     if let Some(other) = other.filter(|other| Release::from((*other).clone()).moved(part).is_ok()) {
-        beside(&mut figure, &tradeoff(other)?);
+        match tradeoff(other) {
+            Ok(other) => beside(&mut figure, &other),
+            // It may have none, which is no reason to show neither.
+            Err(error) if error.is_input() => {}
+            Err(error) => return Err(error),
+        }
     }
     Ok(figure)
 }

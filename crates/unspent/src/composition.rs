@@ -332,9 +332,13 @@ impl Composition {
     pub(crate) fn is_its_own_mirror(&self, what: &str) -> Result<()> {
         let asymmetric = |g: &&Group| !g.mechanism.is_symmetric();
         match self.groups().iter().find(asymmetric) {
-            Some(group) => {
-                Err(group.mechanism.refuses(&format!("symmetric pair of laws, which {what} needs")))
-            }
+            Some(group) => Err(Error::stated(
+                format!(
+                    "{}: this mechanism has no symmetric pair of laws, which {what} needs",
+                    group.mechanism.name()
+                ),
+                "delta and epsilon have an answer for each direction, and for both",
+            )),
             None => Ok(()),
         }
     }
@@ -342,9 +346,13 @@ impl Composition {
     pub(crate) fn has_a_law(&self, what: &str) -> Result<()> {
         let known = |g: &&Group| g.mechanism.is_one_sided();
         match self.groups().iter().find(known) {
-            Some(group) => {
-                Err(group.mechanism.refuses(&format!("law of the privacy loss, which {what} needs")))
-            }
+            Some(group) => Err(Error::stated(
+                format!(
+                    "{}: this mechanism has no law of the privacy loss, which {what} needs",
+                    group.mechanism.name()
+                ),
+                "only zCDP is known of it; delta and epsilon have an upper bound",
+            )),
             None => Ok(()),
         }
     }

@@ -266,6 +266,11 @@ impl Error {
         }
     }
 
+    /// The name of the input at fault without its place: `scale` of `laplace: scale`.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.field()?.rsplit(": ").next()
+    }
+
     /// One line of advice.
     #[must_use]
     pub fn hint(&self) -> &str {

@@ -8,6 +8,7 @@
 //   CHROMIUM  the browser, unless it is /usr/bin/chromium
 import { rmSync } from 'node:fs';
 import { finish } from './checks.mjs';
+import { checkAlso } from './explorer/also.mjs';
 import { checkEditing } from './explorer/editing.mjs';
 import { checkFiles } from './explorer/files.mjs';
 import { checkLinks } from './explorer/links.mjs';
@@ -20,7 +21,9 @@ import { checkSpending } from './explorer/spending.mjs';
 
 const PARTS = {
   presets: [checkPresets],
-  use: [checkEditing, checkParts, checkSpending, checkFiles, checkLinks, checkNeeds, checkLooks],
+  use: [
+    checkEditing, checkParts, checkSpending, checkFiles, checkAlso, checkLinks, checkNeeds, checkLooks,
+  ],
 };
 const page = await open();
 for (const checks of PARTS[process.env.PART]) await checks(page);

@@ -1,4 +1,4 @@
-// One number that is set by a slider and, exactly, in a field.
+// What is set exactly in a field, and one number that is set by a slider, too.
 import { clamp } from '../charts/numbers.js';
 import { el, listen } from './dom.js';
 import { fits } from './draft.js';
@@ -14,26 +14,77 @@ export const controls = new Map();
 
 let sessions = 0;
 
-export class Control {
-  /** `label` may be several nodes; `check` throws, in words, what cannot be set. */
-  constructor({ path, id, label, spoken, scale, check }) {
-    Object.assign(this, { path, scale, check });
+/** A text that is set at a path. */
+export class Field {
+  /** `check` throws, in words, what cannot be set. */
+  constructor({ path, id, spoken, check }) {
+    Object.assign(this, { path, check });
     const off = { autocomplete: 'off', autocapitalize: 'off', spellcheck: 'false' };
-    const range = { type: 'range', min: 0, max: scale.most, step: 1 };
-    const said = (how) => ({ 'aria-label': `${spoken}, ${how}` });
-    this.side = el('output.side', { for: id });
-    this.slider = el('input', { ...range, id: `${id}-slider`, ...said('slider') });
     this.field = el('input', {
-      type: 'text', id, ...off, ...said('exactly'), 'aria-describedby': `${id}-wrong`,
+      type: 'text', id, ...off, 'aria-label': spoken, 'aria-describedby': `${id}-wrong`,
     });
     this.wrong = el('p.wrong', { id: `${id}-wrong` });
+    controls.set(path, this);
+    this.listenToField();
+  }
+
+  /** What is typed at one sitting is one step. */
+  listenToField() {
+    const { field } = this;
+    listen(field, 'focus', () => { this.typing = `type ${++sessions}`; });
+    listen(field, 'input', () => {
+      clearTimeout(this.waiting);
+      this.waiting = setTimeout(() => this.read(), TYPED);
+    });
+    listen(field, 'change', () => this.read());
+  }
+
+  read() {
+    clearTimeout(this.waiting);
+    if (controls.get(this.path) !== this) return; // of an allocation that is gone
+    const text = this.field.value.trim();
+    try {
+      this.check(text);
+    } catch (error) {
+      wrong.set(this.path, error.message);
+      touched.tell();
+      return;
+    }
+    wrong.delete(this.path);
+    this.isTyped = true;
+    edit(turned(this.path, text), this.typing);
+    this.isTyped = false;
+    touched.tell();
+  }
+
+  update() {
+    // What is being typed stays as it is typed.
+    if (!this.isTyped && !wrong.has(this.path)) [this.field.value] = texts(this.path);
+  }
+
+  /** Whether an objection of the program is about it. */
+  isAtFault({ field }) { return Boolean(field) && `${field}.`.startsWith(`${this.path}.`); }
+
+  /** Says at the field what is wrong with it, or nothing. */
+  object(message) {
+    this.field.setAttribute('aria-invalid', String(Boolean(message)));
+    if (this.wrong.textContent !== message) this.wrong.textContent = message;
+  }
+}
+
+export class Control extends Field {
+  /** `label` may be several nodes; `check` is of a number. */
+  constructor({ path, id, label, spoken, scale, check }) {
+    super({ path, id, spoken: `${spoken}, exactly`, check: (text) => check(exact(text)) });
+    this.scale = scale;
+    const range = { type: 'range', min: 0, max: scale.most, step: 1 };
+    this.side = el('output.side', { for: id });
+    this.slider = el('input', { ...range, id: `${id}-slider`, 'aria-label': `${spoken}, slider` });
     this.tick = el('span.tick', { 'aria-hidden': 'true', title: 'the starting point' });
     const track = el('span.track', {}, this.slider, this.tick);
     const name = el('label', { for: id }, ...[label].flat());
     this.node = el('div.control', {}, name, this.side, track, this.field, this.wrong);
-    controls.set(path, this);
     this.listenToSlider();
-    this.listenToField();
   }
 
   /** A drag is one step; so are arrow keys in quick succession. */
@@ -59,60 +110,24 @@ export class Control {
     });
   }
 
-  /** What is typed at one sitting is one step. */
-  listenToField() {
-    const { field } = this;
-    listen(field, 'focus', () => { this.typing = `type ${++sessions}`; });
-    listen(field, 'input', () => {
-      clearTimeout(this.waiting);
-      this.waiting = setTimeout(() => this.read(), TYPED);
-    });
-    listen(field, 'change', () => this.read());
-  }
-
   place(text) { return clamp(this.scale.at(number(text).toNumber()), 0, this.scale.most); }
 
-  read() {
-    clearTimeout(this.waiting);
-    if (controls.get(this.path) !== this) return; // of an allocation that is gone
-    const text = this.field.value.trim();
-    try {
-      short(text);
-      this.check(number(text));
-    } catch (error) {
-      wrong.set(this.path, error.message);
-      touched.tell();
-      return;
-    }
-    wrong.delete(this.path);
-    this.isTyped = true;
-    edit(turned(this.path, text), this.typing);
-    this.isTyped = false;
-    touched.tell();
-  }
-
   update() {
+    super.update();
     const [text, first] = texts(this.path);
     this.slider.value = this.place(text);
     this.slider.setAttribute('aria-valuetext', text);
-    // What is being typed stays as it is typed.
-    if (!this.isTyped && !wrong.has(this.path)) this.field.value = text;
     this.field.title = text.includes('/') ? `≈ ${number(text).short(6, false)}` : '';
     this.tick.style.setProperty('--at', this.place(first) / this.scale.most);
     this.node.classList.toggle('moved', text !== first);
-  }
-
-  /** Says at the field what is wrong with it, or nothing. */
-  object(message) {
-    this.field.setAttribute('aria-invalid', String(Boolean(message)));
-    if (this.wrong.textContent !== message) this.wrong.textContent = message;
   }
 }
 
 // ---- What can be set
 
-function short(text) {
-  if (fits(text, limits)) return;
+/** A number that is short enough to be sent. */
+export function exact(text) {
+  if (fits(text, limits)) return number(text);
   throw new Error(`A number has at most ${limits.digits} characters here, and an exponent of three digits.`);
 }
 

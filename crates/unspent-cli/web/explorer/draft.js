@@ -7,7 +7,7 @@ export const MOST_DIGITS = 2000;
 const steps = (path) => path.match(/[^.[\]]+/g);
 
 /** What stands at a path, like levels[2].share. */
-export const get = (draft, path) => steps(path).reduce((node, key) => node[key], draft);
+export const get = (draft, path) => steps(path).reduce((node, key) => node?.[key], draft);
 
 /** The same draft with something else at a path. */
 export function set(draft, path, value) {
@@ -25,7 +25,7 @@ export const outline = (draft) =>
 
 /** All of a draft that no control changes. */
 export function frame(draft) {
-  const turned = { rho: null, delta: null, neighbours: null, epsilon: null, conversion: null };
+  const turned = { rho: null, delta: null, neighbours: null, epsilon: null, conversion: null, also: null };
   return { ...draft, ...turned, levels: outline(draft) };
 }
 
@@ -42,7 +42,10 @@ export function isDraft(draft, limits) {
     }
   };
   const isNumberOrNone = (value) => value === null || value === undefined || isNumber(value);
-  const isPart = (part) => typeof part?.query === 'string' && isNumber(part.share);
+  const isPart = (part) => typeof part?.query === 'string' && isNumber(part.share) &&
+    (part.laplace === undefined || isNumber(part.laplace?.scale));
+  const isAlso = (one) => typeof one?.kind === 'string' && typeof one.note === 'string' &&
+    Object.values(one).every((text) => typeof text === 'string');
   const isLevel = (level) => typeof level?.name === 'string' && isNumber(level.share) &&
     Array.isArray(level.shares) && level.shares.length > 0 && level.shares.every(isPart);
   const areFew = (levels) => Array.isArray(levels) && levels.length > 0 && levels.length <= limits.levels &&
@@ -50,9 +53,21 @@ export function isDraft(draft, limits) {
   return Boolean(draft) && typeof draft.name === 'string' &&
     // Without what is known of its production a draft would promise too much.
     Boolean(draft.production) && typeof draft.production === 'object' &&
+    (draft.also === undefined || Array.isArray(draft.also) && draft.also.every(isAlso)) &&
     isNumber(draft.rho) && isNumberOrNone(draft.delta) && isNumberOrNone(draft.epsilon) &&
     areFew(draft.levels) && draft.levels.every(isLevel);
 }
+
+/** Whether a query is asked at a level: it has a share of a budget, or noise of its own. */
+export const isAsked = (level, part) => Boolean(part.laplace) ||
+  number(level.share).n > 0n && number(part.share).n > 0n;
+
+/** Whether a level is released: one at which nothing is asked is not. */
+export const isReleased = (level) => level.shares.some((part) => isAsked(level, part));
+
+/** The queries that have shares, and those that have Laplace noise. */
+export const hasShares = (level) => level.shares.some((part) => !part.laplace);
+export const hasLaplace = (draft) => draft.levels.some(({ shares }) => shares.some((part) => part.laplace));
 
 /** Exactly, or null where that would take too long. */
 export function sumOf(texts) {
@@ -101,12 +116,15 @@ export function renormalised(draft, level, limits) {
 export function withBudgetsOf(draft, other) {
   const levels = draft.levels.map((level) => {
     const found = other.levels.find(({ name }) => name === level.name);
-    const shareOf = ({ query }) => found?.shares.find((part) => part.query === query)?.share ?? '0';
-    const shares = level.shares.map((part) => ({ ...part, share: shareOf(part) }));
-    return { ...level, share: found?.share ?? '0', shares: found ? shares : level.shares };
+    const shareOf = ({ query }) => found.shares.find((part) => part.query === query)?.share ?? '0';
+    // What is designed is Gaussian noise.
+    const shares = level.shares.map((part) => ({
+      query: part.query, share: found ? shareOf(part) : part.share,
+    }));
+    return { ...level, share: found?.share ?? '0', shares };
   });
   const places = outline(draft);
-  const isPlaced = (level) => (part) => number(part.share).n === 0n ||
+  const isPlaced = (level) => (part) => !isAsked(level, part) ||
     places.some(([name, queries]) => name === level.name && queries.includes(part.query));
   if (!other.levels.every((level) => level.shares.every(isPlaced(level)))) return null;
   const { rho, delta, neighbours, epsilon, conversion } = other;

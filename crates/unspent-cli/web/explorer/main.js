@@ -10,14 +10,16 @@
 //   #preset #file #drop #file-neighbours #file-read #file-trouble       where an allocation comes from
 //   #rho #delta (text), #rho-slider #delta-slider, input[name=neighbours]
 //   [data-level="State"] > .control input[type=range|text]              a level's share
-//   [data-level="State"] [data-query="total"] input[type=range|text]    a query's share of it, in <details>
+//   [data-level="State"] [data-query="total"] input[type=range|text]    a query's share of it, in <details>,
+//                                                                       or the scale of its Laplace noise
+//   #also-add, [data-also="0"] select, #also-0-scale …                  other mechanisms, from [[also]]
 //   #level-sum, [data-level] .sum, each with button.renormalise         sums of shares
 //   #epsilon #epsilon-start, #undo #redo #reset #copy-link, #notice     the bar
 //   #results[data-state=ready|waiting|trouble]                          ready: all shown is of what is set
 //   #verdict[data-kept=true|false|unknown], #export-warning             whether a stated ε is kept
 //   #certificate tr[data-label="total"] [data-column="upper (≤)"] .start .change    its table, as described
 //   #paths #assumptions #missing          what is behind a line; what is assumed; what is not counted
-//   #part #prior #reading, #figure-curve #figure-tradeoff #figure-noise
+//   #part #prior #reading, #figure-curve #figure-tradeoff #figure-noise; with -refusal: why it is not there
 //   #reductions tr[data-label], input[name=scaling] #keep #calibrate #spent tr[data-label]
 //   [data-units="State"] [data-exact="State"], #accuracy, #accuracy-trouble    errors of estimates
 //   #needs[data-state=none|waiting|ready|trouble], #need-add, [data-need] .outcome [data-share], #rest-kind
@@ -26,6 +28,7 @@
 import { stripes } from '../charts/elements.js';
 import { buildUnits, counted, markAccuracy, showAccuracy, unitsSet } from './accuracy.js';
 import { copyLink, isLink, keepLink, restore } from './address.js';
+import { listenForAlso, objectAt, showAlso } from './also.js';
 import { answers, forget } from './answers.js';
 import { Question, isLoading } from './api.js';
 import { besides, build, update } from './budget.js';
@@ -33,7 +36,7 @@ import { say, showHeadline, showSubject, showTable } from './certificate.js';
 import { drawing, looked, showParts, showPaths } from './closer.js';
 import { controls } from './control.js';
 import { bdi, byId, listen, radios } from './dom.js';
-import { get, set } from './draft.js';
+import { get, hasLaplace, set } from './draft.js';
 import { FORMATS, takeAlong } from './exports.js';
 import { loadLimits } from './limits.js';
 import { askDesign, buildNeeds, listenForNeeds, markNeeds } from './needs.js';
@@ -66,6 +69,10 @@ const ends = {
 
 // It may have no answer where all others do: without numbers of units, or values of attributes.
 const accuracy = new Question('/api/accuracy', showAccuracy, []);
+
+/** What some releases do not have: why is said in its place. */
+const REFUSED = { reading: 'reading', curve: 'figure-curve', tradeoff: 'figure-tradeoff',
+  noiseFigure: 'figure-noise' };
 
 let last = null; // the certificate that is shown, and what was asked
 
@@ -144,7 +151,8 @@ let built = null; // the start whose controls are there
 
 function show() {
   askAll(); // first: from here on nothing that is shown is up to date
-  if (built !== state.start) {
+  const isAnother = built !== state.start;
+  if (isAnother) {
     built = state.start;
     forget();
     last = null;
@@ -152,6 +160,7 @@ function show() {
     buildUnits();
     buildNeeds();
   }
+  showAlso(isAnother);
   askAccuracy();
   askDesign();
   update();
@@ -173,30 +182,48 @@ function showSource() {
   byId('origin').replaceChildren(...(source ? [`${whence}: `, bdi(source)] : []));
 }
 
+/** Says of what there is no answer why not, in its place; which those are. */
+function showRefusals() {
+  const refused = new Set();
+  for (const [name, id] of Object.entries(REFUSED)) {
+    const end = ends[name];
+    const isRefused = Boolean(end.fail && !end.fail.silent);
+    if (isRefused) refused.add(end);
+    // If all of it is wrong, it is said once.
+    const isShown = isRefused && !ends.certificate.fail;
+    byId(`${id}-refusal`).hidden = !isShown;
+    byId(`${id}-refusal`).textContent = isShown ? sentence(end.fail) : '';
+    byId(id).hidden = isShown;
+  }
+  return refused;
+}
+
 /** Marks what is not up to date, and says why where that is known. */
 function mark() {
   const all = Object.values(ends);
   for (const end of all) {
     for (const part of end.parts) part.classList.toggle('stale', wrong.size > 0 || !end.isFresh);
   }
-  const { fail } = all.find((end) => end.fail) || {};
-  const isAtFault = ({ path }) => fail?.field && `${fail.field}.`.startsWith(`${path}.`);
-  const field = [...controls.values()].find(isAtFault);
+  const refused = showRefusals();
+  const { fail } = all.find((end) => end.fail && !refused.has(end)) || {};
+  const field = fail && [...controls.values()].find((control) => control.isAtFault(fail));
   if (field) field.node.closest('details')?.setAttribute('open', '');
   for (const control of controls.values()) {
     control.object(wrong.get(control.path) || (control === field ? sentence(fail) : ''));
   }
-  showTrouble(byId('draft-trouble'), fail && !field && !fail.silent ? fail : null);
+  const isAtCard = objectAt(field ? null : fail);
+  showTrouble(byId('draft-trouble'), fail && !field && !isAtCard && !fail.silent ? fail : null);
   if (fail?.silent) notice(sentence(fail));
   const why = wrong.size ? 'a field is not a number' : fail ? 'there is no answer for what is set' : '';
   byId('stale').hidden = !why;
   byId('stale').textContent = why && `Not up to date: ${why}. These are the last figures that were.`;
   byId('reset').disabled = state.now === state.start && !wrong.size;
-  byId('calibrate').disabled = isCalibrating() || wrong.size > 0;
+  byId('calibrate').disabled = isCalibrating() || wrong.size > 0 || Boolean(state.now && hasLaplace(state.now));
   for (const format of FORMATS) byId(`export-${format}`).disabled = wrong.size > 0;
   markAccuracy(accuracy, wrong.size > 0);
   markNeeds();
-  const isAnswered = !isLoading() && all.every((end) => end.isFresh) && (accuracy.isFresh || accuracy.fail);
+  const isDone = (end) => end.isFresh || refused.has(end);
+  const isAnswered = !isLoading() && all.every(isDone) && (accuracy.isFresh || accuracy.fail);
   const isReady = isAnswered && ends.certificate.answered?.reductions;
   byId('results').dataset.state = why ? 'trouble' : isReady ? 'ready' : 'waiting';
 }
@@ -221,6 +248,7 @@ new ResizeObserver(() => {
 stripes();
 listenForFiles();
 listenForNeeds();
+listenForAlso();
 listen(byId('undo'), 'click', undo);
 listen(byId('redo'), 'click', redo);
 listen(byId('reset'), 'click', reset);

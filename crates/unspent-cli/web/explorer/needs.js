@@ -33,10 +33,10 @@ let asked = { key: '', prices: false };
 let last = null; // the answer that is shown
 let resting;
 
-/** What may be measured: the start, with the δ and the neighbours that are set. */
+/** What may be measured: the start, with the δ and the neighbours that are set, and what else is released. */
 function offer() {
-  const { neighbours, delta } = state.now;
-  return { ...state.start, neighbours, delta };
+  const { neighbours, delta, also } = state.now;
+  return { ...state.start, neighbours, delta, also };
 }
 
 function want(key, prices, from, text) {
@@ -259,7 +259,7 @@ async function use() {
     if (!isDraft(draft, limits)) {
       throw new Trouble({ message: 'the allocation is too large for this page', hint: '' });
     }
-    const next = withBudgetsOf(state.start, draft);
+    const next = withBudgetsOf(offer(), draft);
     if (next) edit(next);
     else load(draft, 'file:design.toml');
     notice('The allocation that meets the needs is set. Undo takes it back.');

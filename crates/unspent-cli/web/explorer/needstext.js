@@ -1,5 +1,6 @@
 // Needs as the text of a needs file, and what else follows from them without a page.
-import { ONE, number } from './exact.js';
+import { isAsked } from './draft.js';
+import { ONE } from './exact.js';
 import { releasedLevels } from './units.js';
 
 /** By this name the text has the allocation that is sent along with it. */
@@ -41,8 +42,8 @@ export function needsText(needs, offer, units, rest) {
 
 /** What can be known of a unit: its total, and the tables of the queries that have a budget. */
 export function tablesOf(draft) {
-  const has = ({ name }) => draft.levels.some((level) => number(level.share).n > 0n &&
-    level.shares.some((part) => part.query === name && number(part.share).n > 0n));
+  const has = ({ name }) => draft.levels.some((level) =>
+    level.shares.some((part) => part.query === name && isAsked(level, part)));
   const tables = (draft.queries ?? []).filter((query) => query.attributes.length && has(query));
   return [{ name: 'total', by: [] }, ...tables.map(({ name, attributes }) => ({ name, by: attributes }))];
 }

@@ -1,5 +1,5 @@
 // Parts of a release: { scope, name }, as the lines and rows of reports have them.
-import { number } from './exact.js';
+import { isReleased } from './draft.js';
 
 export const TOTAL = { scope: 'total', name: null };
 export const levelPart = (name) => ({ scope: 'level', name });
@@ -26,6 +26,5 @@ const OF_ATTRIBUTES = ['attribute'];
 export function has(draft, part) {
   if (isTotal(part)) return true;
   if (OF_ATTRIBUTES.includes(part.scope)) return Boolean(draft.attributes?.includes(part.name));
-  // A level with no budget is not released.
-  return draft.levels.some((level) => level.name === part.name && number(level.share).n > 0n);
+  return draft.levels.some((level) => level.name === part.name && isReleased(level));
 }

@@ -3,6 +3,7 @@ import { loaded } from './api.js';
 import { isReduction } from './change.js';
 import { positive } from './control.js';
 import { b, byId, chosen, el } from './dom.js';
+import { hasLaplace } from './draft.js';
 import { number } from './exact.js';
 import { showTrouble } from './notices.js';
 import { calibrationOf } from './questions.js';
@@ -31,6 +32,7 @@ export function showReductions({ report, reductions: table }) {
 }
 
 function promiseText({ against, reductions }, isShort) {
+  if (hasLaplace(state.now)) return 'How much noise could be removed is worked out for Gaussian noise alone.';
   if (!against) return 'This allocation does not say what ε was published: give the ε to keep.';
   if (isShort) return 'The stated ε is not certified to be kept: that needs more noise.';
   return reductions.some(({ factor }) => isReduction(factor)) ? 'The published ε can be kept with less noise.'

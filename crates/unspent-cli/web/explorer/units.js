@@ -1,12 +1,8 @@
 // How many units each level has, and whose totals are exact: what errors of estimates depend on besides the
 // allocation.
-import { number } from './exact.js';
+import { isReleased } from './draft.js';
 
-/** Whether a level has a budget: one that has none is not released, and its units are not in the tree. */
-const isReleased = (level) =>
-  number(level.share).n > 0n && level.shares.some((part) => number(part.share).n > 0n);
-
-/** The names of the levels that are released. */
+/** The names of the levels that are released: the units of others are not in the tree. */
 export const releasedLevels = (draft) => draft.levels.filter(isReleased).map(({ name }) => name);
 
 /** A whole number from 1 on; null for an empty text, undefined for any other. */

@@ -46,7 +46,9 @@ impl<'t> Reader<'t> {
                 parameters.iter().map(|(n, v, _)| (n.as_str(), v.as_str())).collect();
             let read = Described::read(&kind, &texts).map_err(|error| {
                 // At the parameter that is at fault, if one is named.
-                let named = parameters.iter().find(|(name, ..)| error.field() == Some(name.as_str()));
+                let field = error.name();
+                let is_named = |name: &str| field == Some(name) || (field, name) == (Some("scale"), "b");
+                let named = parameters.iter().find(|(name, ..)| is_named(name));
                 let place = named.map_or_else(|| value.span(), |(_, _, span)| span.clone());
                 self.at(place, error)
             })?;

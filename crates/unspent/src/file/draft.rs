@@ -1,16 +1,20 @@
 //! An allocation to be edited: a budget, shares of it, and every number as it was written.
 //!
 //! A file's shares must sum to 1; those of a draft need not, so that one of them can be moved by itself. The
-//! budget of a measurement is exactly `rho · share of the level · share of the query`.
+//! budget of a measurement is exactly `rho · share of the level · share of the query`. One with Laplace noise
+//! has a scale instead, and no share.
+
+mod other;
 
 use serde::{Deserialize, Serialize};
 
+use self::other::check_number_of;
+pub use self::other::{DraftAlso, DraftLaplace};
 use crate::allocation::{
-    Allocation, AllocationBuilder, Also, Budget, Bypass, ExactValues, Form, Invariant, Level, Measurement,
+    Allocation, AllocationBuilder, Budget, Bypass, ExactValues, Form, Invariant, Level, Measurement,
     Neighbours, Production, Query, check_length, check_text,
 };
 use crate::error::{Error, Result};
-use crate::mechanism::Described;
 use crate::number::Rational;
 use crate::quantity::{Delta, Epsilon, Rho};
 use crate::schema::Schema;
@@ -40,7 +44,7 @@ pub struct Draft {
     pub attributes: Vec<String>,
     /// The queries.
     pub queries: Vec<DraftQuery>,
-    /// The budget.
+    /// The budget of Gaussian noise; 0 if there is none.
     pub rho: String,
     /// Its levels, from the largest areas to the smallest.
     pub levels: Vec<DraftLevel>,
@@ -52,16 +56,6 @@ pub struct Draft {
     /// Other mechanisms for the same record.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<DraftAlso>,
-}
-
-/// Other mechanisms for the same record.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DraftAlso {
-    /// What one record can do in each.
-    pub note: String,
-    /// The mechanisms.
-    #[serde(flatten)]
-    pub described: Described,
 }
 
 /// What is known of the system that used an allocation.
@@ -155,23 +149,33 @@ pub struct DraftLevel {
 pub struct DraftShare {
     /// The name of the query.
     pub query: String,
-    /// Its share; a query with none is not asked.
+    /// Its share; a query with none is not asked, unless it has Laplace noise.
     pub share: String,
+    /// Laplace noise, which has no share: it is 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub laplace: Option<DraftLaplace>,
 }
 
 impl Draft {
-    /// Of an allocation of Gaussian noise; it may take long and be of no use ([`Draft::of`]).
+    /// Of an allocation; it may take long and be of no use ([`Draft::of`]).
     pub(super) fn unchecked(allocation: &Allocation) -> Draft {
-        let rho = allocation.rho();
-        let level = |level: &Level| {
-            let budget = level.rho();
-            let share = |m: &Measurement| DraftShare {
-                query: allocation.queries()[m.query].name.clone(),
-                share: (&m.rho / &budget).to_decimal_or_fraction(),
+        let budgets: Vec<Rational> =
+            allocation.levels().iter().map(|level| Rational::sum(&gaussian_rhos(level))).collect();
+        let rho = Rational::sum(&budgets);
+        let part = |rho: &Rational, of: &Rational| match rho.is_zero() {
+            true => "0".into(),
+            false => (rho / of).to_decimal_or_fraction(),
+        };
+        let level = |(level, budget): (&Level, &Rational)| {
+            let share = |m: &Measurement| {
+                let query = allocation.queries()[m.query].name.clone();
+                let laplace = DraftLaplace::of(m);
+                let share = if laplace.is_some() { "0".into() } else { part(&m.rho, budget) };
+                DraftShare { query, share, laplace }
             };
             DraftLevel {
                 name: level.name.clone(),
-                share: (&budget / &rho).to_decimal_or_fraction(),
+                share: part(budget, &rho),
                 shares: level.measurements.iter().map(share).collect(),
             }
         };
@@ -188,7 +192,7 @@ impl Draft {
             attributes: allocation.attributes().to_vec(),
             queries: allocation.queries().iter().map(query).collect(),
             rho: rho.to_decimal_or_fraction(),
-            levels: allocation.levels().iter().map(level).collect(),
+            levels: allocation.levels().iter().zip(&budgets).map(level).collect(),
             table: allocation.schema().map(Schema::to_toml),
             production: DraftProduction::from(allocation.production()),
             also: allocation.also().iter().map(DraftAlso::from).collect(),
@@ -196,10 +200,9 @@ impl Draft {
     }
 }
 
-impl From<&Also> for DraftAlso {
-    fn from(also: &Also) -> DraftAlso {
-        DraftAlso { note: also.note.clone(), described: also.described.clone() }
-    }
+/// The budgets of a level's Gaussian noise.
+pub(super) fn gaussian_rhos(level: &Level) -> Vec<Rational> {
+    level.measurements.iter().filter(|m| m.gaussian().is_ok()).map(|m| m.rho.clone()).collect()
 }
 
 impl From<&Production> for DraftProduction {
@@ -289,27 +292,40 @@ impl Draft {
             builder.query(name, attributes, *shift).map_err(|e| e.inside(format!("queries[{i}]")))?;
         }
         let rho = self.number("rho", &self.rho)?;
-        Rho::new(rho.clone()).map_err(|e| e.quoting(&self.rho))?;
+        let has_shares = self.levels.iter().flat_map(|level| &level.shares).any(|p| p.laplace.is_none());
+        if has_shares || !rho.is_zero() {
+            Rho::new(rho.clone()).map_err(|e| e.quoting(&self.rho))?;
+        }
         for (i, level) in self.levels.iter().enumerate() {
             self.level(&mut builder, level, &rho).map_err(|e| e.inside(format!("levels[{i}]")))?;
         }
+        check_number_of(&self.also)?;
         for (i, also) in self.also.iter().enumerate() {
-            let place = |e: Error| e.inside(format!("also[{i}]"));
-            builder.also(also.described.clone(), &also.note).map_err(place)?;
+            also.add_to(&mut builder).map_err(|e| e.inside(format!("also[{i}]")))?;
         }
         builder.drop_empty_levels();
         let production = self.production.production(builder.levels())?;
         builder.build_for(production)
     }
 
-    /// A level; it has no measurement if it or all its queries have no share.
+    /// A level; it has no measurement if it or all its queries have no share, and none has Laplace noise.
     fn level(&self, builder: &mut AllocationBuilder, level: &DraftLevel, rho: &Rational) -> Result<()> {
         let at = builder.level(&level.name)?;
         let rho = rho * &self.share(&level.share)?;
         for (j, part) in level.shares.iter().enumerate() {
             let place = |e: Error| e.inside(format!("shares[{j}]"));
             let query = builder.find_query(&part.query).map_err(place)?;
-            let rho = &rho * &self.share(&part.share).map_err(place)?;
+            let share = self.share(&part.share).map_err(place)?;
+            if let Some(laplace) = &part.laplace {
+                if !share.is_zero() {
+                    let hint = "Laplace noise has a scale, and no share of rho";
+                    return Err(place(Error::input("share", &part.share, "0", hint)));
+                }
+                let budget = laplace.budget().map_err(|e| place(e.inside("laplace")))?;
+                builder.measure(at, query, budget).map_err(|e| place(e.inside("laplace")))?;
+                continue;
+            }
+            let rho = &rho * &share;
             if !rho.is_zero() {
                 let is_twice = builder.is_asked(at, query);
                 let named = |e: Error| place(if is_twice { e } else { e.at("share") });
@@ -329,10 +345,7 @@ impl Draft {
         };
         let level = |outline: &DraftLevel| {
             let level = found.levels.iter().find(|level| level.name == outline.name);
-            let part = |part: &DraftShare| DraftShare {
-                query: part.query.clone(),
-                share: share(level, &part.query),
-            };
+            let part = |part: &DraftShare| DraftShare { share: share(level, &part.query), ..part.clone() };
             DraftLevel {
                 name: outline.name.clone(),
                 share: level.map_or_else(|| "0".into(), |level| level.share.clone()),

@@ -46,20 +46,24 @@ const ENTRY_KEYS: &[&str] = &["mechanism", "scale", "epsilon"];
 const HINT: &str = "Laplace noise has a scale b, or an epsilon of pure differential privacy; rho and shares \
                     are for Gaussian noise";
 
+/// The kind of noise that is named, if it is not Gaussian.
+pub(super) fn laplace_kind(name: &str) -> Result<Option<LaplaceKind>> {
+    match kind_named(name).as_str() {
+        "discrete_gaussian" => Ok(None),
+        "laplace" => Ok(Some(LaplaceKind::Continuous)),
+        "discrete_laplace" => Ok(Some(LaplaceKind::Discrete)),
+        _ => Err(Error::input(
+            "mechanism",
+            name,
+            "`discrete-gaussian`, `laplace`, or `discrete-laplace` (geometric)",
+            "an allocation adds noise of one of these kinds",
+        )),
+    }
+}
+
 impl<'t> Reader<'t> {
-    /// The kind of noise that is named, if it is not Gaussian.
     fn laplace_kind(&self, value: &Value<'t>) -> Result<Option<LaplaceKind>> {
-        self.parsed("mechanism", value, |text| match kind_named(text).as_str() {
-            "discrete_gaussian" => Ok(None),
-            "laplace" => Ok(Some(LaplaceKind::Continuous)),
-            "discrete_laplace" => Ok(Some(LaplaceKind::Discrete)),
-            _ => Err(Error::input(
-                "mechanism",
-                text,
-                "`discrete-gaussian`, `laplace`, or `discrete-laplace` (geometric)",
-                "an allocation adds noise of one of these kinds",
-            )),
-        })
+        self.parsed("mechanism", value, laplace_kind)
     }
 
     /// The kind, the width and the table of widths of a level whose noise is Laplace noise.

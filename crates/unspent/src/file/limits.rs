@@ -12,10 +12,7 @@ const MOST_BITS: u64 = 4 * MAX_DIGITS as u64;
 impl Draft {
     /// The allocation to be edited, if that can be done: if its parts are few enough, and its shares short
     /// enough, to be read again.
-    ///
-    /// A draft has shares of ρ: of Gaussian noise only.
     pub fn of(allocation: &Allocation) -> Result<Draft> {
-        allocation.needs_gaussian("editing shares of rho")?;
         if allocation.levels().is_empty() {
             return Err(Error::stated(
                 format!("`{}`: it has no levels to edit, only mechanisms under [[also]]", allocation.name()),
@@ -30,8 +27,10 @@ impl Draft {
         )?;
         let mut budgets = vec![];
         for level in allocation.levels() {
-            let rhos: Vec<Rational> = level.measurements.iter().map(|m| m.rho.clone()).collect();
-            budgets.push(Rational::sum_within(&rhos, MOST_BITS).ok_or_else(|| too_long(level))?);
+            budgets.push(
+                Rational::sum_within(&draft::gaussian_rhos(level), MOST_BITS)
+                    .ok_or_else(|| too_long(level))?,
+            );
         }
         if Rational::sum_within(&budgets, MOST_BITS).is_none() {
             return Err(Error::of_kind(
@@ -42,8 +41,9 @@ impl Draft {
         }
         let found = Draft::unchecked(allocation);
         for (level, edited) in allocation.levels().iter().zip(&found.levels) {
-            let shares = edited.shares.iter().map(|part| &part.share);
-            if shares.chain([&edited.share]).any(|share| share.len() > MAX_DIGITS) {
+            let scales = edited.shares.iter().filter_map(|part| part.laplace.as_ref().map(|l| &l.scale));
+            let shares = edited.shares.iter().map(|part| &part.share).chain([&edited.share]);
+            if shares.chain(scales).any(|share| share.len() > MAX_DIGITS) {
                 return Err(too_long(level));
             }
         }

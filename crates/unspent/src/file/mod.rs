@@ -27,7 +27,9 @@ use std::io::{self, Read};
 use std::path::Path;
 
 pub use digest::FileDigest;
-pub use draft::{Draft, DraftAlso, DraftInvariant, DraftLevel, DraftProduction, DraftQuery, DraftShare};
+pub use draft::{
+    Draft, DraftAlso, DraftInvariant, DraftLaplace, DraftLevel, DraftProduction, DraftQuery, DraftShare,
+};
 pub use new::{Outline, OutlineBudget};
 pub use offer::OFFER_KEYS;
 pub use preset::Preset;

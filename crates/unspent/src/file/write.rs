@@ -146,7 +146,8 @@ impl Allocation {
         };
         let written = total.as_ref().map(Rational::to_decimal_or_fraction);
         match (self.form(), in_form(self.form()), written) {
-            (Form::Shares, Some(levels), Some(total)) if total.len() <= SHORT => {
+            // Shares are of the budget of Gaussian noise.
+            (Form::Shares, Some(levels), Some(total)) if total.len() <= SHORT && self.is_gaussian() => {
                 Numbers { total: Some(total), levels }
             }
             (Form::LevelRho | Form::Rho, Some(levels), _) => Numbers { total: None, levels },

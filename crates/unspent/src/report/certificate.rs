@@ -304,12 +304,19 @@ fn left_out(release: &Release, lines: &[Line]) -> Vec<LeftOut> {
         }
     };
     for name in release.allocations().iter().flat_map(Allocation::attributes) {
-        let reason = if release.allocations().len() > 1 {
-            "not every product has an attribute of that name"
-        } else {
-            "no query touches it, so that nothing is released about it"
+        let scope = Scope::Attribute(name.clone());
+        let touched = release
+            .allocations()
+            .iter()
+            .any(|allocation| allocation.measurements().any(|(_, query, _)| query.attributes.contains(name)));
+        let reason = || match release.moved(&scope) {
+            Err(error) if touched && release.has_also() => Some(error.to_string()),
+            _ if release.allocations().len() > 1 => {
+                Some("not every product has an attribute of that name".into())
+            }
+            _ => Some("no query touches it, so that nothing is released about it".into()),
         };
-        add(Scope::Attribute(name.clone()), &|| Some(reason.into()));
+        add(scope.clone(), &reason);
     }
     for allocation in release.allocations() {
         for level in allocation.levels().split_last().map_or(&[][..], |(_, above)| above) {

@@ -242,3 +242,40 @@ fn a_persons_whole_2020() {
         assert!(Missing::of(&release).is_empty(), "{:?}", Missing::of(&release));
     }
 }
+
+/// What is not worked out is not said to be nothing; and a mechanism that is not symmetric has two directions.
+#[test]
+fn what_is_left_out_is_said_with_its_reason() {
+    let model = "\n[[also]]\nkind = \"subsampled-gaussian\"\nsigma = 2\nq = \"1/9\"\ncount = 40\nnote = \"a model\"\n";
+    for (also, is_asymmetric) in [(LAPLACE, false), (model, true)] {
+        let words = certificate([allocation("add-remove", also)]).document().terminal().replace("\n  ", " ");
+        let said = "Nothing is said of size: the other mechanisms of `x` are for add-remove neighbours.";
+        assert!(words.contains(said) && !words.contains("nothing is released about it"), "{words}");
+        assert_eq!(
+            words.contains("each delta is the larger of the two directions"),
+            is_asymmetric,
+            "{words}"
+        );
+    }
+}
+
+/// The place of what is wrong is that of the parameter, under whichever name it was given.
+#[test]
+fn objections_point_at_the_parameter() {
+    let also = |list: &str| format!("\n[[also]]\nkind = \"{list}\nnote = \"x\"\n");
+    for (list, at, said) in [
+        ("laplace\"\nb = \"-1\"", "b = \"-1\"", "laplace: scale: `-1` is not"),
+        ("laplace\"\nscale = 0", "scale = 0", "laplace: scale: `0` is not"),
+        ("gaussian\"\nsigma = 0\n", "sigma = 0", "gaussian: sigma: `0` is not"),
+        ("subsampled-gaussian\"\nsigma = 1\nq = 0", "q = 0", "subsampled_gaussian: q: `0` is not"),
+        ("subsampled-gaussian\"\nsigma = 1\nq = \"1.01\"", "q = \"1.01\"", "subsampled_gaussian: q: `1.01`"),
+        ("finite\"\np = [\"1/2\", \"1/3\"]\nq = [\"1/2\", \"1/2\"]", "p = [", "finite: p: `5/6` is not"),
+        ("laplace\"\nb = 2\ncount = 0", "count = 0", "laplace: count: `0` is not"),
+    ] {
+        let text = text("add-remove", &also(list));
+        let error = Allocation::parse("x.toml", &text).unwrap_err();
+        let line = text.lines().position(|line| line.starts_with(at)).unwrap() + 1;
+        assert_eq!(error.excerpt().unwrap().line(), line, "{error}");
+        assert!(error.to_string().contains(said), "{error}");
+    }
+}

@@ -45,7 +45,13 @@ pub(in crate::report) fn assemble(
             }
         };
         let has_noise = release.allocations().iter().any(|a| !a.levels().is_empty());
-        parts[index].is_scaled |= has_noise && against.is_some_and(|against| against.covers(scope));
+        let promises = |against: &Promise| {
+            // Of some mechanism zCDP says nothing, and neither does a conversion.
+            let is_silent = release.has_also() && matches!(against, Promise::Conversion(_));
+            against.covers(scope) && !(is_silent && parts[index].worst.rho().is_err())
+        };
+        let is_scaled = has_noise && against.is_some_and(promises);
+        parts[index].is_scaled |= is_scaled;
         part_of.push(index);
     }
     // All questions at once, so that no core waits for the other longer than it must.

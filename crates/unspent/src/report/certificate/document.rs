@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{Certificate, Line};
 use crate::number::{Rational, Round};
-use crate::profile::Method;
+use crate::profile::{Direction, Method};
 use crate::report::document::{Document, Table};
 use crate::report::numerals::{READABLE, change, counted, equals, lower, number_equals, up, upper};
 use crate::report::promise::Promise;
@@ -116,6 +116,10 @@ impl Certificate {
         lines.push(self.neighbours.in_words(&self.record));
         if self.products.iter().any(|product| !product.also.is_empty()) {
             lines.push(words::ALSO.into());
+        }
+        if self.products.iter().flat_map(|product| &product.also).any(|a| !a.counted.mechanism.is_symmetric())
+        {
+            lines.push(words::direction(Direction::Both).into());
         }
         let exact = self.exact();
         if !exact.is_empty() {
@@ -247,9 +251,9 @@ impl Certificate {
     fn left_out_notes(&self, table: &mut Table) {
         let mut reasons: Vec<(&str, Vec<&str>, bool)> = vec![];
         for left in &self.left_out {
-            // The place is named in front already.
+            // The part is named in front already.
             let is_place = matches!(left.scope, Scope::Within(_));
-            let reason = left.reason.split_once(": ").filter(|_| is_place).map_or(&*left.reason, |(_, r)| r);
+            let reason = left.reason.split_once(": ").map_or(&*left.reason, |(_, reason)| reason);
             let name = left.scope.name().unwrap_or_default();
             match reasons.iter_mut().find(|(known, _, place)| (*known, *place) == (reason, is_place)) {
                 Some((_, names, _)) => names.push(name),

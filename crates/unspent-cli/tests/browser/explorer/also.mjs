@@ -1,0 +1,181 @@
+// Other mechanisms: Laplace noise of levels and queries, and what is released beside them.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { check } from '../checks.mjs';
+import {
+  EXAMPLES, UNITS, certificate, choose, click, equal, inTrouble, lineOf, look, open, own, picture, press,
+  provoking, ready, rounded, saved, text, type, upper,
+} from './page.mjs';
+
+const SURVEY = join(EXAMPLES, 'survey.toml');
+const cards = (page) => page.locator('[data-also]');
+const note = (page, i) => page.locator(`#also-${i}-note`);
+
+async function load(page, path) {
+  await choose(page, UNITS);
+  await page.locator('#file').setInputFiles(path);
+  await page.waitForSelector('[data-level="Municipality"]');
+  await ready(page);
+}
+
+/** The ε of the whole, as the command has it for what the page exports. */
+async function asExported(page) {
+  const shown = await upper(page);
+  const path = await saved(page, '#export-toml');
+  const report = certificate(path);
+  return [equal(shown, rounded(lineOf(report, 'total').tight.upper, shown, true)), readFileSync(path, 'utf8')];
+}
+
+/** Adds a mechanism of a kind, with parameters. */
+async function add(page, kind, parameters) {
+  const i = await cards(page).count();
+  await click(page, '#also-add');
+  await page.locator(`#also-${i}-kind`).selectOption(kind);
+  await ready(page);
+  for (const [name, value] of Object.entries(parameters)) {
+    await type(page, page.locator(`#also-${i}-${name}`), value);
+  }
+  return i;
+}
+
+export async function checkAlso(page) {
+  await provoking(async () => {
+    await laplace(page);
+    await beside(page);
+    await asymmetric(page);
+  });
+}
+
+async function laplace(page) {
+  await check('a file with Laplace noise and other mechanisms is shown, as the command has it', async () => {
+    await load(page, SURVEY);
+    const [isEqual] = await asExported(page);
+    const kinds = await page.locator('[data-also] select').evaluateAll((all) => all.map(({ value }) => value));
+    const subject = await text(page, '#subject');
+    const state = await page.locator('#results').getAttribute('data-state');
+    return isEqual === true && kinds.join() === 'laplace,subsampled_gaussian' && state === 'ready' &&
+      subject.includes('the larger of the two directions') || `${isEqual} ${kinds} ${subject}`;
+  });
+  await check('what a release does not have is refused by name, in its place', async () => {
+    const reading = await text(page, '#reading-refusal');
+    const tradeoff = await text(page, '#figure-tradeoff-refusal');
+    const isCurve = await page.locator('#figure-curve .line').first().isVisible();
+    const isGone = await page.locator('#figure-tradeoff').isHidden();
+    const trouble = await page.locator('#draft-trouble').isVisible();
+    await look(page, { label: 'Municipality' });
+    const isThere = await page.locator('#figure-tradeoff .line').first().isVisible() &&
+      await page.locator('#figure-tradeoff-refusal').isHidden() && (await text(page, '#reading')).length > 100;
+    await look(page, { index: 0 });
+    const promise = await text(page, '#promise');
+    return /^Subsampled Gaussian: .*symmetric pair/.test(tradeoff) && reading === tradeoff && isCurve &&
+      isGone && !trouble && isThere && promise.includes('Gaussian noise alone') &&
+      await page.locator('#calibrate').isDisabled() || `${tradeoff} | ${reading} | ${isCurve} ${isThere} ${promise}`;
+  });
+  await check('the scale of a level is set, and its ε follows', async () => {
+    await page.locator('[data-level="Municipality"] summary').click();
+    const scale = page.locator('[data-level="Municipality"] [data-query="total"] input[type=text]');
+    const before = await upper(page);
+    await type(page, scale, '5');
+    const [after, [isEqual, file]] = [await upper(page), await asExported(page)];
+    await click(page, '#undo');
+    return isEqual === true && +after > +before && file.includes('total = "5"') && await upper(page) === before ||
+      `${isEqual} ${before} ${after}`;
+  });
+  for (const [name, width, colorScheme] of [['wide', 1280, 'light'], ['narrow', 400, 'dark']]) {
+    await check(`pictures with other mechanisms, ${name}`, async () => {
+      const shot = await open({ viewport: { width, height: width > 500 ? 900 : 2200 }, colorScheme });
+      await load(shot, SURVEY);
+      await picture(shot, `also-${name}.png`, '#also-title');
+      await shot.evaluate(() => { document.querySelector('#controls').scrollTop = 1e6; });
+      await shot.waitForTimeout(200);
+      const path = join(process.env.OUT, `also-${name}-cards.png`);
+      await shot.screenshot({ path });
+      await picture(shot, `also-${name}-closer.png`, '#closer-title');
+      await shot.context().close();
+      return true;
+    });
+  }
+}
+
+async function beside(page) {
+  await check('a mechanism is added, changed and removed; ε, curve and export follow', async () => {
+    await choose(page, UNITS);
+    const alone = await upper(page);
+    const i = await add(page, 'laplace', { scale: '2.5', count: '3' });
+    const curve = () => page.locator('#figure-curve .line').first().getAttribute('d');
+    const [with3, drawn] = [await upper(page), await curve()];
+    const [isEqual, file] = await asExported(page);
+    await type(page, page.locator(`#also-${i}-count`), '4');
+    const with4 = await upper(page);
+    const isDrawn = drawn !== await curve();
+    await page.locator(`#also-${i}-kind`).selectOption('discrete_laplace');
+    await ready(page);
+    const kept = await page.locator(`#also-${i}-scale`).inputValue();
+    await page.locator('[data-also="0"] button').click();
+    await ready(page);
+    const isBack = await upper(page) === alone && await cards(page).count() === 0;
+    await click(page, '#undo');
+    const isThere = await cards(page).count() === 1 && await own(page, 'total', 'start') === alone;
+    await click(page, '#reset');
+    return isEqual === true && file.includes('kind = "laplace"\nscale = "5/2"') && +alone < +with3 &&
+      +with3 < +with4 && isDrawn && kept === '2.5' && isBack && isThere ||
+      `${isEqual} ${alone} ${with3} ${with4} ${isDrawn} ${kept} ${isBack} ${isThere}`;
+  });
+  await check('what is wrong with a mechanism is said at its field, and nothing else is lost', async () => {
+    const i = await add(page, 'laplace', {});
+    const wrong = () => text(page, `#also-${i}-scale-wrong`);
+    const before = await upper(page);
+    await type(page, page.locator(`#also-${i}-scale`), 'wide', inTrouble);
+    const here = await wrong();
+    await type(page, page.locator(`#also-${i}-scale`), '-1', inTrouble);
+    await page.waitForFunction((id) => document.getElementById(id).textContent.includes('never negative'),
+      `also-${i}-scale-wrong`);
+    const there = await wrong();
+    const isElsewhere = await page.locator('#draft-trouble').isVisible();
+    await type(page, page.locator(`#also-${i}-scale`), '10');
+    const isWell = await wrong() === '' && await upper(page) === before;
+    await type(page, note(page, i), '', inTrouble);
+    const noted = await text(page, `#also-${i}-note-wrong`);
+    await click(page, '#reset');
+    return here.startsWith('Not a number') && there.includes('is not a scale b') && !isElsewhere && isWell &&
+      noted.includes('the guarantee rests on it') || `${here} | ${there} | ${isElsewhere} ${isWell} | ${noted}`;
+  });
+  await check('a link keeps them', async () => {
+    await add(page, 'approximate_dp', { epsilon: '1/3', delta: '1e-15' });
+    const whole = await upper(page);
+    await page.waitForTimeout(500);
+    const other = await open({}, new URL(page.url()).hash);
+    const found = [await upper(other), await other.locator('#also-0-epsilon').inputValue(),
+      await other.locator('#also-0-kind').inputValue()];
+    await other.context().close();
+    await click(page, '#reset');
+    return equal(found.join(), [whole, '1/3', 'approximate_dp'].join());
+  });
+}
+
+async function asymmetric(page) {
+  await check('a sampled mechanism needs neighbours that come and go, and says its direction', async () => {
+    await choose(page, UNITS);
+    const kinds = () => page.locator('#also-0-kind option').evaluateAll((all) => all.map(({ value }) => value));
+    await click(page, '#also-add');
+    const bounded = await kinds();
+    await page.locator('input[name=neighbours][value=add-remove]').check();
+    await ready(page);
+    const free = await kinds();
+    await page.locator('#also-0-kind').selectOption('subsampled_gaussian');
+    await ready(page);
+    await type(page, page.locator('#also-0-count'), '1000');
+    const said = await text(page, '#subject');
+    const [isEqual] = await asExported(page);
+    await page.locator('input[name=neighbours][value=bounded]').check();
+    await inTrouble(page);
+    await page.waitForFunction(() => document.querySelector('[data-also] > .wrong').textContent);
+    const refused = await text(page, '[data-also] > .wrong');
+    await click(page, '#reset');
+    await page.locator('#preset').focus();
+    await press(page, 'Tab', 1);
+    return !bounded.includes('subsampled_gaussian') && free.includes('subsampled_gaussian') &&
+      said.includes('the larger of the two directions') && isEqual === true &&
+      refused.includes('if a record is added or removed') || `${bounded} ${free} ${said} ${isEqual} ${refused}`;
+  });
+}
