@@ -28,9 +28,9 @@ pub struct Interval {
     /// The noisy count is within this of the true one so often.
     pub half_width: u64,
     /// The lower end, at least 0; none if even the upper end is negative.
-    pub lower: Option<i64>,
-    /// The upper end.
-    pub upper: Option<i64>,
+    pub lower: Option<i128>,
+    /// The upper end, which may be above every count of 64 bits.
+    pub upper: Option<i128>,
 }
 
 impl Interval {
@@ -87,18 +87,25 @@ impl Intervals {
         self.half_width
     }
 
-    /// Both ends for a noisy count; none if no count that is not negative is so near.
+    /// Both ends for a noisy count, as numbers of 64 bits; none if no count that is not negative is so near.
+    /// An end beyond the last such number is that number: of counts that fit in 64 bits none is left out.
     #[must_use]
     pub fn ends(&self, count: i64) -> Option<(i64, i64)> {
-        let lower = count.saturating_sub_unsigned(self.half_width);
-        let upper = count.saturating_add_unsigned(self.half_width);
-        (upper >= 0).then_some((lower.max(0), upper))
+        let (lower, upper) = self.whole_ends(count)?;
+        let within = |end: i128| i64::try_from(end).unwrap_or(i64::MAX);
+        Some((within(lower), within(upper)))
+    }
+
+    fn whole_ends(&self, count: i64) -> Option<(i128, i128)> {
+        let (count, half_width) = (i128::from(count), i128::from(self.half_width));
+        let upper = count + half_width;
+        (upper >= 0).then_some(((count - half_width).max(0), upper))
     }
 
     /// The interval for a noisy count.
     #[must_use]
     pub fn of(&self, count: i64) -> Interval {
-        let ends = self.ends(count);
+        let ends = self.whole_ends(count);
         Interval {
             count,
             sigma2: self.sigma2.clone(),
@@ -168,12 +175,15 @@ mod tests {
             (-3, "0.95", Some((0, 1))),
             (-4, "0.95", Some((0, 0))),
             (-5, "0.95", None),
-            (i64::MAX, "0.95", Some((i64::MAX - 4, i64::MAX))),
+            (i64::MAX, "0.95", Some((i128::from(i64::MAX) - 4, i128::from(i64::MAX) + 4))),
             (i64::MIN, "0.95", None),
         ] {
             let found = interval(count, "5", confidence);
             assert_eq!(found.lower.zip(found.upper), ends, "{count} {confidence}");
         }
+        let widest = Intervals::new(&"1e12".parse().unwrap(), &"0.95".parse().unwrap()).unwrap();
+        assert_eq!(widest.ends(i64::MAX), Some((i64::MAX - 1_959_964, i64::MAX)));
+        assert!(widest.of(i64::MAX).to_string().starts_with("9223372036852815843 to 9223372036856735771: "));
         assert_eq!(interval(12, "0.001", "0.5").half_width, 0);
         assert!(Interval::new(12, &"5".parse().unwrap(), &"1".parse().unwrap()).is_err());
     }

@@ -89,13 +89,13 @@ impl Interval {
 
     /// The lower end, at least 0; None if even the upper end is negative.
     #[getter]
-    fn lower(&self) -> Option<i64> {
+    fn lower(&self) -> Option<i128> {
         self.0.lower
     }
 
     /// The upper end; None if it is negative.
     #[getter]
-    fn upper(&self) -> Option<i64> {
+    fn upper(&self) -> Option<i128> {
         self.0.upper
     }
 

@@ -31,6 +31,15 @@ pub struct Expected {
 /// Beyond so many σ the weights are below the doubles: `exp(−39²/2) < 2⁻¹⁰⁷⁴`.
 const REACH: f64 = 39.0;
 
+/// From this σ² on what is expected has closed forms to all digits, and tails are added up in blocks.
+///
+/// By Poisson's summation formula the total and the second moment are those of the normal law but for
+/// `exp(−2π²σ²)`. By Euler's and Maclaurin's `Σ_{x≥1} x·exp(−x²/2σ²) = σ² − 1/12 − 1/240σ² + …`.
+const WIDE: f64 = 1e5;
+
+/// Weights of a block follow from the first and from two quotients: each is off by `k²u/2` after k steps.
+const BLOCK: u64 = 64;
+
 /// The law of the noise of one σ², ready for questions about counts.
 ///
 /// ```
@@ -58,6 +67,12 @@ impl Law {
         let sigma2 = check_sigma2(sigma2.clone())?.to_f64();
         let reach = (REACH * sigma2.sqrt()).ceil().max(1.0) as u64;
         let mut law = Law { sigma2, reach, total: 1.0, plain: Expected::default() };
+        if sigma2 >= WIDE {
+            law.total = (2.0 * float::PI * sigma2).sqrt();
+            let mae = 2.0 * (sigma2 - 1.0 / 12.0 - 1.0 / (240.0 * sigma2)) / law.total;
+            law.plain = Expected { mse: sigma2, mae, bias: 0.0 };
+            return Ok(law);
+        }
         let (mut total, mut first, mut second) = (Sum::default(), Sum::default(), Sum::default());
         for x in (1..=reach).rev() {
             let weight = 2.0 * law.weight(x);
@@ -143,6 +158,9 @@ impl Law {
         // Weights are right to 1e-12 of themselves; this is more than enough, and moves k only at a tie.
         let allowed = (&one - confidence).to_f64() * (1.0 - 1e-10) / 2.0;
         let mut tail = Sum::default();
+        if self.sigma2 >= WIDE {
+            return Ok(self.wide_half_width(allowed * self.total));
+        }
         for x in (0..=self.reach).rev() {
             tail.add(self.weight(x + 1));
             if tail.value() / self.total > allowed {
@@ -150,6 +168,44 @@ impl Law {
             }
         }
         Ok(0)
+    }
+
+    /// The smallest k whose weights beyond are not above `allowed` together.
+    ///
+    /// Weights that together are below 10⁻¹⁴ of that are not added up: beyond `x₀` they are less than
+    /// `exp(−x₀²/2σ²)·(1 + σ²/x₀)`, and less than `σ·exp(…)·2` where `x₀ ≥ σ ≥ 300`.
+    fn wide_half_width(&self, allowed: f64) -> u64 {
+        let sigma = self.sigma2.sqrt();
+        let depth = 2.0 * (float::ln(2e14 * sigma) - float::ln(allowed)).max(0.5);
+        let mut above = (sigma * depth.sqrt()).ceil() as u64;
+        let step = float::exp(-1.0 / self.sigma2);
+        let mut tail = Sum::default();
+        while above > 0 {
+            // From `above` down: the weight at x − 1 is that at x times exp((2x − 1)/2σ²).
+            let mut weight = self.weight(above);
+            let mut quotient = float::exp((2.0 * above as f64 - 1.0) / (2.0 * self.sigma2));
+            let (first, mut block) = (above, 0.0);
+            let bottom = above.saturating_sub(BLOCK);
+            for _ in bottom..first {
+                block += weight;
+                weight *= quotient;
+                quotient *= step;
+            }
+            if tail.value() + block > allowed {
+                break;
+            }
+            tail.add(block);
+            above = bottom;
+        }
+        // In the block that passes it, one by one.
+        while above > 0 {
+            tail.add(self.weight(above));
+            if tail.value() > allowed {
+                return above;
+            }
+            above -= 1;
+        }
+        0
     }
 }
 
@@ -211,6 +267,29 @@ mod tests {
                         "{sigma2} {count}: {found:?} {expected:?}"
                     );
                 }
+            }
+        }
+    }
+
+    /// What is added up in blocks, beside a plain sum over all that has a weight.
+    #[test]
+    fn wide_noise_has_the_half_widths_of_the_plain_sum() {
+        for sigma2 in ["100000", "123456.789", "5000000"] {
+            let law = Law::new(&sigma2.parse().unwrap()).unwrap();
+            let total = 1.0 + 2.0 * (1..=law.reach).rev().map(|x| law.weight(x)).sum::<f64>();
+            assert!((law.total / total - 1.0).abs() < 1e-12);
+            let first = (1..=law.reach).rev().map(|x| x as f64 * law.weight(x)).sum::<f64>();
+            assert!((law.plain.mae / (2.0 * first / total) - 1.0).abs() < 1e-12);
+            for confidence in ["0.001", "0.5", "0.95", "0.999999", "0.9999999999999999999999999999999"] {
+                let confidence: Rational = confidence.parse().unwrap();
+                let allowed = (&Rational::integer(1) - &confidence).to_f64() * (1.0 - 1e-10) / 2.0;
+                let mut tail = Sum::default();
+                let passes = |x: &u64| {
+                    tail.add(law.weight(x + 1));
+                    tail.value() / total > allowed
+                };
+                let expected = (0..=law.reach).rev().find(passes).map_or(0, |x| x + 1);
+                assert_eq!(law.half_width(&confidence).unwrap(), expected, "{sigma2} {confidence}");
             }
         }
     }

@@ -58,6 +58,8 @@ pub mod theory {
     pub mod sieve {}
     #[doc = include_str!("../theory/smoothing.md")]
     pub mod smoothing {}
+    #[doc = include_str!("../theory/conditioning.md")]
+    pub mod conditioning {}
     #[doc = include_str!("../theory/rounding.md")]
     pub mod rounding {}
     #[doc = include_str!("../theory/tradeoff.md")]

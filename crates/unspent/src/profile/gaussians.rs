@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use num_bigint::BigInt;
 
+use super::conditioned::{self, Conditioned};
 use super::contour::Problem;
 use super::enumeration;
 use super::kernel::{self, Expectation, Losses};
@@ -70,10 +71,20 @@ pub(crate) struct Gaussians {
     pub(super) thorough: OnceLock<Option<Sieve>>,
     pub(super) smoothing: Smoothing,
     pub(super) effort: Effort,
+    /// What it is made of, where a few kinds may be worth taking out; and those and the others.
+    pub(super) groups: Vec<(Mechanism, u128)>,
+    pub(super) conditioned: OnceLock<Option<Conditioned>>,
 }
 
 impl Gaussians {
     pub fn new(groups: &[(Mechanism, u128)], effort: Effort) -> Gaussians {
+        let made = Gaussians::unconditioned(groups, effort);
+        let possible = made.atoms.is_none() && conditioned::is_possible(&made.spectrum);
+        Gaussians { groups: if possible { groups.to_vec() } else { vec![] }, ..made }
+    }
+
+    /// The same as a whole, whatever its parts are.
+    pub(super) fn unconditioned(groups: &[(Mechanism, u128)], effort: Effort) -> Gaussians {
         let spectrum = Spectrum::new(groups);
         let fast = effort == Effort::Fast;
         let spectrum = if fast { Spectrum { work: FAST_SUM, ..spectrum } } else { spectrum };
@@ -101,6 +112,8 @@ impl Gaussians {
             thorough: OnceLock::new(),
             smoothing: Smoothing::default(),
             effort,
+            groups: vec![],
+            conditioned: OnceLock::new(),
         }
     }
 
@@ -126,8 +139,17 @@ impl Gaussians {
             (true, Some(_)) => Method::Lattice,
             (true, None) => Method::Enumeration,
             (false, _) if self.spectrum.continuous > 0.0 => Method::Continuous,
+            (false, _) if self.conditioned().is_some_and(Conditioned::is_exact) => Method::Enumeration,
             (false, _) => Method::Smoothing,
         }
+    }
+
+    /// A few kinds and the others, where that is better than all of them together.
+    fn conditioned(&self) -> Option<&Conditioned> {
+        if self.groups.is_empty() || self.is_exact() {
+            return None;
+        }
+        self.conditioned.get_or_init(|| Conditioned::find(&self.spectrum, &self.groups, self.effort)).as_ref()
     }
 
     /// The lattice and the windows of its period, unless another method is better.
@@ -166,13 +188,13 @@ impl Gaussians {
     #[cfg(test)]
     pub fn restrict_to(self, method: Method) -> Gaussians {
         match method {
-            Method::Lattice => Gaussians { atoms: None, ..self },
-            Method::Enumeration => Gaussians { lattice: None, ..self },
-            _ => Gaussians { atoms: None, lattice: None, ..self },
+            Method::Lattice => Gaussians { atoms: None, groups: vec![], ..self },
+            Method::Enumeration => Gaussians { lattice: None, groups: vec![], ..self },
+            _ => Gaussians { atoms: None, lattice: None, groups: vec![], ..self },
         }
     }
 
-    /// δ(ε) at ε ≥ 0, to a relative width of about `tolerance` where smoothing is needed.
+    /// δ(ε) at any real ε, to a relative width of about `tolerance` where smoothing is needed.
     pub fn delta(&self, at: &Point, tolerance: f64) -> DeltaBounds {
         let mu2 = self.mu2();
         // How many deviations ε lies below the mean loss under Q. There δ is near 1 and its
@@ -192,7 +214,7 @@ impl Gaussians {
         }
         // δ is near 1 after all, or the noise is so small that the loss is nothing like a Gaussian.
         let both = first.intersect(if below <= 1.5 { complement() } else { delta() });
-        if both.delta.upper() < Magnitude::ONE {
+        if both.delta.upper() < Magnitude::ONE || at.dd.hi < 0.0 {
             return both;
         }
         // Nothing is known, or δ is 1 to all digits: at least never say less than zCDP does.
@@ -203,7 +225,13 @@ impl Gaussians {
 
     /// `P[L > ε]`, strictly.
     pub fn p_tail(&self, at: &Point, tolerance: f64) -> Bounds<Magnitude> {
-        let direct = at_most_one(self.solve(Expectation::UpperP, at, tolerance));
+        let direct = match self.given_few(Expectation::UpperP, at, tolerance) {
+            Some((found, true)) => return at_most_one(found),
+            Some((found, false)) => {
+                at_most_one(found.intersect(&self.solve(Expectation::UpperP, at, tolerance)))
+            }
+            None => at_most_one(self.solve(Expectation::UpperP, at, tolerance)),
+        };
         if (self.has_exact_tails() && direct.relative_width() < 1.0) || direct.relative_width() <= tolerance {
             return direct;
         }
@@ -212,6 +240,10 @@ impl Gaussians {
 
     /// `Q[L > ε]`, strictly.
     pub fn q_tail(&self, at: &Point, tolerance: f64) -> Bounds<Magnitude> {
+        let few = self.given_few(Expectation::UpperQ, at, tolerance);
+        if let Some((found, true)) = few {
+            return at_most_one(found);
+        }
         let upper = || at_most_one(self.solve(Expectation::UpperQ, at, tolerance));
         let lower = || at_most_one(self.solve(Expectation::LowerQ, at, tolerance)).complement();
         let direct = if at.dd.hi >= 0.5 * self.mu2() {
@@ -221,11 +253,29 @@ impl Gaussians {
             let tail = lower();
             if tail.lower() > Magnitude::from_f64(0.1) { tail } else { tail.intersect(&upper()) }
         };
+        let direct = few.map_or(direct, |(few, _)| direct.intersect(&at_most_one(few)));
         if (self.has_exact_tails() && direct.relative_width() < 1.0) || direct.relative_width() <= tolerance {
             return direct;
         }
         // Q[L > ε] = δ(ε) + e^ε·P[L > ε].
         direct.intersect(&at_most_one(self.smoothing.q_tail(self, at, tolerance)))
+    }
+
+    /// With a few kinds taken out, and whether that is narrow enough.
+    fn given_few(
+        &self,
+        expectation: Expectation,
+        at: &Point,
+        tolerance: f64,
+    ) -> Option<(Bounds<Magnitude>, bool)> {
+        let found = self.conditioned()?.solve(expectation, at, tolerance)?;
+        Some((found, found.relative_width() <= 100.0 * tolerance.max(SPARSE)))
+    }
+
+    /// Whether the continuous Gaussians among them make the sum over nodes short.
+    pub(super) fn is_smooth(&self) -> bool {
+        let smooth = self.spectrum.continuous > 0.0;
+        smooth && self.smoothing.own_is_short(&self.spectrum)
     }
 
     /// Whether δ comes from the atoms themselves.
@@ -239,8 +289,12 @@ impl Gaussians {
     }
 
     fn solve(&self, expectation: Expectation, at: &Point, tolerance: f64) -> Bounds<Magnitude> {
-        let patient = tolerance < QUICK_TOLERANCE
-            || !matches!(expectation, Expectation::Delta | Expectation::Complement);
+        let is_delta = matches!(expectation, Expectation::Delta | Expectation::Complement);
+        let few = is_delta.then(|| self.given_few(expectation, at, tolerance)).flatten();
+        if let Some((found, true)) = few {
+            return found;
+        }
+        let patient = tolerance < QUICK_TOLERANCE || !is_delta;
         let period = if patient { self.thorough_period() } else { self.period() };
         let exact = period.and_then(|(l, sieve)| self.solve_on(l, sieve, expectation, at));
         // Who asks for less gets by with less.
@@ -255,7 +309,8 @@ impl Gaussians {
             (Some(bounds), None) | (None, Some(bounds)) => bounds,
             (None, None) => match expectation {
                 Expectation::Delta | Expectation::Complement => {
-                    self.smoothing.solve(self, expectation, at, tolerance)
+                    let found = self.smoothing.solve(self, expectation, at, tolerance);
+                    few.map_or(found, |(few, _)| few.intersect(&found))
                 }
                 _ => self
                     .smoothing

@@ -433,6 +433,10 @@ mod tests {
         for (mechanisms, delta, truth) in [
             (&["sigma2=0.001", "sigma2=31.5200000001"][..], "1e-1000", 2504.33),
             (&["sigma2=0.001,count=5"][..], "1e-300", 3500.0),
+            // The losses are 500 apart: from 6750 on δ is at most 10⁻³²⁵⁶.
+            (&["sigma2=0.002,count=5"][..], "1e-3000", 6750.0),
+            (&["sigma2=0.002,count=5"][..], "1e-3100", 6750.0),
+            (&["sigma2=0.001,count=5"][..], "1e-2000", 8500.0),
         ] {
             let (low, high) = epsilon(mechanisms, delta);
             assert!((low / truth - 1.0).abs() < 1e-6 && (high / truth - 1.0).abs() < 1e-6, "{low} {high}");

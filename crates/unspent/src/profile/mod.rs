@@ -7,6 +7,7 @@
 //! a sieve leaves ([`sieve`]). δ is evaluated as one non-negative integral, never as
 //! `Q[L > ε] − e^ε·P[L > ε]`.
 
+mod conditioned;
 mod contour;
 mod enumeration;
 mod gaussians;

@@ -110,6 +110,11 @@ impl Smoothing {
         best.unwrap_or_else(|| Bounds::new(Magnitude::ZERO, Magnitude::ONE))
     }
 
+    /// Whether the sieve of a composition that is smooth by itself leaves anything but one window.
+    pub fn own_is_short(&self, spectrum: &Spectrum) -> bool {
+        self.sieve(spectrum, None).is_some_and(|sieve| sieve.windows.len() == 1)
+    }
+
     /// An expectation of a composition that is smooth by itself; `None` if that takes too long.
     pub fn own(
         &self,

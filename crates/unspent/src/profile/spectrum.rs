@@ -34,6 +34,8 @@ impl Noise {
 /// `count` equal mechanisms.
 #[derive(Debug)]
 pub(crate) struct Kind {
+    /// Which of the groups it is.
+    pub group: usize,
     pub count: f64,
     count_dd: Dd,
     /// Angle per unit of `t`, in turns: `a/2π`.
@@ -51,12 +53,13 @@ pub(crate) struct Kind {
 }
 
 impl Kind {
-    fn new(mechanism: &Mechanism, count: u128) -> Kind {
+    fn new(group: usize, mechanism: &Mechanism, count: u128) -> Kind {
         stop::check();
         let step = mechanism.loss_step();
         let transform = mechanism.transform().expect("Gaussian noise");
         let a = step.as_ref().map_or(Dd::from(1.0), Rational::to_dd);
         Kind {
+            group,
             count: count as f64,
             count_dd: Rational::integer(count).to_dd(),
             rate: a.div(TWO_PI),
@@ -140,7 +143,7 @@ pub(crate) struct Spectrum {
 
 impl Spectrum {
     pub fn new(groups: &[(Mechanism, u128)]) -> Spectrum {
-        let mut kinds: Vec<Kind> = groups.iter().map(|(m, n)| Kind::new(m, *n)).collect();
+        let mut kinds: Vec<Kind> = groups.iter().enumerate().map(|(j, (m, n))| Kind::new(j, m, *n)).collect();
         let total = sum_mu2(&kinds, |_| true);
         let kappa = sum_mu2(&kinds, |k| k.transform.is_quadratic());
         let continuous = sum_mu2(&kinds, |k| !k.periodic).to_f64();

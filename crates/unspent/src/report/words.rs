@@ -99,7 +99,8 @@ pub fn method(method: Method) -> &'static str {
             "lattice. The privacy losses lie on a lattice and are summed; only rounding is left."
         }
         Method::Enumeration => {
-            "enumeration. The privacy losses are so few that all are added up; only rounding is left."
+            "enumeration. The privacy losses, or those of some mechanisms, are so few that they are added up \
+             one by one; only rounding is left."
         }
         Method::Smoothing => {
             "smoothing. No usable lattice; the two ends are a certified bracket around the exact value."

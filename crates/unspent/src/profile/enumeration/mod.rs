@@ -13,33 +13,25 @@
 //! only says where the lists may be cut. Terms are added up relative to the largest, from their
 //! logarithms (R9): with variances near 10⁻³ even the largest can be below every double.
 
+mod list;
+
 use super::Point;
 use super::kernel::{Expectation, ln_one_minus_exp};
-use super::spectrum::{Kind, Spectrum};
+use super::spectrum::Spectrum;
 use super::term::{Term, dropping};
 use crate::number::float::{self, DD_UNIT, Dd, FUNCTION, Sum, UNIT};
 use crate::number::{Bounds, Magnitude, Rational, Round};
 use crate::stop;
+pub(super) use list::List;
 
 /// Most atoms that are enumerated for one answer.
 const MAX_ATOMS: f64 = (1u64 << 20) as f64;
 /// Most equal mechanisms that are convolved.
-const MAX_COUNT: f64 = 64.0;
+pub(super) const MAX_COUNT: f64 = 64.0;
 /// Cuts that are tried, until one is enough.
-const CUTS: [f64; 3] = [80.0, 300.0, 1200.0];
-
-/// Logarithms of the tilted weights of the sum of a group's noise, from `start` on, relative to
-/// `e^{peak}`.
-struct List {
-    start: f64,
-    logs: Vec<f64>,
-    peak: Dd,
-    peak_error: f64,
-    /// Bound of the weight outside the list, and of the error of each logarithm.
-    outside: Magnitude,
-    error: f64,
-    total: f64,
-}
+pub(super) const CUTS: [f64; 4] = [80.0, 300.0, 1200.0, 4800.0];
+/// What lies outside the lists is little against an answer if it is below this fraction of it.
+pub(super) const LITTLE: f64 = 1e-12;
 
 /// What is small enough to be bounded instead of computed.
 #[derive(Clone, Copy)]
@@ -74,11 +66,11 @@ pub(crate) fn solve(spectrum: &Spectrum, expectation: Expectation, at: &Point) -
     let c = (at.dd.hi / spectrum.mu2.hi + 0.5).clamp(low.max(-1e6), high.min(1e6));
     let mut best: Option<Bounds<Magnitude>> = None;
     for cut in CUTS {
-        let Some(bounds) = solve_within(spectrum, expectation, at, c, Thresholds { cut, ..USUAL }) else {
+        let Some(found) = solve_within(spectrum, expectation, at, c, Thresholds { cut, ..USUAL }) else {
             break;
         };
-        let bounds = best.map_or(bounds, |b| b.intersect(&bounds));
-        if bounds.relative_width() < 1e-11 {
+        let bounds = best.map_or(found.bounds, |b| b.intersect(&found.bounds));
+        if found.outside <= bounds.lower().mul(Magnitude::from_f64(LITTLE), Round::Down) {
             return Some(bounds);
         }
         best = Some(bounds);
@@ -86,18 +78,20 @@ pub(crate) fn solve(spectrum: &Spectrum, expectation: Expectation, at: &Point) -
     best
 }
 
-fn solve_within(
+/// An answer, and the part of its upper end that is for what the lists leave out.
+struct Found {
+    bounds: Bounds<Magnitude>,
+    outside: Magnitude,
+}
+
+/// The logarithm of what all terms have in common, and the bound of its error.
+pub(super) fn common(
     spectrum: &Spectrum,
+    lists: &[List],
     expectation: Expectation,
     at: &Point,
     c: f64,
-    Thresholds { cut, negligible }: Thresholds,
-) -> Option<Bounds<Magnitude>> {
-    let lists: Option<Vec<List>> = spectrum.kinds.iter().map(|k| List::new(k, c, cut)).collect();
-    let lists = lists?;
-    if lists.iter().map(|l| l.logs.len() as f64).product::<f64>() > MAX_ATOMS {
-        return None;
-    }
+) -> Option<(Dd, f64)> {
     // Σ n·ln Z, each Z a short sum of positive terms.
     let mut exponent = spectrum.mu2.mul(Dd::sum(c, -1.0).scale(c)).scale(0.5);
     let mut magnitude = exponent.hi.abs();
@@ -112,11 +106,38 @@ fn solve_within(
     magnitude += shift.hi.abs();
     exponent = exponent.sub(shift);
     error += 16.0 * DD_UNIT * magnitude;
-
-    for list in &lists {
+    for list in lists {
         exponent = exponent.add(list.peak);
         error += list.peak_error;
     }
+    Some((exponent, error))
+}
+
+/// What lists leave out: each list's outside times all of the others.
+pub(super) fn left_out(lists: &[List]) -> Magnitude {
+    let outside = (0..lists.len()).fold(Magnitude::ZERO, |sum, j| {
+        let others = lists.iter().enumerate().filter(|(i, _)| *i != j);
+        let product = others.fold(lists[j].outside, |product, (_, l)| {
+            product.mul(Magnitude::from_f64(l.total).add(l.outside, Round::Up), Round::Up)
+        });
+        sum.add(product, Round::Up)
+    });
+    if dropping(Term::Remainder, 1.0) == 0.0 { Magnitude::ZERO } else { outside }
+}
+
+fn solve_within(
+    spectrum: &Spectrum,
+    expectation: Expectation,
+    at: &Point,
+    c: f64,
+    Thresholds { cut, negligible }: Thresholds,
+) -> Option<Found> {
+    let lists: Option<Vec<List>> = spectrum.kinds.iter().map(|k| List::new(k, c, cut)).collect();
+    let lists = lists?;
+    if lists.iter().map(|l| l.logs.len() as f64).product::<f64>() > MAX_ATOMS {
+        return None;
+    }
+    let (exponent, error) = common(spectrum, &lists, expectation, at, c)?;
     // First along the last list only, through the middle of the others: its largest term says what is too
     // small to matter anywhere.
     let mut atoms = Atoms::new(spectrum, &lists, expectation, c, at);
@@ -127,18 +148,10 @@ fn solve_within(
     atoms = Atoms { floor, ..Atoms::new(spectrum, &lists, expectation, c, at) };
     atoms.add(0, start, 0.0, &mut chosen, false);
     let top = atoms.top();
-    // What the lists leave out, with w ≤ 1: each list's outside times all of the others.
-    let outside = (0..lists.len()).fold(Magnitude::ZERO, |sum, j| {
-        let others = lists.iter().enumerate().filter(|(i, _)| *i != j);
-        let product = others.fold(lists[j].outside, |product, (_, l)| {
-            product.mul(Magnitude::from_f64(l.total).add(l.outside, Round::Up), Round::Up)
-        });
-        sum.add(product, Round::Up)
-    });
-    let outside = if dropping(Term::Remainder, 1.0) == 0.0 { Magnitude::ZERO } else { outside };
-    let scale_up = Magnitude::exp(exponent, error, Round::Up);
+    // With w ≤ 1.
+    let outside = Magnitude::exp(exponent, error, Round::Up).mul(left_out(&lists), Round::Up);
     if top == f64::NEG_INFINITY {
-        return Some(Bounds::new(Magnitude::ZERO, scale_up.mul(outside, Round::Up)));
+        return Some(Found { bounds: Bounds::new(Magnitude::ZERO, outside), outside });
     }
     let of_lists: f64 = lists.iter().map(|l| l.error).sum();
     let (mut sum, mut error_sum) = (Sum::default(), 0.0);
@@ -159,116 +172,9 @@ fn solve_within(
         Magnitude::exp(exponent.add(Dd::from(top)), error + DD_UNIT * top.abs(), round)
             .mul(Magnitude::from_f64(sum.max(0.0)), round)
     };
-    let upper = end(float::up(sum.value() + error_sum, 8.0), Round::Up)
-        .add(scale_up.mul(outside, Round::Up), Round::Up);
+    let upper = end(float::up(sum.value() + error_sum, 8.0), Round::Up).add(outside, Round::Up);
     let lower = end(float::down(sum.value() - error_sum, 8.0), Round::Down);
-    Some(Bounds::new(lower, upper))
-}
-
-impl List {
-    /// `None` if the group is too large to convolve.
-    fn new(kind: &Kind, c: f64, cut: f64) -> Option<List> {
-        let noise = kind.noise.as_ref()?;
-        if kind.count > MAX_COUNT {
-            return None;
-        }
-        let centre = (c * noise.shift).round();
-        let phi = c.mul_add(noise.shift, -centre);
-        let radius = (2.0 * cut * noise.sigma2).sqrt().ceil() + 1.0;
-        if radius > MAX_ATOMS {
-            return None;
-        }
-        // −(x−φ)²/2σ² less its largest value, −φ²/2σ²: −x(x − 2φ)/2σ².
-        let offsets = -(radius as i64)..=radius as i64;
-        let logs: Vec<f64> = offsets
-            .map(|x| {
-                let x = x as f64;
-                -x * (x - 2.0 * phi) / (2.0 * noise.sigma2)
-            })
-            .collect();
-        // Relative error of one weight, where weights are multiplied out: 8u of the largest logarithm.
-        let of_one = UNIT * 8.0 * (3.0 * (radius + 1.0) / noise.sigma2 + cut);
-        let peak = phi * phi / (2.0 * noise.sigma2);
-        let (peak, peak_error) = (Dd::from(-kind.count * peak), kind.count * 8.0 * UNIT * peak);
-        // From half a step beyond the radius: a geometric series with ratio e^{−edge/σ²}, twice,
-        // relative to the largest weight (φ² ≤ 1/4).
-        let edge = radius + 0.5;
-        let log_tail = std::f64::consts::LN_2
-            - (edge * edge - 0.25) / (2.0 * noise.sigma2)
-            - ln_one_minus_exp(edge / noise.sigma2);
-        let tail = Magnitude::exp(Dd::from(log_tail), 0.01, Round::Up);
-        let one: Vec<f64> = logs.iter().map(|l| float::exp(*l)).collect();
-        let mass = one.iter().sum::<f64>() * 1.01;
-        let mut list = List {
-            start: centre - radius,
-            logs,
-            peak,
-            peak_error,
-            outside: tail,
-            // A logarithm is within 8u of its size (which the sum over atoms adds) and, since φ is
-            // rounded, u·|x|/2σ²; for |x| ≥ 2 the size covers that too.
-            error: 4.0 * UNIT / noise.sigma2,
-            total: mass,
-        };
-        let mut weights = one.clone();
-        for _ in 1..kind.count as u64 {
-            if weights.len() as f64 * one.len() as f64 > 64.0 * MAX_ATOMS {
-                return None;
-            }
-            let mut next = vec![0.0; weights.len() + one.len() - 1];
-            for (i, a) in weights.iter().enumerate() {
-                stop::check();
-                for (j, b) in one.iter().enumerate() {
-                    next[i + j] += a * b;
-                }
-            }
-            // What falls below the doubles is outside too, times the weight it would have met.
-            let lost = weights.len() as f64 * one.len() as f64 * f64::MIN_POSITIVE * (1.0 + list.total);
-            let up = |x: f64| Magnitude::from_f64(x * 1.01);
-            list.outside = list
-                .outside
-                .mul(up(mass).add(tail, Round::Up), Round::Up)
-                .add(up(list.total).mul(tail, Round::Up), Round::Up)
-                .add(up(lost), Round::Up);
-            weights = next;
-            list.start += centre - radius;
-            list.total *= mass;
-            list.error += of_one + FUNCTION + UNIT * (one.len() as f64 + 2.0);
-        }
-        if kind.count > 1.0 {
-            // At the last cut every weight that is there may be needed.
-            if cut < CUTS[CUTS.len() - 1] {
-                list.trim(&mut weights, cut);
-            }
-            list.error += of_one;
-            // Subnormal weights have no relative accuracy: they are left out, and lie outside.
-            list.logs =
-                weights.iter().map(|w| if *w < 1e-290 { f64::NEG_INFINITY } else { float::ln(*w) }).collect();
-            list.outside = list.outside.add(Magnitude::from_f64(weights.len() as f64 * 1e-289), Round::Up);
-            list.error = list.error * 1.01 + 4.0 * FUNCTION + 700.0 * FUNCTION;
-        }
-        Some(list)
-    }
-
-    /// Where the largest weight is.
-    fn middle(&self) -> usize {
-        let largest = |best: usize, i: usize| if self.logs[i] > self.logs[best] { i } else { best };
-        (0..self.logs.len()).fold(0, largest)
-    }
-
-    /// A sum spreads with the root of the count, its list with the count: both ends beyond the cut lie
-    /// outside.
-    fn trim(&mut self, weights: &mut Vec<f64>, cut: f64) {
-        let least = weights.iter().fold(0.0, |a: f64, b| a.max(*b)) * float::exp(-cut);
-        let first = weights.iter().position(|w| *w >= least).unwrap_or(0);
-        let last = weights.iter().rposition(|w| *w >= least).map_or(weights.len(), |i| i + 1);
-        let beyond: f64 = weights[..first].iter().chain(&weights[last..]).sum();
-        // The sum is off by less than the error of each logarithm, which is far below a hundredth.
-        self.outside = self.outside.add(Magnitude::from_f64(beyond * 1.01), Round::Up);
-        weights.truncate(last);
-        weights.drain(..first);
-        self.start += first as f64;
-    }
+    Some(Found { bounds: Bounds::new(lower, upper), outside })
 }
 
 struct Atoms<'a> {
@@ -404,7 +310,9 @@ mod tests {
             for point in case["points"].as_array().unwrap() {
                 let at = Point::new(oracle::exact(&point["e"]));
                 let c = (at.dd.hi / spectrum.mu2.hi + 0.5).max(1.0);
-                let Some(found) = solve_within(&spectrum, Expectation::Delta, &at, c, thresholds) else {
+                let Some(Found { bounds: found, .. }) =
+                    solve_within(&spectrum, Expectation::Delta, &at, c, thresholds)
+                else {
                     continue;
                 };
                 let (low, high) = oracle::enclosure(&point["d"]);

@@ -1,0 +1,384 @@
+//! A few mechanisms with few losses beside others: given what the few say, the others are a composition of
+//! their own.
+//!
+//! With S the loss of the few and D that of the others, every expectation is exactly
+//!
+//! ```text
+//! V(ε) = Σ_s Q[S = s]·V_D(ε − s),      P[L > ε] = Σ_s P[S = s]·P[D > ε − s]
+//! ```
+//!
+//! (`theory/conditioning.md`, K1). All terms are non-negative. So noise far below 1, of which the integral sees only spikes, is added up,
+//! and the others are answered by whatever suits them: where they lie on a lattice, or are smooth by
+//! themselves, only rounding is left.
+
+use super::enumeration::{self, CUTS, LITTLE, List, MAX_COUNT};
+use super::gaussians::Gaussians;
+use super::kernel::Expectation;
+use super::spectrum::{Kind, Spectrum};
+use super::term::{Term, dropping};
+use super::{DeltaBounds, Point, at_most_one};
+use crate::effort::Effort;
+use crate::mechanism::Mechanism;
+use crate::number::float::{self, DD_UNIT, Dd, UNIT};
+use crate::number::{Bounds, Magnitude, Rational, Round};
+
+/// Losses of the few that are worth listing, usually and at most.
+const FEW: f64 = 128.0;
+const MOST: f64 = 4096.0;
+/// Answers about the others that one answer may take.
+const MAX_ASKED: usize = 512;
+const FAST_ASKED: usize = 16;
+/// The same where each is a bracket and takes long.
+const SLOW_ASKED: usize = 12;
+/// `ln` of what is as good as nothing beside 1.
+const NOTHING: f64 = -45.0;
+/// What is left out, as a fraction of the answer.
+const REST: f64 = UNIT / 16.0;
+/// Noise whose transform, all of it together, need not fall below this power of e is sparse.
+const SPARSE: f64 = 1.0;
+
+/// The few, and the others.
+#[derive(Debug)]
+pub(super) struct Conditioned {
+    few: Spectrum,
+    others: Box<Gaussians>,
+    effort: Effort,
+}
+
+/// What the few say once: the logarithm of its weight with all factors, the bound of its error, and `ε − s`.
+struct Outcome {
+    log: Dd,
+    error: f64,
+    left: Rational,
+    /// A bound of the logarithm of the whole term.
+    most: f64,
+}
+
+/// About how many losses a kind has, if they are few.
+fn losses(kind: &Kind) -> f64 {
+    match &kind.noise {
+        Some(noise) if kind.count <= MAX_COUNT => {
+            2.0 * (2.0 * CUTS[0] * noise.sigma2 * kind.count).sqrt() + 2.0 * kind.count
+        }
+        _ => f64::INFINITY,
+    }
+}
+
+/// Whether that may be of use.
+pub(super) fn is_possible(spectrum: &Spectrum) -> bool {
+    spectrum.kinds.len() > 1 && spectrum.kinds.iter().any(|kind| losses(kind) <= FEW)
+}
+
+impl Conditioned {
+    /// Takes out as few kinds as leave others that are answered up to rounding; if there are none such, what
+    /// is sparse.
+    pub fn find(spectrum: &Spectrum, groups: &[(Mechanism, u128)], effort: Effort) -> Option<Conditioned> {
+        let mut order: Vec<&Kind> = spectrum.kinds.iter().filter(|kind| losses(kind) <= FEW).collect();
+        order.sort_by(|a, b| losses(a).total_cmp(&losses(b)));
+        let is_sparse = |kind: &Kind| kind.most_decay() < SPARSE;
+        let sparse = order.iter().filter(|kind| is_sparse(kind)).count();
+        let mut found = None;
+        for taken in sparse.max(1)..=order.len().min(groups.len() - 1) {
+            let few = &order[..taken];
+            if few.iter().map(|kind| losses(kind)).product::<f64>() > FEW {
+                break;
+            }
+            let part = |is_few: bool| -> Vec<(Mechanism, u128)> {
+                let chosen = |j: &usize| few.iter().any(|kind| kind.group == *j) == is_few;
+                (0..groups.len()).filter(chosen).map(|j| groups[j].clone()).collect()
+            };
+            let others = Box::new(Gaussians::unconditioned(&part(false), effort));
+            let is_exact = others.is_exact() || others.is_smooth();
+            let made = || Conditioned { few: Spectrum::new(&part(true)), others, effort };
+            if is_exact {
+                return Some(made());
+            }
+            if found.is_none() && taken == sparse {
+                found = Some(made());
+            }
+        }
+        found
+    }
+
+    /// Whether only rounding is left.
+    pub fn is_exact(&self) -> bool {
+        self.others.is_exact() || self.others.is_smooth()
+    }
+
+    /// The expectation at ε; `None` if that takes too long.
+    pub fn solve(&self, expectation: Expectation, at: &Point, tolerance: f64) -> Option<Bounds<Magnitude>> {
+        let (low, high) = expectation.domain();
+        let mu2 = self.few.mu2.add(self.others.spectrum.mu2);
+        let c = (at.dd.hi / mu2.hi + 0.5).clamp(low.max(-1e6), high.min(1e6));
+        let mut best: Option<Bounds<Magnitude>> = None;
+        for cut in CUTS {
+            let Some((found, outside)) = self.solve_within(expectation, at, tolerance, c, cut) else {
+                break;
+            };
+            let found = best.map_or(found, |b| b.intersect(&found));
+            if outside <= found.lower().mul(Magnitude::from_f64(LITTLE), Round::Down) {
+                return Some(found);
+            }
+            best = Some(found);
+        }
+        best
+    }
+
+    /// The same with lists cut at `e^{−cut}` of their largest weight, and what they leave out.
+    fn solve_within(
+        &self,
+        expectation: Expectation,
+        at: &Point,
+        tolerance: f64,
+        c: f64,
+        cut: f64,
+    ) -> Option<(Bounds<Magnitude>, Magnitude)> {
+        let lists: Option<Vec<List>> = self.few.kinds.iter().map(|k| List::new(k, c, cut)).collect();
+        let lists = lists?;
+        if lists.iter().map(|l| l.logs.len() as f64).product::<f64>() > MOST {
+            return None;
+        }
+        let (exponent, error) = enumeration::common(&self.few, &lists, expectation, at, c)?;
+        // w ≤ Φ_D(c) ≤ e^{μ²c(c−1)/2} (K2, T7).
+        let others = self.others.spectrum.mu2.mul(Dd::sum(c, -1.0).scale(c)).scale(0.5);
+        let slack = error + 16.0 * DD_UNIT * others.hi.abs();
+        let outside = Magnitude::exp(exponent.add(others), slack, Round::Up)
+            .mul(enumeration::left_out(&lists), Round::Up);
+        let mut outcomes = vec![];
+        let mut chosen = vec![0.0; lists.len()];
+        let shared = Shared { expectation, at, c, exponent, error };
+        self.list(&lists, &shared, 0.0, 0.0, &mut chosen, 0, &mut outcomes);
+        outcomes.sort_by(|a, b| b.most.total_cmp(&a.most));
+        let found = self.sum(&outcomes, expectation, tolerance);
+        Some((Bounds::new(found.lower(), found.upper().add(outside, Round::Up)), outside))
+    }
+
+    /// Everything that the few may say, given what the first of them do.
+    #[expect(clippy::too_many_arguments, reason = "a recursion, with what it has chosen so far")]
+    fn list(
+        &self,
+        lists: &[List],
+        shared: &Shared<'_>,
+        log: f64,
+        size: f64,
+        chosen: &mut Vec<f64>,
+        depth: usize,
+        outcomes: &mut Vec<Outcome>,
+    ) {
+        let Some(list) = lists.get(depth) else {
+            let of_lists = lists.iter().map(|l| l.error).sum::<f64>() + 16.0 * UNIT * size;
+            outcomes.push(self.outcome(shared, log, of_lists, chosen));
+            return;
+        };
+        for (i, l) in list.logs.iter().enumerate().filter(|(_, l)| **l > f64::NEG_INFINITY) {
+            chosen[depth] = list.start + i as f64;
+            self.list(lists, shared, log + l, size + l.abs(), chosen, depth + 1, outcomes);
+        }
+    }
+
+    fn outcome(&self, shared: &Shared<'_>, log: f64, error: f64, chosen: &[f64]) -> Outcome {
+        let Shared { expectation, at, c, exponent, error: of_exponent } = *shared;
+        // ε − s, exactly: the sum of the steps less μ²/2.
+        let left = self.few.kinds.iter().zip(chosen).fold(at.exact.clone(), |left, (kind, x)| {
+            let step = kind.step.as_ref().expect("discrete noise");
+            left + &kind.mu2 / &Rational::integer(2) - step * &Rational::integer(*x as i64)
+        });
+        // The factor e^{−(c−1)(s−ε)}, or with c for P.
+        let factor = if expectation == Expectation::UpperP { Dd::from(c) } else { Dd::sum(c, -1.0) };
+        let moved = factor.mul(left.to_dd());
+        let log = exponent.add(Dd::from(log)).add(moved);
+        let size = exponent.hi.abs() + moved.hi.abs() + log.hi.abs();
+        let error = of_exponent + error + 16.0 * DD_UNIT * size;
+        let most = log.hi + self.most(expectation, left.to_f64()) + error;
+        Outcome { log, error, left, most: most + 1e-9 + 1e-12 * size }
+    }
+
+    /// A bound of the logarithm of `V_D(x)`: Markov's inequality at the tilt that is best for a Gaussian, and 1
+    /// (K2). Tails may include their ends.
+    fn most(&self, expectation: Expectation, x: f64) -> f64 {
+        let mu2 = self.others.spectrum.mu2.hi;
+        let middle = 0.5 * mu2;
+        // Distances are off by less than this.
+        let blur = 4.0 * UNIT * (x.abs() + middle);
+        let away = match expectation {
+            Expectation::Delta | Expectation::UpperQ => x - middle,
+            Expectation::UpperP => x + middle,
+            Expectation::Complement if x < -middle => return x + blur,
+            Expectation::Complement | Expectation::LowerQ => middle - x,
+        };
+        let away = (away - blur).max(0.0);
+        -away * away / (2.0 * mu2) * (1.0 - 1e-12)
+    }
+
+    /// The largest first; what is not asked for counts in the upper end.
+    fn sum(&self, outcomes: &[Outcome], expectation: Expectation, tolerance: f64) -> Bounds<Magnitude> {
+        // What is left from each on, were V_D as large as it may be.
+        let mut rest = vec![Magnitude::ZERO; outcomes.len() + 1];
+        for (i, outcome) in outcomes.iter().enumerate().rev() {
+            rest[i] = rest[i + 1].add(Magnitude::exp(Dd::from(outcome.most), 0.0, Round::Up), Round::Up);
+        }
+        let asked = match (self.is_exact(), self.effort) {
+            (true, Effort::Fast) => FAST_ASKED,
+            (true, _) => MAX_ASKED,
+            (false, _) => SLOW_ASKED,
+        };
+        let (mut lower, mut upper) = (Magnitude::ZERO, Magnitude::ZERO);
+        let mut next = 0;
+        while next < outcomes.len().min(asked)
+            && rest[next] > lower.mul(Magnitude::from_f64(REST), Round::Down)
+        {
+            let Outcome { log, error, left, .. } = &outcomes[next];
+            let found = self.ask(expectation, &Point::new(left.clone()), tolerance);
+            let error = dropping(Term::AtomRounding, *error);
+            lower = lower
+                .add(Magnitude::exp(*log, error, Round::Down).mul(found.lower(), Round::Down), Round::Down);
+            upper =
+                upper.add(Magnitude::exp(*log, error, Round::Up).mul(found.upper(), Round::Up), Round::Up);
+            next += 1;
+        }
+        let left_out = if dropping(Term::Negligible, 1.0) == 0.0 { Magnitude::ZERO } else { rest[next] };
+        Bounds::new(lower, upper.add(left_out, Round::Up))
+    }
+
+    /// `V_D` at any real number x (K3).
+    fn ask(&self, expectation: Expectation, at: &Point, tolerance: f64) -> Bounds<Magnitude> {
+        let x = at.dd.hi;
+        let tail = |other: Expectation, tail: &dyn Fn() -> Bounds<Magnitude>| {
+            // What is missing to 1 is a tail on the other side.
+            let missing = self.most(other, -x);
+            if missing > NOTHING {
+                return at_most_one(tail());
+            }
+            let missing = Magnitude::exp(Dd::from(missing), 1e-9, Round::Up);
+            Bounds::new(Magnitude::ONE.sub(missing, Round::Down), Magnitude::ONE)
+        };
+        match expectation {
+            Expectation::Delta | Expectation::Complement => {
+                let found = self.mirrored(at, tolerance);
+                if expectation == Expectation::Delta { found.delta } else { found.complement }
+            }
+            Expectation::UpperP => tail(Expectation::UpperQ, &|| self.others.p_tail(at, tolerance)),
+            Expectation::UpperQ => tail(Expectation::UpperP, &|| self.others.q_tail(at, tolerance)),
+            Expectation::LowerQ => at_most_one(self.others.q_tail(at, tolerance)).complement(),
+        }
+    }
+
+    /// δ and its complement, at `x < 0` from those at `−x`: `1 − δ(x) = e^x(1 − δ(−x))` (K3).
+    fn mirrored(&self, at: &Point, tolerance: f64) -> DeltaBounds {
+        if at.dd.hi >= 0.0 {
+            return self.others.delta(at, tolerance);
+        }
+        let there = self.others.delta(&Point::new(&Rational::integer(0) - &at.exact), tolerance);
+        let (x, error) = (at.dd, DD_UNIT * at.dd.hi.abs());
+        let up = |round| Magnitude::exp(x, error, round);
+        let rise = -float::expm1(x.to_f64());
+        let both = |bounds: &Bounds<Magnitude>, more: (f64, f64)| {
+            let end = |end: Magnitude, more: f64, round| {
+                Magnitude::from_f64(more).add(up(round).mul(end, round), round)
+            };
+            Bounds::new(end(bounds.lower(), more.0, Round::Down), end(bounds.upper(), more.1, Round::Up))
+        };
+        // x as a double is off by u, relatively, and so is 1 − e^x, at most; 4u for the function.
+        let rise = (float::down(rise, 8.0).max(0.0), float::up(rise, 8.0));
+        DeltaBounds {
+            delta: at_most_one(both(&there.delta, rise)),
+            complement: at_most_one(both(&there.complement, (0.0, 0.0))),
+        }
+    }
+}
+
+/// What all outcomes have in common.
+#[derive(Clone, Copy)]
+struct Shared<'a> {
+    expectation: Expectation,
+    at: &'a Point,
+    c: f64,
+    exponent: Dd,
+    error: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mechanism::Described;
+    use crate::profile::Accountant;
+
+    fn groups(mechanisms: &[&str]) -> Vec<(Mechanism, u128)> {
+        let parse = |text: &&str| {
+            let Described { mechanism, count } = Described::parse(text).unwrap();
+            (mechanism, u128::from(count))
+        };
+        mechanisms.iter().map(parse).collect()
+    }
+
+    fn at(epsilon: &str) -> Point {
+        Point::new(epsilon.parse().unwrap())
+    }
+
+    /// Compositions on a lattice, of which the first kind is taken out although nobody needs that.
+    #[test]
+    fn what_is_found_given_a_few_is_what_is_found_without() {
+        let all = [
+            &["sigma2=0.01,shift=2", "sigma2=3,count=4"][..],
+            &["sigma2=0.125,count=3", "sigma2=5/2,count=20", "sigma2=10,shift=3"],
+            &["sigma2=1/2", "sigma2=1/3,count=2", "sigma2=7,count=9"],
+            &["sigma2=0.005,count=2", "sigma2=40"],
+        ];
+        let mut checked = 0;
+        for (taken, mechanisms) in [1, 1, 2, 1].into_iter().zip(all) {
+            let groups = groups(mechanisms);
+            let whole = Gaussians::new(&groups, Effort::Normal);
+            assert!(whole.is_exact());
+            let few = Conditioned {
+                few: Spectrum::new(&groups[..taken]),
+                others: Box::new(Gaussians::unconditioned(&groups[taken..], Effort::Normal)),
+                effort: Effort::Normal,
+            };
+            for epsilon in ["0", "1/7", "0.9", "3", "11", "40", "99.5", "150", "333", "801.25", "1500"] {
+                let at = at(epsilon);
+                let delta = whole.delta(&at, 1e-6);
+                let truths = [
+                    (Expectation::Delta, delta.delta),
+                    (Expectation::Complement, delta.complement),
+                    (Expectation::UpperP, whole.p_tail(&at, 1e-6)),
+                    (Expectation::UpperQ, whole.q_tail(&at, 1e-6)),
+                ];
+                for (expectation, truth) in truths {
+                    let found = few.solve(expectation, &at, 1e-6).unwrap();
+                    let what = format!("{mechanisms:?} {expectation:?} at {epsilon}: {found:?} {truth:?}");
+                    assert!(found.overlaps(&truth), "{what}");
+                    assert!(found.relative_width() < 1e-9, "{what}");
+                    checked += 1;
+                }
+            }
+        }
+        assert_eq!(checked, 4 * 11 * 4);
+    }
+
+    /// Answers that were `[0, …]` or took seconds when all was smoothed together.
+    #[test]
+    fn sparse_noise_beside_dense_noise_is_no_obstacle() {
+        let mixes = [
+            (&["sigma2=0.0071164,shift=2", "sigma2=65.977,count=100", "sigma2=65.9770001"][..], "341", 1e-4),
+            (&["sigma2=0.001,count=3,shift=2", "gaussian:sigma2=238538.7,count=5"], "12000", 1e-9),
+            (&["sigma2=0.001,count=3,shift=2", "gaussian:sigma2=238538.7,count=5"], "8000.001", 1e-9),
+            (
+                &["sigma2=192006295493/200000600000", "sigma2=0.15915500000003,count=300,shift=2"],
+                "4244.97",
+                1e-9,
+            ),
+        ];
+        for (mechanisms, epsilon, width) in mixes {
+            let accountant =
+                Accountant::new(&groups(mechanisms), Effort::Normal, Default::default()).unwrap();
+            let at = at(epsilon);
+            for found in [
+                accountant.delta(&at, 1e-6).delta,
+                accountant.p_tail(&at, 1e-6),
+                accountant.q_tail(&at, 1e-6),
+            ] {
+                assert!(found.relative_width() < width, "{mechanisms:?}: {found:?}");
+            }
+        }
+    }
+}
