@@ -191,6 +191,7 @@ pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
 }
 
 /// A positive definite matrix as the product of a lower triangular one with its transpose.
+#[derive(Debug)]
 pub(crate) struct Cholesky {
     lower: Matrix,
     /// 1 / √ of the diagonal: the matrix is scaled before it is factored.

@@ -57,6 +57,18 @@ pub(super) struct Solved {
     pub(super) midway: Start,
 }
 
+/// What was found.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) limits: Limits,
+    pub(super) solved: Solved,
+    pub(super) budgets: Budgets,
+    /// The common factor of all margins.
+    pub(super) factor: f64,
+    /// What becomes of needs with these budgets.
+    pub(super) verdicts: Vec<Option<Verdict>>,
+}
+
 /// A design in the making.
 #[derive(Debug)]
 pub(super) struct Designer<'n> {
@@ -70,6 +82,8 @@ pub(super) struct Designer<'n> {
     pub(super) guard: Vec<(usize, ExactLimit)>,
     /// Variances of the allocation that guards.
     pub(super) guarded_at: Option<ExactPoint>,
+    /// The pairs of directions that limits may be about.
+    pub(super) asked: Vec<bool>,
     pub(super) evaluator: Evaluator,
     judge: Judge,
 }
@@ -94,14 +108,16 @@ impl<'n> Designer<'n> {
             let units = compiled.frame.units[need.level];
             let found = quantile(need, needs.law, answers, units);
             quantiles.push(found.map_err(|e| e.at(format!("need `{}`", need.name)))?);
-            if !compiled.needs[number].iter().all(|part| compiled.frame.is_seen(&part.variance, &known)) {
+            let variances = compiled.needs[number].iter().map(|part| &part.variance);
+            if !compiled.frame.are_seen(variances, &known) {
                 return Err(Error::stated(
                     format!("need `{}`: no query on offer tells it", need.name),
                     "add a query by all attributes that it is about to [queries]",
                 ));
             }
         }
-        let evaluator = Evaluator::new(&compiled.frame, &all, &known);
+        let asked = compiled.asked(matches!(needs.rest, Rest::Drop));
+        let evaluator = Evaluator::new(&compiled.frame, &all, &known, &asked);
         let tightened = vec![1.0; quantiles.len()];
         let judge = Judge::new(&compiled, needs);
         let mut designer = Designer {
@@ -111,6 +127,7 @@ impl<'n> Designer<'n> {
             tightened,
             guard: vec![],
             guarded_at: None,
+            asked,
             evaluator,
             judge,
         };

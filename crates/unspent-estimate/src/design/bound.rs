@@ -75,3 +75,7 @@ pub(super) fn least_cost(
 pub(super) fn double(value: &BigRational) -> f64 {
     num_traits::ToPrimitive::to_f64(value).expect("finite")
 }
+
+pub(super) fn doubles(values: &[BigRational]) -> Vec<f64> {
+    values.iter().map(double).collect()
+}

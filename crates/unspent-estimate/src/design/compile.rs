@@ -116,6 +116,15 @@ impl Compiled {
         Ok(compiled)
     }
 
+    /// Which pairs the variances of needs are made of, or those of all tables too.
+    pub(super) fn asked(&self, of_needs_alone: bool) -> Vec<bool> {
+        let mut asked = vec![!of_needs_alone; self.frame.pairs.len()];
+        for (pair, _) in self.needs.iter().flatten().flat_map(|part| &part.variance.terms) {
+            asked[*pair] = true;
+        }
+        asked
+    }
+
     /// `c_k` of one unit of a level (Lemma B1).
     fn of_unit(&self, level: usize) -> Vec<BigRational> {
         let one = BigRational::one();

@@ -1,5 +1,6 @@
 //! Variances, their slopes and their curvature in doubles.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use num_rational::BigRational;
@@ -8,7 +9,7 @@ use num_traits::ToPrimitive;
 use super::program::{Frame, Variance};
 use crate::known::Known;
 use crate::matrix::{Cholesky, Matrix, dot};
-use crate::subspace::to_matrix;
+use crate::subspace::{Functional, to_matrix};
 
 /// Variances of a frame in doubles, for variables that are all measured.
 #[derive(Debug)]
@@ -30,12 +31,23 @@ struct Stage {
     size: usize,
     /// Coordinates of the block, by these.
     lift: Matrix,
-    /// What each query says.
-    information: Vec<Option<Matrix>>,
+    /// What queries say.
+    told: Vec<Told>,
+    /// The rows of all queries, one below the other, turned: one in each column.
+    columns: Matrix,
     /// One in each row.
     directions: Matrix,
     /// Numbers of pairs, with the two directions.
     pairs: Vec<(usize, usize, usize)>,
+}
+
+/// What a query says in a stage: its information is `FᵀF`, with as many rows as it sees functionals.
+#[derive(Debug)]
+struct Told {
+    query: usize,
+    information: Matrix,
+    /// Which rows of the stage are F.
+    rows: Range<usize>,
 }
 
 /// A limit of a variance, in doubles.
@@ -70,13 +82,61 @@ pub(super) struct Inverse {
 pub(super) struct Point {
     alpha: Vec<f64>,
     slopes: Vec<f64>,
-    /// Of each stage the inverse of its matrix, and the solutions for its directions, one in each row.
-    inverses: Vec<(Matrix, Matrix)>,
+    stages: Vec<AtStage>,
+}
+
+/// A stage at some precisions.
+#[derive(Debug)]
+struct AtStage {
+    factored: Cholesky,
+    /// What the rows of queries say of the solution for each direction.
+    answers: Matrix,
+}
+
+impl Stage {
+    /// Second derivatives of the sum of all `α`, each with its weight, by the precisions of two queries: for
+    /// queries q and r `tr(I_q X I_r P⁻¹)`, where `X = Σ (a bᵀ + b aᵀ)` over the solutions of pairs.
+    fn each_second(&self, at: &AtStage, weights: &[f64], mut found: impl FnMut(usize, usize, f64)) {
+        // With F the rows of all queries it is the sum, over those of q and r, of the products of entries of
+        // F X Fᵀ and F P⁻¹ Fᵀ.
+        let half = at.factored.first_half(&self.columns).transposed();
+        let pairs: Vec<(f64, &[f64], &[f64])> = (self.pairs.iter())
+            .map(|(pair, a, b)| (weights[*pair], at.answers.row(*a), at.answers.row(*b)))
+            .filter(|(weight, _, _)| *weight != 0.0)
+            .collect();
+        let mut around = vec![0.0; half.rows()];
+        let mut sums = vec![0.0; self.told.len()];
+        for (place, told) in self.told.iter().enumerate() {
+            let around = &mut around[..told.rows.end];
+            sums.fill(0.0);
+            for i in told.rows.clone() {
+                around.fill(0.0);
+                for (weight, a, b) in &pairs {
+                    let (of_a, of_b) = (weight * b[i], weight * a[i]);
+                    let products = a.iter().zip(*b).map(|(a, b)| of_a * a + of_b * b);
+                    around.iter_mut().zip(products).for_each(|(sum, x)| *sum += x);
+                }
+                for (sum, other) in sums.iter_mut().zip(&self.told[..=place]) {
+                    let product = |j: usize| around[j] * dot(half.row(i), half.row(j));
+                    *sum += other.rows.clone().map(product).sum::<f64>();
+                }
+            }
+            for (sum, other) in sums.iter().zip(&self.told[..=place]) {
+                found(told.query, other.query, *sum);
+            }
+        }
+    }
 }
 
 impl Evaluator {
-    /// For the variables that are `measured`, with which this is [known](Frame::known).
-    pub(super) fn new(frame: &Frame, measured: &[bool], known: &[Vec<Arc<Known>>]) -> Evaluator {
+    /// For the variables that are `measured`, with which this is [known](Frame::known), and the pairs that
+    /// are asked for.
+    pub(super) fn new(
+        frame: &Frame,
+        measured: &[bool],
+        known: &[Vec<Arc<Known>>],
+        asked: &[bool],
+    ) -> Evaluator {
         let mut queries: Vec<usize> = frame.variables.iter().map(|variable| variable.query).collect();
         queries.sort_unstable();
         queries.dedup();
@@ -89,28 +149,51 @@ impl Evaluator {
         });
         let mut stages = vec![];
         for (block, of_block) in frame.model.blocks().iter().enumerate() {
-            let pairs: Vec<(usize, usize, usize)> = (0..frame.pairs.len())
-                .filter(|pair| frame.pairs[*pair].block == block)
-                .map(|pair| (pair, frame.pairs[pair].first, frame.pairs[pair].second))
-                .collect();
+            let here = |pair: &usize| asked[*pair] && frame.pairs[*pair].block == block;
+            let pairs: Vec<usize> = (0..frame.pairs.len()).filter(here).collect();
             if pairs.is_empty() {
                 continue;
             }
-            let directions = to_matrix(of_block.dimension, &frame.directions[block]);
+            // Only directions that are asked for.
+            let mut used: Vec<usize> =
+                pairs.iter().flat_map(|at| [frame.pairs[*at].first, frame.pairs[*at].second]).collect();
+            used.sort_unstable();
+            used.dedup();
+            let row = |direction: usize| used.binary_search(&direction).expect("one of them");
+            let pairs: Vec<(usize, usize, usize)> = (pairs.iter())
+                .map(|at| (*at, row(frame.pairs[*at].first), row(frame.pairs[*at].second)))
+                .collect();
+            let used: Vec<Functional> = used.iter().map(|at| frame.directions[block][*at].clone()).collect();
+            let directions = to_matrix(of_block.dimension, &used);
+            let roots: Vec<(usize, Matrix, Matrix)> = (queries.iter().enumerate())
+                .filter_map(|(place, query)| Some((place, of_block.query(*query)?)))
+                .map(|(place, query)| {
+                    let information = query.information();
+                    let root = root(&information, query.seen.rank());
+                    (place, information, root)
+                })
+                .collect();
             for (level, known) in known.iter().enumerate() {
                 let known = &known[block];
                 let lift = known.free_lift();
-                let reduced = known.express_free(&directions);
                 let turned = lift.transposed();
-                let information =
-                    queries.iter().map(|query| Some(turned.around(&of_block.query(*query)?.information())));
+                let mut rows: Vec<f64> = vec![];
+                let mut told = vec![];
+                for (query, information, root) in &roots {
+                    let start = told.last().map_or(0, |before: &Told| before.rows.end);
+                    rows.extend(root.times(&lift).entries());
+                    let information = turned.around(information);
+                    told.push(Told { query: *query, information, rows: start..start + root.rows() });
+                }
+                let count = told.last().map_or(0, |before| before.rows.end);
                 stages.push(Stage {
                     level,
                     block,
                     size: known.free_count(),
-                    lift: lift.clone(),
-                    information: information.collect(),
-                    directions: reduced,
+                    columns: Matrix::new(count, known.free_count(), rows).transposed(),
+                    lift,
+                    told,
+                    directions: known.express_free(&directions),
                     pairs: pairs.clone(),
                 });
             }
@@ -128,7 +211,7 @@ impl Evaluator {
     pub(super) fn at(&self, precisions: &[f64]) -> Point {
         let count = self.levels * self.pairs;
         let mut point =
-            Point { alpha: vec![0.0; count], slopes: vec![0.0; count * self.queries], inverses: vec![] };
+            Point { alpha: vec![0.0; count], slopes: vec![0.0; count * self.queries], stages: vec![] };
         for stage in &self.stages {
             let mut factors = vec![0.0; self.queries];
             for ((level, query, shares), precision) in self.variables.iter().zip(precisions) {
@@ -137,54 +220,36 @@ impl Evaluator {
                 }
             }
             let mut matrix = Matrix::zeros(stage.size, stage.size);
-            for (information, factor) in stage.information.iter().zip(&factors) {
-                if let (Some(information), true) = (information, *factor > 0.0) {
-                    matrix.add(information, *factor);
+            for Told { query, information, .. } in &stage.told {
+                if factors[*query] > 0.0 {
+                    matrix.add(information, factors[*query]);
                 }
             }
-            // Directions that are well known do not go through the inverse, which is large for all others.
-            let (inverse, solved) = match stage.size {
-                1 => {
-                    let inverse = matrix.inverse();
-                    let solved = stage.directions.times(&inverse);
-                    (inverse, solved)
-                }
-                size => {
-                    let factored = Cholesky::new(&matrix);
-                    let solved = factored.solve(&stage.directions.transposed()).transposed();
-                    let mut inverse = factored.solve(&Matrix::identity(size));
-                    inverse.symmetrise();
-                    (inverse, solved)
-                }
-            };
+            let factored = Cholesky::new(&matrix);
+            let solved = factored.solve(&stage.directions.transposed()).transposed();
+            let answers = solved.times(&stage.columns);
             for (pair, first, second) in &stage.pairs {
                 let at = stage.level * self.pairs + pair;
                 point.alpha[at] = dot(stage.directions.row(*first), solved.row(*second));
-            }
-            let mut told = vec![0.0; solved.entries().len()];
-            for (query, information) in stage.information.iter().enumerate() {
-                let Some(information) = information else { continue };
-                for (i, to) in told.chunks_exact_mut(stage.size.max(1)).enumerate() {
-                    information.apply(solved.row(i), to);
-                }
-                for (pair, first, second) in &stage.pairs {
-                    let at = stage.level * self.pairs + pair;
-                    let told = &told[second * stage.size..][..stage.size];
-                    point.slopes[at * self.queries + query] = dot(solved.row(*first), told);
+                let (first, second) = (answers.row(*first), answers.row(*second));
+                for Told { query, rows, .. } in &stage.told {
+                    point.slopes[at * self.queries + query] =
+                        dot(&first[rows.clone()], &second[rows.clone()]);
                 }
             }
-            point.inverses.push((inverse, solved));
+            point.stages.push(AtStage { factored, answers });
         }
         point
     }
 
     /// All inverses at a point.
     pub(super) fn inverses(&self, at: &Point) -> Vec<Inverse> {
-        let inverse = |(stage, (inverse, _)): (&Stage, &(Matrix, Matrix))| {
-            let matrix = stage.lift.around(inverse);
-            Inverse { level: stage.level, block: stage.block, matrix }
+        let inverse = |(stage, at): (&Stage, &AtStage)| {
+            let mut inverse = at.factored.solve(&Matrix::identity(stage.size));
+            inverse.symmetrise();
+            Inverse { level: stage.level, block: stage.block, matrix: stage.lift.around(&inverse) }
         };
-        self.stages.iter().zip(&at.inverses).map(inverse).collect()
+        self.stages.iter().zip(&at.stages).map(inverse).collect()
     }
 
     /// A variance.
@@ -226,45 +291,18 @@ impl Evaluator {
         // Second derivatives by the precisions of queries in the sums over units of each level.
         let squared = self.queries * self.queries;
         let mut by_level = vec![0.0; self.levels * squared];
-        for (stage, (inverse, solved)) in self.stages.iter().zip(&at.inverses) {
-            let of_stage = &of_pairs[stage.level * self.pairs..][..self.pairs];
-            if stage.pairs.iter().all(|(pair, _, _)| of_stage[*pair] == 0.0) {
+        for (stage, at) in self.stages.iter().zip(&at.stages) {
+            let weights = &of_pairs[stage.level * self.pairs..][..self.pairs];
+            if stage.pairs.iter().all(|(pair, _, _)| weights[*pair] == 0.0) {
                 continue;
-            }
-            let mut middle = Matrix::zeros(stage.size, stage.size);
-            for (pair, first, second) in &stage.pairs {
-                let weight = of_stage[*pair] / 2.0;
-                if weight == 0.0 {
-                    continue;
-                }
-                let (a, b) = (solved.row(*first), solved.row(*second));
-                for i in 0..stage.size {
-                    for j in 0..stage.size {
-                        middle[(i, j)] += weight * (a[i] * b[j] + b[i] * a[j]);
-                    }
-                }
             }
             let to = &mut by_level[stage.level * squared..][..squared];
-            let present = || stage.information.iter().enumerate().filter_map(|(q, i)| Some((q, i.as_ref()?)));
-            if stage.size == 1 {
-                let factor = 2.0 * middle[(0, 0)] * inverse[(0, 0)];
-                for (q, a) in present() {
-                    let a = factor * a[(0, 0)];
-                    present().for_each(|(r, b)| to[q * self.queries + r] += a * b[(0, 0)]);
+            stage.each_second(at, weights, |q, r, sum| {
+                to[q * self.queries + r] += sum;
+                if q != r {
+                    to[r * self.queries + q] += sum;
                 }
-                continue;
-            }
-            // All matrices are symmetric: (I P⁻¹)ᵀ = P⁻¹ I.
-            let with_middle: Vec<(usize, Matrix)> = present().map(|(q, i)| (q, i.times(&middle))).collect();
-            let with_inverse: Vec<(usize, Matrix)> = present().map(|(q, i)| (q, inverse.times(i))).collect();
-            for (q, a) in &with_middle {
-                for (r, b) in &with_inverse {
-                    // tr(I_q X I_r P⁻¹), and the same with q and r exchanged.
-                    let trace = a.inner(b);
-                    to[q * self.queries + r] += trace;
-                    to[r * self.queries + q] += trace;
-                }
-            }
+            });
         }
         for (i, (level, query, shares)) in self.variables.iter().enumerate() {
             for (j, (other, second, others)) in self.variables.iter().enumerate().take(i + 1) {
@@ -278,4 +316,23 @@ impl Evaluator {
             }
         }
     }
+}
+
+/// Rows F, as many as the rank, with `FᵀF` the matrix: Cholesky's method with the largest pivot first.
+fn root(matrix: &Matrix, rank: usize) -> Matrix {
+    let size = matrix.rows();
+    let mut rest = matrix.clone();
+    let mut rows = vec![];
+    for _ in 0..rank {
+        let pivot = (0..size).max_by(|i, j| rest[(*i, *i)].total_cmp(&rest[(*j, *j)])).expect("it has rows");
+        let scale = 1.0 / rest[(pivot, pivot)].sqrt();
+        let row: Vec<f64> = rest.row(pivot).iter().map(|x| x * scale).collect();
+        for i in 0..size {
+            for j in 0..size {
+                rest[(i, j)] -= row[i] * row[j];
+            }
+        }
+        rows.extend(row);
+    }
+    Matrix::new(rank, size, rows)
 }

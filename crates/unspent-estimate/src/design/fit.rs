@@ -3,9 +3,11 @@
 
 use unspent::{Rational, Result};
 
-use super::answer::{Designer, Limits, Owner, SHORT, Solved};
+use super::answer::{Designer, Found, Limits, Owner, SHORT, Solved};
 use super::barrier::{COARSE, GAP, STEEPER, Start};
+use super::bound::doubles;
 use super::budgets::Budgets;
+use super::judge::Verdict;
 use super::law;
 use super::needs::{Law, Units};
 
@@ -15,7 +17,7 @@ const ROUNDS: usize = 8;
 
 impl Designer<'_> {
     /// Limits, their solution and budgets of the least ε, within promises and on the tree of units.
-    pub(super) fn least(&mut self) -> Result<(Limits, Solved, Budgets)> {
+    pub(super) fn least(&mut self) -> Result<Found> {
         let mut parts = vec![1.0; self.needs.promises.len()];
         let mut rounds = 0;
         // Limits are fitted to rough solutions first, each of which starts where the last one came by.
@@ -24,38 +26,49 @@ impl Designer<'_> {
             let limits = self.with_promises(self.limits(&self.ones(), 1.0), &parts)?;
             let rough = self.solve_from(&limits, from.take(), COARSE)?;
             from = Some(rough.midway.clone());
-            if !self.suits_the_tree(&limits, &rough, rounds < ROUNDS) && rounds < 2 * ROUNDS {
+            let verdicts = self.verdicts(&self.worthwhile(&limits, &rough));
+            let may_widen = rounds < ROUNDS;
+            if !self.suits_the_tree(&verdicts, may_widen.then_some((&limits, &rough))) && rounds < 2 * ROUNDS
+            {
                 rounds += 1;
                 continue;
             }
             let end = Start { w: rough.precisions, gap: rough.gap / STEEPER };
             let solved = Solved { midway: rough.midway, ..self.solve_from(&limits, Some(end), GAP)? };
-            if !self.suits_the_tree(&limits, &solved, false) && rounds < 2 * ROUNDS {
+            let budgets = self.rounded(&limits, &solved, true)?;
+            let verdicts = self.verdicts(&doubles(&budgets.precisions));
+            if !self.suits_the_tree(&verdicts, None) && rounds < 2 * ROUNDS {
                 rounds += 1;
                 continue;
             }
-            let budgets = self.rounded(&limits, &solved, true)?;
             if self.keep_promises(&budgets, &mut parts)? {
-                return Ok((limits, solved, budgets));
+                return Ok(Found { limits, solved, budgets, factor: 1.0, verdicts });
             }
         }
     }
 
     /// Whether the worst unit of each need is within its margin often enough. If not, limits are tightened;
-    /// with a list of units those that are too tight are also widened, as long as that is allowed.
-    fn suits_the_tree(&mut self, limits: &Limits, solved: &Solved, may_widen: bool) -> bool {
+    /// with a list of units those that are too tight at a solution are also widened, if that is given.
+    fn suits_the_tree(
+        &mut self,
+        verdicts: &[Option<Verdict>],
+        may_widen: Option<(&Limits, &Solved)>,
+    ) -> bool {
         let listed = matches!(self.needs.units, Units::Listed(_));
         if !listed && self.needs.law == Law::Guaranteed {
             return true;
         }
+        // What each need takes of the budget.
         let mut shares = vec![0.0; self.needs.needs.len()];
-        for (owner, share) in limits.owners.iter().zip(&solved.shares) {
-            if let Owner::Need(need) = owner {
-                shares[*need] += share;
+        if let (true, Some((limits, solved))) = (listed, may_widen) {
+            for (owner, share) in limits.owners.iter().zip(&solved.shares) {
+                if let Owner::Need(need) = owner {
+                    shares[*need] += share;
+                }
             }
         }
         let mut suits = true;
-        for (need, verdict) in self.verdicts(&self.worthwhile(limits, solved)).into_iter().enumerate() {
+        for (need, verdict) in verdicts.iter().enumerate() {
             let Some(verdict) = verdict else { continue };
             // How many times the deviations may be what they are.
             let room = match self.needs.law {
@@ -66,7 +79,7 @@ impl Designer<'_> {
                 Law::Guaranteed => room < 1.0 - 1e-9,
                 Law::Normal => verdict.coverage < self.wanted(need) - SHORT,
             };
-            let wide = listed && may_widen && room > 1.0 + 2e-3 && shares[need] > 1e-4;
+            let wide = room > 1.0 + 2e-3 && shares[need] > 1e-4;
             if short || wide {
                 suits = false;
                 self.tightened[need] *= if short { room * (1.0 - 1e-6) } else { room };

@@ -4,8 +4,8 @@ use num_rational::BigRational;
 use num_traits::One;
 use unspent::{Epsilon, Error, Rational, Release, Result, Scope, Target};
 
-use super::answer::{Designer, Limits, Owner, Solved};
-use super::bound::double;
+use super::answer::{Designer, Found, Limits, Owner, Solved};
+use super::bound::{double, doubles};
 use super::budgets::Budgets;
 use super::exact::fraction;
 use super::needs::Rest;
@@ -14,12 +14,12 @@ use super::{gaussian, words};
 
 impl Designer<'_> {
     /// Limits, solution and budgets at a given ε, and the common factor of all margins.
-    pub(super) fn given(&mut self, epsilon: &Epsilon, wider: bool) -> Result<Given> {
+    pub(super) fn given(&mut self, epsilon: &Epsilon, wider: bool) -> Result<Found> {
         let delta = self.needs.delta.clone();
         let target = gaussian::rho_of(epsilon, &delta)?;
         let best = matches!(self.needs.rest, Rest::Best);
         let parts = vec![1.0; self.needs.promises.len()];
-        let (limits, solved) = self.least().map(|(limits, solved, _)| (limits, solved))?;
+        let Found { limits, solved, .. } = self.least()?;
         if solved.cost > target && (best || !wider) {
             return Err(self.too_little(epsilon, &limits, &solved));
         }
@@ -67,7 +67,8 @@ impl Designer<'_> {
             }
         };
         let budgets = self.spending(&limits, &solved, epsilon)?;
-        Ok(Given { limits, solved, budgets, factor: if best { 1.0 } else { factor } })
+        let verdicts = self.verdicts(&doubles(&budgets.precisions));
+        Ok(Found { limits, solved, budgets, factor: if best { 1.0 } else { factor }, verdicts })
     }
 
     /// Budgets in these proportions that spend ε, certified.
@@ -127,13 +128,4 @@ impl Designer<'_> {
             format!("widen the margins that take most of it: {}{guard}", named.join(", ")),
         )
     }
-}
-
-/// What was found at a given ε.
-pub(super) struct Given {
-    pub(super) limits: Limits,
-    pub(super) solved: Solved,
-    pub(super) budgets: Budgets,
-    /// The common factor of all margins.
-    pub(super) factor: f64,
 }

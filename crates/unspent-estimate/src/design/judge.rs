@@ -9,7 +9,7 @@ use super::compile::{Compiled, Part};
 use super::kinds::{Form, Kinds, OfBlock};
 use super::law;
 use crate::answers::{Precision, SumOfCells};
-use crate::family::Own;
+use crate::family::{Own, State};
 use crate::matrix::Matrix;
 use crate::model::{Class, Model, UnitClass};
 
@@ -107,7 +107,8 @@ impl Judge {
                 sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
             }
         }
-        let verdict = |number: usize| {
+        let mut states: HashMap<usize, HashMap<(usize, usize), State>> = HashMap::new();
+        let mut verdict = |number: usize| {
             let mut worst: Option<(f64, usize, usize)> = None;
             for (at, Asked { margin, .. }) in self.asked[number].iter().enumerate() {
                 for (unit, variance) in variances[&(number, at)].iter().enumerate() {
@@ -125,29 +126,34 @@ impl Judge {
                 let margin = self.asked[number][at].margin;
                 return Verdict { variance: f64::INFINITY, margin, coverage: 0.0 };
             }
-            self.verdict(&blocks, &self.asked[number][at], (self.levels[number], unit), precisions)
+            let asked = &self.asked[number][at];
+            let unit = (self.levels[number], unit);
+            for (block, _) in asked.sum.blocks() {
+                let of_block = states.entry(block).or_default();
+                self.kinds.last(&blocks[&block], self.model.knowledge(block), unit, of_block);
+            }
+            let last = |block: usize| &states[&block][&unit];
+            self.verdict(last, asked, unit.0, precisions)
         };
         (0..sets.len()).map(|number| (!sets[number]).then(|| verdict(number))).collect()
     }
 
-    /// How often the error of a unit, by its level and place, is within the margin.
-    fn verdict(
+    /// How often the error of a unit of a level is within the margin, if its last states are these.
+    fn verdict<'s>(
         &self,
-        blocks: &BTreeMap<usize, OfBlock>,
+        last: impl Fn(usize) -> &'s State,
         asked: &Asked,
-        (level, unit): (usize, usize),
+        level: usize,
         precisions: &[f64],
     ) -> Verdict {
         let margin = asked.margin;
-        let mut known = HashMap::new();
         let mut covariances = vec![Matrix::default(); self.model.blocks().len()];
         for (block, _) in asked.sum.blocks() {
-            let state = self.kinds.last(&blocks[&block], self.model.knowledge(block), level, unit);
-            covariances[block] = state.of_coordinates();
-            known.insert(block, state.known);
+            covariances[block] = last(block).of_coordinates();
         }
+        let known = |block: usize| &last(block).known;
         let precision =
-            asked.sum.precision_of(|block| (&known[&block].seen, &known[&block].exact), &covariances);
+            asked.sum.precision_of(|block| (&known(block).seen, &known(block).exact), &covariances);
         let (variance, coverage) = match precision {
             Precision::Unknown => (f64::INFINITY, 0.0),
             Precision::Exact => (0.0, 1.0),

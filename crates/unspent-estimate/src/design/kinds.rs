@@ -86,27 +86,54 @@ impl Kinds {
         self.children[level - 1].iter().all(|children| children.len() == 1 && children[0].1 == 1.0)
     }
 
-    /// The last state of a unit in a block, with the recursion of the estimator.
-    pub(super) fn last(&self, of: &OfBlock, knowledge: &Knowledge, level: usize, unit: usize) -> State {
-        let mut path = vec![unit];
-        for level in (1..=level).rev() {
-            path.push(self.units[level][*path.last().expect("one")].parent as usize);
+    /// The last state of a unit in a block, with the recursion of the estimator. `found` are those of the
+    /// block that were asked for before, by level and unit.
+    pub(super) fn last<'a>(
+        &self,
+        of: &OfBlock,
+        knowledge: &Knowledge,
+        (level, unit): (usize, usize),
+        found: &'a mut HashMap<(usize, usize), State>,
+    ) -> &'a State {
+        // From the last unit on the way down whose state is there.
+        let mut path = vec![(level, unit)];
+        while let Some((level, unit)) = path.last().copied().filter(|at| at.0 > 0 && !found.contains_key(at))
+        {
+            path.push((level - 1, self.units[level][unit].parent as usize));
         }
-        path.reverse();
-        let mut state = of.state(0, self.units[0][path[0]].kind);
-        for level in 1..=level {
-            let parent = self.units[level - 1][path[level - 1]].kind;
-            let kind = self.units[level][path[level]].kind;
-            let below = &self.children[level - 1][parent as usize];
-            let states: Vec<State> = below.iter().map(|(kind, _)| of.state(level, *kind)).collect();
-            let family: Vec<Children<'_>> = (states.iter().zip(below))
-                .map(|(state, (_, count))| Children { state, count: *count })
-                .collect();
-            let which = below.iter().position(|(other, _)| *other == kind).expect("a child of its parent");
-            let sum = Sum::new(knowledge, &family);
-            state = Downward::new(knowledge, &family, which, &sum, &state).state;
+        for (level, unit) in path.into_iter().rev() {
+            if found.contains_key(&(level, unit)) {
+                continue;
+            }
+            let Unit { parent, kind } = self.units[level][unit];
+            let state = match level {
+                0 => of.state(0, kind),
+                _ => {
+                    let above = &found[&(level - 1, parent as usize)];
+                    self.last_below(of, knowledge, (level, unit), above)
+                }
+            };
+            found.insert((level, unit), state);
         }
-        state
+        &found[&(level, unit)]
+    }
+
+    /// That of a unit whose parent has this one.
+    fn last_below(
+        &self,
+        of: &OfBlock,
+        knowledge: &Knowledge,
+        (level, unit): (usize, usize),
+        above: &State,
+    ) -> State {
+        let Unit { parent, kind } = self.units[level][unit];
+        let below = &self.children[level - 1][self.units[level - 1][parent as usize].kind as usize];
+        let states: Vec<State> = below.iter().map(|(kind, _)| of.state(level, *kind)).collect();
+        let family: Vec<Children<'_>> =
+            (states.iter().zip(below)).map(|(state, (_, count))| Children { state, count: *count }).collect();
+        let which = below.iter().position(|(other, _)| *other == kind).expect("a child of its parent");
+        let sum = Sum::new(knowledge, &family);
+        Downward::new(knowledge, &family, which, &sum, above).state
     }
 }
 

@@ -7,6 +7,8 @@ const TERMS: usize = 24;
 /// The least part of a variance that stays normal. Without any the law has jumps, and the integral below
 /// converges slowly.
 const SMOOTH: f64 = 1e-4;
+/// A product that is smaller is not made any smaller.
+const NOTHING: f64 = 1e-12;
 
 /// How often an error is within so many deviations: by the normal law, or at least, by the sub-Gaussian one.
 pub(super) fn coverage(law: Law, deviations: f64) -> f64 {
@@ -28,8 +30,12 @@ pub(super) fn deviations(coverage: f64) -> f64 {
 pub(super) fn with_lattice(terms: &[(f64, f64)], variance: f64, margin: f64) -> f64 {
     let mut largest: Vec<(f64, f64)> = terms.iter().filter(|(weight, _)| *weight != 0.0).copied().collect();
     let part = |(weight, sigma2): &(f64, f64)| weight * weight * sigma2;
-    largest.sort_by(|a, b| part(b).total_cmp(&part(a)));
-    largest.truncate(TERMS);
+    let larger = |a: &(f64, f64), b: &(f64, f64)| part(b).total_cmp(&part(a));
+    if largest.len() > TERMS {
+        largest.select_nth_unstable_by(TERMS, larger);
+        largest.truncate(TERMS);
+    }
+    largest.sort_by(larger);
     let own: f64 = largest.iter().map(part).sum();
     let margin = match largest[..] {
         // A count by itself: between two values of its error nothing changes.
@@ -49,6 +55,9 @@ pub(super) fn with_lattice(terms: &[(f64, f64)], variance: f64, margin: f64) -> 
     while t < last {
         let mut value = pxfm::f_exp(-0.5 * normal * t * t) * pxfm::f_sin(margin * t) / t;
         for (weight, sigma2) in &largest {
+            if value.abs() < NOTHING {
+                break;
+            }
             value *= characteristic(weight * t, *sigma2);
         }
         sum += value;

@@ -4,9 +4,8 @@ use num_rational::BigRational;
 use num_traits::{One, Signed, Zero};
 use unspent::{Allocation, Epsilon, Error, Neighbours, Rational, Result, Scope};
 
-use super::answer::{Designer, Limits, Owner, SHORT, Solved, given_epsilon};
-use super::bound::double;
-use super::budgets::Budgets;
+use super::answer::{Designer, Found, Owner, SHORT, given_epsilon};
+use super::bound::{double, doubles};
 use super::compile::Compiled;
 use super::exact::shortened;
 use super::judge::Verdict;
@@ -33,17 +32,11 @@ impl Needs {
             ));
         }
         let mut designer = Designer::new(self)?;
-        let (limits, solved, budgets, factor) = match given {
-            None => {
-                let (limits, solved, budgets) = designer.least()?;
-                (limits, solved, budgets, 1.0)
-            }
-            Some((epsilon, wider)) => {
-                let given = designer.given(epsilon, wider)?;
-                (given.limits, given.solved, given.budgets, given.factor)
-            }
+        let found = match given {
+            None => designer.least()?,
+            Some((epsilon, wider)) => designer.given(epsilon, wider)?,
         };
-        designer.report(&limits, &solved, &budgets, factor, prices)
+        designer.report(&found, prices)
     }
 
     /// Which needs an allocation meets.
@@ -116,10 +109,6 @@ pub fn explain(allocation: &Allocation, units: &Units) -> Result<Explained> {
     })
 }
 
-fn doubles(values: &[BigRational]) -> Vec<f64> {
-    values.iter().map(double).collect()
-}
-
 /// The largest deviation of an answer of a table; none if one is not determined.
 fn deviation(compiled: &Compiled, table: usize, at: &ExactPoint) -> Option<f64> {
     let mut largest = BigRational::zero();
@@ -131,14 +120,8 @@ fn deviation(compiled: &Compiled, table: usize, at: &ExactPoint) -> Option<f64> 
 }
 
 impl Designer<'_> {
-    fn report(
-        &self,
-        limits: &Limits,
-        solved: &Solved,
-        budgets: &Budgets,
-        factor: f64,
-        prices: bool,
-    ) -> Result<Design> {
+    fn report(&self, found: &Found, prices: bool) -> Result<Design> {
+        let Found { limits, solved, budgets, factor, verdicts } = found;
         let plain = self.allocation(budgets, None)?;
         let epsilon = self.epsilon(&plain, &Scope::Total)?;
         let stated = match given_epsilon(&self.needs.goal) {
@@ -152,7 +135,6 @@ impl Designer<'_> {
         // The bound is for the regular tree; on another one limits were fitted, which proves nothing.
         let is_regular = matches!(self.needs.units, Units::PerLevel(_));
         let least_rho = if is_regular { self.least_rho(limits, solved) } else { None };
-        let verdicts = self.verdicts(&doubles(precisions));
         let mut needs: Vec<NeedMet> =
             verdicts.iter().enumerate().map(|(need, verdict)| self.met(need, at, verdict)).collect();
         let mut rest_share = 0.0;
@@ -210,7 +192,7 @@ impl Designer<'_> {
             delta: self.needs.delta.clone(),
             epsilon,
             epsilon_of_least_rho,
-            factor,
+            factor: *factor,
             law: self.needs.law,
             units: self.needs.units.clone(),
             guarded: self.guarded(at),

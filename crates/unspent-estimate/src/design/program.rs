@@ -11,7 +11,7 @@
 //! block, `M_kl` the number of units of level l in one of level k, and `w_lq` the precision (1/σ²) of a query
 //! at a level. Numbers `c` depend on the units, `φ` on the sum of cells.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use num_bigint::BigInt;
@@ -155,12 +155,15 @@ impl Frame {
         let mut found: Vec<Vec<Arc<Known>>> = vec![vec![]; levels];
         for (block, of_block) in self.model.blocks().iter().enumerate() {
             let mut seen = Subspace::zero(of_block.dimension);
+            // Queries that were measured below already tell nothing new.
+            let mut told = BTreeSet::new();
             for (level, of_level) in found.iter_mut().enumerate().rev() {
                 let exact = self.exact_part(level, block);
                 seen = seen.sum(&exact);
                 for (variable, measured) in self.variables.iter().zip(measured) {
                     if *measured
                         && variable.level == level
+                        && told.insert(variable.query)
                         && let Some(query) = of_block.query(variable.query)
                     {
                         seen = seen.sum(&query.seen);
@@ -172,14 +175,20 @@ impl Frame {
         found
     }
 
-    /// Whether a variance is finite if this is known.
-    pub(super) fn is_seen(&self, variance: &Variance, known: &[Vec<Arc<Known>>]) -> bool {
-        variance.terms.iter().all(|(pair, _)| {
+    /// Whether all of these variances are finite if this is known.
+    pub(super) fn are_seen<'v>(
+        &self,
+        variances: impl IntoIterator<Item = &'v Variance>,
+        known: &[Vec<Arc<Known>>],
+    ) -> bool {
+        // Each direction at each level once.
+        let mut asked = BTreeSet::new();
+        for (level, pair, _) in variances.into_iter().flat_map(|variance| &variance.factors) {
             let Pair { block, first, second } = self.pairs[*pair];
-            (0..self.units.len()).filter(|level| !variance.levels[*level].is_zero()).all(|level| {
-                let seen = &known[level][block].seen;
-                seen.is_full() || [first, second].iter().all(|d| seen.contains(&self.directions[block][*d]))
-            })
+            asked.extend([first, second].map(|direction| (*level, block, direction)));
+        }
+        asked.into_iter().all(|(level, block, direction)| {
+            known[level][block].seen.contains(&self.directions[block][direction])
         })
     }
 

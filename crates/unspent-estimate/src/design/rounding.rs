@@ -92,8 +92,8 @@ impl Designer<'_> {
             }
         }
         let known = frame.known(&kept);
-        if limits.exact.iter().all(|limit| frame.is_seen(&limit.variance, &known)) {
-            let evaluator = Evaluator::new(frame, &kept, &known);
+        if frame.are_seen(limits.exact.iter().map(|limit| &limit.variance), &known) {
+            let evaluator = Evaluator::new(frame, &kept, &known, &self.asked);
             let measured = solved.precisions.iter().zip(&kept).filter(|(_, kept)| **kept);
             let precisions: Vec<f64> = measured.map(|(w, _)| *w).collect();
             let doubles: Vec<Limit> =

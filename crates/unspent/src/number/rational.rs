@@ -7,6 +7,7 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 
 use num_bigint::BigInt;
@@ -31,7 +32,7 @@ const MAX_TEXT: usize = 4_096;
 /// assert_eq!("1e-3".parse::<Rational>()?.to_string(), "1/1000");
 /// # Ok::<(), unspent::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rational(pub(super) BigRational);
 
 /// An integer of the machine.
@@ -115,6 +116,13 @@ impl Rational {
 
     pub(crate) fn from_bigint(n: BigInt) -> Rational {
         Rational(BigRational::from_integer(n))
+    }
+
+    /// `numerator/2^bits`, in lowest terms without a gcd.
+    pub(crate) fn over_power_of_two(numerator: BigInt, bits: u32) -> Rational {
+        let bits = u64::from(bits);
+        let common = numerator.trailing_zeros().unwrap_or(bits).min(bits);
+        Rational(BigRational::new_raw(numerator >> common, BigInt::from(1) << (bits - common)))
     }
 
     /// `10^exponent`.
@@ -222,12 +230,22 @@ impl fmt::Display for Rational {
     }
 }
 
+/// By the two parts, as it is in lowest terms; that of a `BigRational`, which need not be, divides them like
+/// Euclid.
+impl Hash for Rational {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.numer().hash(state);
+        self.0.denom().hash(state);
+    }
+}
+
 impl From<u64> for Rational {
     fn from(n: u64) -> Rational {
         Rational::integer(n)
     }
 }
 
+/// It must be in lowest terms, as all results of arithmetic are.
 impl From<BigRational> for Rational {
     fn from(value: BigRational) -> Rational {
         Rational(value)

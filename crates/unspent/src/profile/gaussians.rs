@@ -44,6 +44,9 @@ const FAST_SUM: u64 = 1 << 15;
 /// Fraction of an answer at a glance that aliases, and nodes not computed, may each make up.
 const GLANCE: f64 = 1e-7;
 
+/// What a sieve leaves out at a glance: `e^{−20}` is 2·10⁻⁹.
+const GLANCE_CUT: f64 = 20.0;
+
 /// Relative width of δ from which on smoothing is not slower than a lattice that takes long to sieve.
 const QUICK_TOLERANCE: f64 = 1e-7;
 
@@ -84,7 +87,8 @@ impl Gaussians {
     /// Fast, and by smoothing alone: for one of many compositions, of which few matter.
     pub fn at_a_glance(groups: &[(Mechanism, u128)]) -> Gaussians {
         // What is left out is bounded all the same, and stays far below the width of the bracket.
-        let spectrum = Spectrum { work: FAST_SUM, alias: GLANCE, rest: GLANCE, ..Spectrum::new(groups) };
+        let spectrum = Spectrum::new(groups);
+        let spectrum = Spectrum { work: FAST_SUM, alias: GLANCE, rest: GLANCE, cut: GLANCE_CUT, ..spectrum };
         Gaussians::smoothed(spectrum, Effort::Fast)
     }
 

@@ -205,5 +205,5 @@ fn sum_mu2(kinds: &[Kind], keep: impl Fn(&Kind) -> bool) -> Dd {
     const BITS: u32 = 256;
     let sum =
         kinds.iter().filter(|k| keep(k)).fold(BigInt::zero(), |sum, kind| sum + kind.mu2.floor_scaled(BITS));
-    (&Rational::from_bigint(sum) / &Rational::from_bigint(BigInt::from(1) << BITS)).to_dd()
+    Rational::over_power_of_two(sum, BITS).to_dd()
 }

@@ -251,7 +251,7 @@ pub(super) fn needs(draw: &mut Draw) -> Needs {
         };
         let known = compiled.frame.known(&vec![true; compiled.frame.variables.len()]);
         let seen = |need: &Vec<crate::design::compile::Part>| {
-            need.iter().all(|part| compiled.frame.is_seen(&part.variance, &known))
+            need.iter().all(|part| compiled.frame.are_seen([&part.variance], &known))
         };
         let mut parts = compiled.needs.iter().flatten();
         if compiled.needs.iter().all(seen) && !parts.all(|part| compiled.frame.is_exact(&part.variance)) {

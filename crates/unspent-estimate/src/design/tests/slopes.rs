@@ -57,7 +57,7 @@ fn slopes_and_curvature_are_those_of_fractions() {
         let Compiled { frame, .. } = &case.compiled;
         let at = frame.exactly(&case.precisions);
         let known = frame.known(&case.measured);
-        let seen: Vec<&Asked> = case.asked.iter().filter(|a| frame.is_seen(&a.variance, &known)).collect();
+        let seen: Vec<&Asked> = case.asked.iter().filter(|a| frame.are_seen([&a.variance], &known)).collect();
         if seen.is_empty() {
             continue;
         }
@@ -67,7 +67,7 @@ fn slopes_and_curvature_are_those_of_fractions() {
             continue;
         }
         let exact = exact_slopes(frame, variance, &case.precisions);
-        let evaluator = Evaluator::new(frame, &case.measured, &known);
+        let evaluator = Evaluator::new(frame, &case.measured, &known, &case.compiled.asked(false));
         let doubles = case.doubles();
         let point = evaluator.at(&doubles);
         let limit = Limit::new(variance, 1.0);

@@ -60,7 +60,7 @@ fn check(case: &Case, name: &str, dense: bool, worst: &mut Worst) {
     let model = &frame.model;
     let at = frame.exactly(&case.precisions);
     let known = frame.known(&case.measured);
-    let evaluator = Evaluator::new(frame, &case.measured, &known);
+    let evaluator = Evaluator::new(frame, &case.measured, &known, &case.compiled.asked(false));
     let point = evaluator.at(&case.doubles());
     let tree = case.regular();
     let states: Vec<_> =
@@ -71,7 +71,7 @@ fn check(case: &Case, name: &str, dense: bool, worst: &mut Worst) {
     for (number, asked) in case.asked.iter().enumerate() {
         let name = format!("{name}, sum {number} of level {}", asked.level);
         let value = frame.exact_value(&asked.variance, &at);
-        assert_eq!(value.is_some(), frame.is_seen(&asked.variance, &known), "{name}");
+        assert_eq!(value.is_some(), frame.are_seen([&asked.variance], &known), "{name}");
         if asked.weights.iter().all(|weight| *weight == 0) {
             // Nothing is counted.
             assert!(is_zero(&value.unwrap()), "{name}");
