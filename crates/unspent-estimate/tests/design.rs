@@ -6,7 +6,7 @@ use std::fs;
 
 use serde_json::Value;
 use unspent::{Allocation, Rational};
-use unspent_estimate::design::{Goal, Law, Need, Needs, Quantity, Rest, Selection, Spread, UnitSet, Units};
+use unspent_estimate::design::{Goal, Law, Need, Needs, Quantity, Rest, Selection, UnitSet, Units};
 
 /// The largest relative difference of least budgets.
 const TOLERANCE: f64 = 1e-5;
@@ -60,9 +60,9 @@ fn need(need: &Value) -> Need {
             about: need["about"].as_str().map(|about| about.parse().unwrap()),
         },
     };
-    let set = need.get("set").map(|set| UnitSet {
-        count: set[0].as_u64().unwrap(),
-        spread: if set[1] == "packed" { Spread::Packed } else { Spread::Scattered },
+    let set = need.get("set").map(|set| {
+        let count = set[0].as_u64().unwrap();
+        if set[1] == "packed" { UnitSet::Packed(count) } else { UnitSet::Scattered(count) }
     });
     Need {
         name: "random".into(),

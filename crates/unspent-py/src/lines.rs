@@ -53,6 +53,20 @@ impl Lines {
         Ok(())
     }
 
+    /// A whole number for each of some names.
+    pub fn counts(&mut self, key: &str, given: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
+        let Some(given) = given else { return Ok(()) };
+        let mut parts = vec![];
+        for (name, count) in given.iter() {
+            let Ok(name) = name.extract::<String>() else {
+                return Err(wrong_type(key, &name, "the name of a level; give a str"));
+            };
+            parts.push(format!("{} = {}", quoted(&name), quoted(&rational(key, &count)?.to_string())));
+        }
+        self.value(key, &format!("{{ {} }}", parts.join(", ")));
+        Ok(())
+    }
+
     /// What becomes of tables that nobody asked for; if another allocation guards them, that one is returned.
     pub fn rest(&mut self, rest: &Bound<'_, PyAny>) -> PyResult<Option<unspent::Allocation>> {
         let allowed = "\"drop\", \"best\" or {\"guard\": allocation, \"times\": \"1.25\"}";

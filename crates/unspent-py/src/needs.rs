@@ -237,16 +237,17 @@ impl Needs {
     /// `about` is the share, where that is known, which costs less.
     ///
     /// With `count` it is about sets of so many units, as districts, which are "scattered" (the worst case)
-    /// or "packed". An error is within the margin as often as `confidence` says; with `all` those of all
+    /// or "packed"; with `parts` about sets of whole units of the level and of levels above it, as {"Block
+    /// group": 2, "Block": 11}, wherever they lie. An error is within the margin as often as `confidence` says; with `all` those of all
     /// units and answers are at once.
     #[pyo3(
         signature = (
             level, *, margin=None, table=None, r#where=None, share=None, of=None, population=None, about=None,
-            count=None, spread="scattered", confidence=None, all=false, name=None
+            count=None, spread="scattered", parts=None, confidence=None, all=false, name=None
         ),
         text_signature = "($self, level, *, margin=None, table=(), where=None, share=None, of=None, \
-                          population=None, about=None, count=None, spread='scattered', confidence='0.95', \
-                          all=False, name=None)"
+                          population=None, about=None, count=None, spread='scattered', parts=None, \
+                          confidence='0.95', all=False, name=None)"
     )]
     #[allow(clippy::too_many_arguments)] // Keywords, each with its name.
     fn need<'py>(
@@ -261,6 +262,7 @@ impl Needs {
         about: Option<&Bound<'py, PyAny>>,
         count: Option<&Bound<'py, PyAny>>,
         spread: &str,
+        parts: Option<&Bound<'py, PyDict>>,
         confidence: Option<&Bound<'py, PyAny>>,
         all: bool,
         name: Option<&str>,
@@ -278,6 +280,7 @@ impl Needs {
         if count.is_some() || spread != "scattered" {
             lines.text("spread", Some(spread));
         }
+        lines.counts("parts", parts)?;
         let numbers = [
             ("margin", margin),
             ("share", share),

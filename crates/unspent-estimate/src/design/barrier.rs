@@ -72,6 +72,8 @@ const NARROW: f64 = 1e-4;
 /// The square of the Newton decrement at which a point is at the centre, and near to it.
 const CENTRED: f64 = 1e-8;
 const NEAR: f64 = 1e-2;
+/// The same where it only matters that the next centre is not far.
+const ROUGHLY: f64 = 1e-1;
 /// The slack, as a part of the limit, below which a limit is nearly reached.
 const REACHED: f64 = 1e-2;
 /// How often multipliers are brought into balance.
@@ -114,7 +116,7 @@ impl Problem<'_> {
         let gap = loop {
             let gap = terms / steepness / dot(&self.cost, &w);
             // Multipliers make a good bound at the centre only.
-            let centred = if gap < NARROW { CENTRED } else { 1e-3 };
+            let centred = if gap < NARROW { CENTRED } else { ROUGHLY };
             let mut least = f64::INFINITY;
             for _ in 0..ROUND_STEPS {
                 stop::check();

@@ -11,7 +11,7 @@ use unspent::{Allocation, Delta, Epsilon, Error, Rational, Release, Result};
 
 use super::bound::{ExactLimit, ExactPromise};
 use super::exact::shortened;
-use super::needs::{Law, Need, Promise, Quantity, Selection, Spread, UnitSet};
+use super::needs::{Law, Need, Promise, Quantity, Selection, UnitSet};
 use super::program::{ExactPoint, Frame, Variable, Variance};
 use crate::allocation::{SchemaQuery, exact_queries};
 use crate::answers::AnswerClasses;
@@ -134,24 +134,35 @@ impl Compiled {
 
     /// `c_k` of a set of units of a level: as many as can be in different units above, or in the same.
     fn of_set(&self, level: usize, set: &UnitSet) -> Vec<BigRational> {
-        let count = BigRational::from_integer(set.count.into());
-        let together = |k: usize| {
-            let inside = self.frame.inside(k, level);
+        if let UnitSet::Packed(count) = set {
+            let count = BigRational::from_integer((*count).into());
             // The sum of squared numbers of units of the set in each unit of level k.
-            let squares = match set.spread {
-                Spread::Scattered => {
-                    let units = BigRational::from_integer(self.frame.units[k].into());
-                    count.clone().max(&count * &count / units)
-                }
-                Spread::Packed => {
-                    let full = (&count / &inside).floor();
-                    let rest = &count - &full * &inside;
-                    &full * &inside * &inside + &rest * &rest
-                }
+            return self.of_squares(level, &|k| {
+                let inside = self.frame.inside(k, level);
+                let full = (&count / &inside).floor();
+                let rest = &count - &full * &inside;
+                (&full * &inside * &inside + &rest * &rest) / inside
+            });
+        }
+        // Each part with how many units of the level it has.
+        let parts: Vec<(usize, BigRational, BigRational)> = (set.parts(level).into_iter())
+            .map(|(at, count)| (at, BigRational::from_integer(count.into()), self.frame.inside(at, level)))
+            .collect();
+        self.of_squares(level, &|k| {
+            let inside = self.frame.inside(k, level);
+            let (whole, below): (Vec<_>, Vec<_>) = parts.iter().partition(|(at, _, _)| *at <= k);
+            let sum = |of: &[&(usize, BigRational, BigRational)]| -> BigRational {
+                of.iter().map(|(_, count, size)| count * size).sum()
             };
-            squares / inside
-        };
-        self.of_squares(level, &together)
+            let (in_whole, rest) = (sum(&whole), sum(&below));
+            if rest.is_zero() {
+                return in_whole;
+            }
+            let alone: BigRational = below.iter().map(|(_, count, size)| count * size * size).sum();
+            // Units of level k that are not whole in the set.
+            let others = BigRational::from_integer(self.frame.units[k].into()) - &in_whole / &inside;
+            in_whole + alone.max(&rest * &rest / others) / inside
+        })
     }
 
     fn of_squares(&self, level: usize, together: &dyn Fn(usize) -> BigRational) -> Vec<BigRational> {
@@ -196,12 +207,8 @@ impl Compiled {
                         "leave `all` out, or ask for every unit",
                     ));
                 }
-                let units = self.frame.units[need.level];
-                if set.count > units || set.count == 0 {
-                    let name = &self.offer.levels()[need.level].name;
-                    let allowed = format!("from 1 to {units}, the number of units of {name}");
-                    return Err(Error::input("count", set.count, allowed, "a set has units of one level"));
-                }
+                let names: Vec<&str> = self.offer.levels().iter().map(|level| level.name.as_str()).collect();
+                set.check(need.level, &names, &self.frame.units)?;
                 self.of_set(need.level, set)
             }
         };

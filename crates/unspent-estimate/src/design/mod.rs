@@ -30,9 +30,7 @@ mod words;
 mod tests;
 
 pub use self::file::{OtherFiles, PresetsOnly};
-pub use self::needs::{
-    Goal, Law, Need, Needs, Promise, Quantity, Rest, Selection, Spread, UnitSet, UnitTree, Units,
-};
+pub use self::needs::{Goal, Law, Need, Needs, Promise, Quantity, Rest, Selection, UnitSet, UnitTree, Units};
 pub use self::outcome::explain;
 pub use self::report::{
     Checked, Design, Explained, Guarded, Importance, NeedMet, PromiseKept, TableOfDesign,

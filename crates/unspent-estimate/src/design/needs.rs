@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use num_rational::BigRational;
+use num_traits::{One, Zero};
 use unspent::schema::Schema;
 use unspent::{Allocation, Delta, Epsilon, Error, Rational, Result, Scope, did_you_mean};
 
@@ -185,32 +187,73 @@ impl Selection {
     }
 }
 
-/// A set of units of one level, such as a district.
+/// A set of units of one level, such as a district, and how they lie in the units above.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnitSet {
-    /// How many units.
-    pub count: u64,
-    /// How they lie in the units above.
-    pub spread: Spread,
+pub enum UnitSet {
+    /// So many units, as far from each other as possible: the worst case.
+    Scattered(u64),
+    /// So many units, as near to each other as possible.
+    Packed(u64),
+    /// Whole units of this level and of levels above it, none of which lies in another: for the place of each
+    /// level how many. They may lie anywhere.
+    Parts(BTreeMap<usize, u64>),
 }
 
-/// How the units of a set lie in the units above.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Spread {
-    /// As far from each other as possible: the worst case.
-    #[default]
-    Scattered,
-    /// As near to each other as possible.
-    Packed,
-}
-
-impl Spread {
-    /// `scattered` or `packed`.
+impl UnitSet {
+    /// How many whole units of which level it is made of, by the place of the level.
     #[must_use]
-    pub fn name(&self) -> &'static str {
+    pub fn parts(&self, level: usize) -> BTreeMap<usize, u64> {
         match self {
-            Spread::Scattered => "scattered",
-            Spread::Packed => "packed",
+            UnitSet::Scattered(count) | UnitSet::Packed(count) => [(level, *count)].into(),
+            UnitSet::Parts(parts) => parts.clone(),
+        }
+    }
+
+    /// Fails unless there are such sets of units of a level, by the names of levels and how many units each
+    /// has.
+    pub(super) fn check(&self, level: usize, names: &[&str], units: &[u64]) -> Result<()> {
+        let (key, parts) = match self {
+            UnitSet::Parts(parts) => ("parts", parts.clone()),
+            _ => ("count", self.parts(level)),
+        };
+        let mut taken = BigRational::zero();
+        for (at, count) in &parts {
+            let (name, there) = (names[*at], units[*at]);
+            if *at > level {
+                return Err(Error::stated(
+                    format!("{key}: `{name}` is below `{}`, the level of the need", names[level]),
+                    format!("the level is that of the smallest units: level = \"{name}\""),
+                ));
+            }
+            if *count > there || *count == 0 {
+                let allowed = format!("from 1 to {there}, the number of units of {name}");
+                return Err(Error::input(key, count, allowed, "a set has at most all units of a level"));
+            }
+            taken += BigRational::new((*count).into(), there.into());
+        }
+        if parts.is_empty() {
+            let hint = format!("say how many whole units of which level: {{ \"{}\" = 2 }}", names[level]);
+            return Err(Error::stated(format!("{key}: there is no unit in the set"), hint));
+        }
+        if taken > BigRational::one() {
+            return Err(Error::stated(
+                format!("{key}: {} are more than there is", self.in_words(level, names)),
+                "parts do not overlap: units that lie in a whole one above are not counted again",
+            ));
+        }
+        Ok(())
+    }
+
+    /// `30 of Block`, `2 of Block group and 11 of Block`.
+    #[must_use]
+    pub fn in_words(&self, level: usize, names: &[&str]) -> String {
+        let parts = self.parts(level);
+        let words: Vec<String> =
+            parts.iter().map(|(at, count)| format!("{count} of {}", names[*at])).collect();
+        match words.split_last() {
+            Some((last, [])) => last.clone(),
+            Some((last, others)) => format!("{} and {last}", others.join(", ")),
+            None => String::new(),
         }
     }
 }

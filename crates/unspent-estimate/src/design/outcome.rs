@@ -9,7 +9,7 @@ use super::bound::{double, doubles};
 use super::compile::Compiled;
 use super::exact::shortened;
 use super::judge::Verdict;
-use super::needs::{Law, Need, Needs, Quantity, Rest, Units};
+use super::needs::{Law, Need, Needs, Quantity, Rest, UnitSet, Units};
 use super::program::ExactPoint;
 use super::report::{Checked, Design, Explained, Guarded, Importance, NeedMet, PromiseKept, TableOfDesign};
 use super::{gaussian, law};
@@ -273,7 +273,13 @@ impl Designer<'_> {
         let what = need.quantity.in_words(&self.compiled.offer);
         match &need.set {
             None => what,
-            Some(set) => format!("{what}, {} units {}", set.count, set.spread.name()),
+            Some(UnitSet::Scattered(count)) => format!("{what}, {count} units scattered"),
+            Some(UnitSet::Packed(count)) => format!("{what}, {count} units packed"),
+            Some(set) => {
+                let levels = self.compiled.offer.levels();
+                let names: Vec<&str> = levels.iter().map(|level| level.name.as_str()).collect();
+                format!("{what}, {}", set.in_words(need.level, &names))
+            }
         }
     }
 

@@ -61,23 +61,27 @@ impl Frame {
                 .map(|direction| exact::whole(&direction.iter().collect::<Vec<_>>()))
                 .unzip();
             let scale = scales.iter().fold(BigInt::one(), |common, scale| common.lcm(scale));
-            // G, as a matrix that need not be symmetric: the others are, so that it does not matter.
-            let mut gram = vec![vec![BigInt::zero(); size]; size];
+            // ⟨G, X⟩, and X G X as a matrix that need not be symmetric: the others are, so that it does not
+            // matter.
+            let mut images: HashMap<usize, Vec<BigInt>> = HashMap::new();
+            let mut inner = BigInt::zero();
+            let mut around = vec![vec![BigInt::zero(); size]; size];
             for pair in pairs {
                 let (first, second) = (self.pairs[pair].first, self.pairs[pair].second);
                 let weight = &weights[level][pair] * (&scale / &scales[first]) * (&scale / &scales[second]);
-                for (row, a) in gram.iter_mut().zip(&directions[first]).filter(|(_, a)| !a.is_zero()) {
+                for at in [first, second] {
+                    let image = || x.rows.iter().map(|row| exact::dot(row, &directions[at])).collect();
+                    images.entry(at).or_insert_with(image);
+                }
+                let (a, b) = (&images[&first], &images[&second]);
+                inner += exact::dot(&directions[first], b) * &weight;
+                for (row, a) in around.iter_mut().zip(a) {
                     let a = a * &weight;
-                    let entries = row.iter_mut().zip(&directions[second]).filter(|(_, b)| !b.is_zero());
-                    entries.for_each(|(sum, b)| *sum += &a * b);
+                    row.iter_mut().zip(b).for_each(|(sum, b)| *sum += &a * b);
                 }
             }
-            let inner = |a: &[Vec<BigInt>]| {
-                a.iter().zip(&x.rows).fold(BigInt::zero(), |sum, (a, b)| sum + exact::dot(a, b))
-            };
             let denominator = &common * &scale * &scale * &x.denominator;
-            constant += fixed(&inner(&gram), &denominator);
-            let around = times(&times(&x.rows, &gram), &x.rows);
+            constant += fixed(&inner, &denominator);
             let information = &self.information[block];
             let denominator = denominator * &x.denominator * &information.common;
             for query in &self.model.blocks()[block].queries {

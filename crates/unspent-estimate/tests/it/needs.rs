@@ -5,7 +5,7 @@
 use serde_json::Value;
 use unspent::{Allocation, Error, Rational, Result, Scope};
 use unspent_estimate::design::{
-    Goal, Law, Needs, OtherFiles, PresetsOnly, Quantity, Rest, Selection, Spread, UnitSet, UnitTree, Units,
+    Goal, Law, Needs, OtherFiles, PresetsOnly, Quantity, Rest, Selection, UnitSet, UnitTree, Units,
 };
 
 use crate::expect::{expect, expected_in};
@@ -40,13 +40,33 @@ fn a_good_file_is_read() {
         (table.name.as_str(), &table.confidence, table.all),
         ("Region: adult * sex", &number("0.9"), true)
     );
-    assert_eq!(share.set, Some(UnitSet { count: 5, spread: Spread::Packed }));
+    assert_eq!(share.set, Some(UnitSet::Packed(5)));
     let Quantity::Share { of, among, margin, population, about } = &share.quantity else { panic!("a share") };
     assert_eq!((of, among), (&Selection([(2, vec![1, 2])].into()), &Selection::default()));
     assert_eq!([margin, population], [&number("0.02"), &number("9000")]);
     assert_eq!(about, &Some(number("0.1")));
     assert!(matches!(needs.rest, Rest::Drop));
     assert_eq!(needs.promises[0].scope, Scope::Attribute("condition".into()));
+}
+
+#[test]
+fn a_set_has_whole_units_of_several_levels() {
+    let parts = "parts = { District = 5, Region = 2 }";
+    let text =
+        GOOD.replacen("count = 5\nspread = \"packed\"", parts, 1).replacen("name = \"prevalence\"\n", "", 1);
+    let needs = parse(&text).unwrap();
+    assert_eq!(needs.needs[2].set, Some(UnitSet::Parts([(1, 2), (2, 5)].into())));
+    let name = "2 of Region and 5 of District: share of condition = heart or lung";
+    assert_eq!(needs.needs[2].name, name);
+    let quantity = &needs.design(false).unwrap().needs[2].quantity;
+    assert_eq!(quantity, "share of condition = heart or lung, 2 of Region and 5 of District");
+    // What is more together is known better.
+    let rho = |parts: &str| {
+        let text = text.replacen("parts = { District = 5, Region = 2 }", parts, 1);
+        parse(&text).unwrap().design(false).unwrap().rho
+    };
+    let (together, apart) = (rho("parts = { District = 5, Region = 2 }"), rho("count = 25"));
+    assert!(together < apart, "{together} {apart}");
 }
 
 #[test]

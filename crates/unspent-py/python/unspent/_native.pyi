@@ -658,6 +658,7 @@ class Needs:
         about: Exact | None = None,
         count: int | None = None,
         spread: Literal["scattered", "packed"] = "scattered",
+        parts: dict[str, int] | None = None,
         confidence: Exact = "0.95",
         all: bool = False,
         name: str | None = None,

@@ -14,7 +14,6 @@
 //! level = "Block group"
 //! table = ["voting age", "race"]
 //! margin = 12
-//! confidence = "0.9"
 //! all = true                        # for all units and cells at once
 //!
 //! [[needs]]                         # a share: of those of 18 and over in any 30 blocks, 1,300 at least
@@ -45,11 +44,12 @@
 //! smallest level, of which only the codes are read; `schema = "…"` beside it says how. For the 2020 Census
 //! `units` may be left out.
 //!
-//! **Needs.** A need is about each unit of a `level`, or about sets of `count` of its units. What must be
-//! known is every answer of a `table` (the total, if there is none), the number of records `where` attributes
-//! and recodes have some values, or their `share` `of` others. A share takes a `population`: at least so many
-//! records are among those others. It and everything else in this file must be known from public figures: an
-//! allocation that depends on confidential counts tells about them.
+//! **Needs.** A need is about each unit of a `level`, or about sets of units: `count` of them, or `parts = {
+//! "Block group" = 2, Block = 11 }`, whole units of the level and of levels above it, wherever they lie. What
+//! must be known is every answer of a `table` (the total, if there is none), the number of records `where`
+//! attributes and recodes have some values, or their `share` `of` others. A share takes a `population`: at
+//! least so many records are among those others. It and everything else in this file must be known from
+//! public figures: an allocation that depends on confidential counts tells about them.
 //!
 //! **The rest.** An allocation for a few needs leaves other tables without any estimate. So `[rest]` says
 //! what is to become of them: `guard` (no table's standard deviation is more than so many times what it is

@@ -1,11 +1,13 @@
 //! One need of a file: what of which units, and how well.
 
+use std::collections::BTreeMap;
+
 use unspent::file::reader::{Spanned, Table, Value, in_order};
 use unspent::{Allocation, Error, Rational, Result, did_you_mean};
 
 use super::NeedsReader;
 use super::bears::bears;
-use crate::design::needs::{Need, Quantity, Selection, Spread, UnitSet, Units};
+use crate::design::needs::{Need, Quantity, Selection, UnitSet, Units};
 use crate::margin::Confidence;
 
 pub(super) const KEYS: &[&str] = &[
@@ -20,6 +22,7 @@ pub(super) const KEYS: &[&str] = &[
     "about",
     "count",
     "spread",
+    "parts",
     "confidence",
     "all",
 ];
@@ -38,7 +41,7 @@ impl<'t> NeedsReader<'t> {
             return Err(reader.at(named.span(), Error::input("level", &level_name, allowed, hint)));
         };
         let quantity = self.quantity(table, offer)?;
-        let set = self.set(table, &level_name, units.per_level()[level])?;
+        let set = self.set(table, level, &levels, &units.per_level())?;
         let confidence = match table.get("confidence") {
             None => Rational::parse("confidence", "0.95")?,
             Some(value) => reader.number("confidence", value, |level| {
@@ -49,7 +52,7 @@ impl<'t> NeedsReader<'t> {
         let all = table.get("all").map_or(Ok(false), |value| reader.flag("all", value, hint))?;
         let name = match table.get("name") {
             Some(value) => reader.string("name", value)?,
-            None => default_name(&level_name, set.as_ref(), &quantity.in_words(offer)),
+            None => default_name(level, &levels, set.as_ref(), &quantity.in_words(offer)),
         };
         let asked = table.get("where").or(table.get("table")).map_or(table.head.clone(), Spanned::span);
         bears(offer, &quantity).map_err(|e| reader.at(asked, e.at(format!("need `{name}`"))))?;
@@ -170,34 +173,80 @@ impl<'t> NeedsReader<'t> {
         Ok(all)
     }
 
-    fn set(&self, table: &Table<'_, 't>, level: &str, units: u64) -> Result<Option<UnitSet>> {
+    fn set(
+        &self,
+        table: &Table<'_, 't>,
+        level: usize,
+        names: &[&str],
+        units: &[u64],
+    ) -> Result<Option<UnitSet>> {
         let reader = &self.reader;
-        let spread = |value: &Value<'t>| {
-            reader.parsed("spread", value, |text| match text {
-                "scattered" => Ok(Spread::Scattered),
-                "packed" => Ok(Spread::Packed),
-                other => {
-                    let hint = "`scattered` is the worst case: as far from each other as possible; `packed` \
-                                is as near as possible";
-                    Err(Error::input("spread", other, "`scattered` or `packed`", hint))
-                }
-            })
-        };
-        let Some(value) = table.get("count") else {
-            if let Some(value) = table.get("spread") {
+        let (count, spread_value) = (table.get("count"), table.get("spread"));
+        if let Some(parts) = table.get("parts") {
+            if let Some((key, value)) = [("count", count), ("spread", spread_value)]
+                .into_iter()
+                .find_map(|(key, value)| Some((key, value?)))
+            {
+                let hint = "parts say how many units a set has and how they lie; leave one of both out";
+                return reader.refuse(value.span(), format!("{key}: there are parts already"), hint);
+            }
+            return self.parts(parts, level, names, units).map(Some);
+        }
+        let Some(value) = count else {
+            if let Some(value) = spread_value {
                 let hint = "say of how many units a set is: count = 30";
                 return reader.refuse(value.span(), "spread: there is no set of units", hint);
             }
             return Ok(None);
         };
         let count = self.whole("count", value)?;
-        if count > units {
-            let cause = format!("count: a set of {count} units, where `{level}` has {units}");
+        if count > units[level] {
+            let cause =
+                format!("count: a set of {count} units, where `{}` has {}", names[level], units[level]);
             let hint = "a set has at most all units of its level";
             return reader.refuse(value.span(), cause, hint);
         }
-        let spread = table.get("spread").map_or(Ok(Spread::default()), spread)?;
-        Ok(Some(UnitSet { count, spread }))
+        let spread = |value: &Value<'t>| {
+            reader.parsed("spread", value, |text| match text {
+                "scattered" => Ok(UnitSet::Scattered(count)),
+                "packed" => Ok(UnitSet::Packed(count)),
+                other => {
+                    let hint = "`scattered` is the worst case: as far from each other as possible; `packed` \
+                                is as near as possible; for whole units of several levels there is `parts`";
+                    Err(Error::input("spread", other, "`scattered` or `packed`", hint))
+                }
+            })
+        };
+        spread_value.map_or(Ok(UnitSet::Scattered(count)), spread).map(Some)
+    }
+
+    /// How many whole units of each level a set is made of.
+    fn parts(&self, value: &Value<'t>, level: usize, names: &[&str], units: &[u64]) -> Result<UnitSet> {
+        let reader = &self.reader;
+        let hint = format!(
+            "say how many whole units of which level a set has: parts = {{ \"{}\" = 11 }}",
+            names[level]
+        );
+        let Some(table) = value.get_ref().as_table() else {
+            return reader.refuse(value.span(), "parts: is not a table", hint);
+        };
+        let mut parts = BTreeMap::new();
+        for (key, count) in in_order(table) {
+            let Some(at) = names.iter().position(|name| *name == &**key.get_ref()) else {
+                let hint =
+                    did_you_mean(key.get_ref(), names.iter().copied(), "these are the levels on offer");
+                let allowed = format!("one of the levels {}", names.join(", "));
+                return Err(reader.at(key.span(), Error::input("parts", key.get_ref(), allowed, hint)));
+            };
+            let number = self.whole("parts", count)?;
+            // What is wrong with one part is wrong there.
+            let one = UnitSet::Parts([(at, number)].into());
+            one.check(level, names, units).map_err(|e| reader.at(count.span(), e))?;
+            parts.insert(at, number);
+        }
+        let set = UnitSet::Parts(parts);
+        set.check(level, names, units).map_err(|e| reader.at(value.span(), e))?;
+        Ok(set)
     }
 }
 
@@ -205,10 +254,10 @@ impl<'t> NeedsReader<'t> {
 const EXACT: &str = "no finite budget gives exact counts";
 
 /// `Block: race = black`, `30 of Block: race = black`.
-fn default_name(level: &str, set: Option<&UnitSet>, quantity: &str) -> String {
+fn default_name(level: usize, names: &[&str], set: Option<&UnitSet>, quantity: &str) -> String {
     match set {
-        None => format!("{level}: {quantity}"),
-        Some(UnitSet { count, spread: Spread::Scattered }) => format!("{count} of {level}: {quantity}"),
-        Some(UnitSet { count, spread: Spread::Packed }) => format!("{count} of {level}, packed: {quantity}"),
+        None => format!("{}: {quantity}", names[level]),
+        Some(UnitSet::Packed(count)) => format!("{count} of {}, packed: {quantity}", names[level]),
+        Some(set) => format!("{}: {quantity}", set.in_words(level, names)),
     }
 }

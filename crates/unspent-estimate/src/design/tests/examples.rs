@@ -2,7 +2,7 @@
 
 use unspent::{Allocation, Rational};
 
-use crate::design::{Goal, Law, Need, Needs, Quantity, Rest, Selection, Spread, UnitSet, Units, explain};
+use crate::design::{Goal, Law, Need, Needs, Quantity, Rest, Selection, UnitSet, Units, explain};
 
 fn number(text: &str) -> Rational {
     text.parse().unwrap()
@@ -22,7 +22,7 @@ fn table(level: usize, by: &[&str], margin: &str) -> Need {
 }
 
 /// County totals ±5, block groups by voting age and race ±12, and the minority share of 30 blocks ±1 point.
-fn of_blocks(spread: Spread) -> Needs {
+fn of_blocks(set: UnitSet) -> Needs {
     let offer = blocks();
     let minority = ["black", "hispanic", "aian", "asian", "nhpi", "other", "two or more"];
     let minority: Vec<String> = minority.iter().map(|name| (*name).into()).collect();
@@ -34,7 +34,7 @@ fn of_blocks(spread: Spread) -> Needs {
         population: number("1300"),
         about: None,
     };
-    let district = Need { set: Some(UnitSet { count: 30, spread }), ..need("minority share", 4, share) };
+    let district = Need { set: Some(set), ..need("minority share", 4, share) };
     Needs {
         offer,
         units: Units::PerLevel(vec![1, 5, 250, 792, 25_181]),
@@ -49,8 +49,8 @@ fn of_blocks(spread: Spread) -> Needs {
 
 #[test]
 fn blocks_of_the_example() {
-    for (spread, epsilon) in [(Spread::Scattered, 15.3856), (Spread::Packed, 6.6202)] {
-        let design = of_blocks(spread).design(true).unwrap();
+    for (set, epsilon) in [(UnitSet::Scattered(30), 15.3856), (UnitSet::Packed(30), 6.6202)] {
+        let design = of_blocks(set).design(true).unwrap();
         assert!((design.epsilon.upper() - epsilon).abs() < 1e-3, "{:?}", design.epsilon);
         // Without regard to the lattice of the noise it would be 15.377 and 6.609.
         let least = design.epsilon_of_least_rho.unwrap();
@@ -98,7 +98,7 @@ fn guards_are_kept() {
 
 #[test]
 fn an_epsilon_is_spent() {
-    let mut needs = of_blocks(Spread::Packed);
+    let mut needs = of_blocks(UnitSet::Packed(30));
     needs.goal = Goal::Epsilon { epsilon: "8".parse().unwrap(), wider: false };
     let design = needs.design(false).unwrap();
     assert!(design.epsilon.upper() <= 8.0 && design.epsilon.upper() > 7.99 && design.factor < 1.0);
@@ -120,7 +120,7 @@ fn an_epsilon_is_spent() {
 
 #[test]
 fn promises_of_parts_are_kept() {
-    let mut needs = of_blocks(Spread::Packed);
+    let mut needs = of_blocks(UnitSet::Packed(30));
     let scope = unspent::Scope::Level("Block".into());
     needs.promises.push(crate::design::Promise { scope: scope.clone(), epsilon: "4".parse().unwrap() });
     let design = needs.design(false).unwrap();
@@ -147,7 +147,7 @@ fn the_worst_unit_of_a_list_is_within_the_margin() {
         }
     }
     let tree = crate::design::UnitTree { roots: 1, parents };
-    let mut needs = of_blocks(Spread::Packed);
+    let mut needs = of_blocks(UnitSet::Packed(30));
     let regular = Units::PerLevel(tree.per_level());
     needs.units = Units::Listed(tree);
     needs.needs.truncate(2);

@@ -1,11 +1,14 @@
 //! Random offers, trees and needs. Everything follows from the seed.
 
+use std::collections::BTreeMap;
+
 use num_bigint::BigInt;
 use num_rational::BigRational;
+use num_traits::{One, ToPrimitive};
 use unspent::{Allocation, Rational};
 
 use crate::design::compile::Compiled;
-use crate::design::{Goal, Law, Need, Needs, Quantity, Rest, Selection, Spread, UnitSet, Units};
+use crate::design::{Goal, Law, Need, Needs, Quantity, Rest, Selection, UnitSet, Units};
 
 /// Splitmix64.
 pub(super) struct Draw(pub(super) u64);
@@ -203,6 +206,22 @@ pub(super) fn selection(draw: &mut Draw, offer: &Allocation, part: f64) -> Selec
     chosen
 }
 
+/// Whole units of some levels, as far as there is room for them.
+pub(super) fn parts(draw: &mut Draw, units: &[u64], level: usize) -> BTreeMap<usize, u64> {
+    let mut parts = BTreeMap::new();
+    let mut left = BigRational::one();
+    for (at, there) in units.iter().enumerate().take(level + 1) {
+        let room = (&left * BigInt::from(*there)).floor().to_u64().expect("a count").min(6);
+        let needed = at == level && parts.is_empty();
+        if room > 0 && (needed || draw.chance(0.5)) {
+            let count = 1 + draw.below(room as usize) as u64;
+            left -= BigRational::new(count.into(), (*there).into());
+            parts.insert(at, count);
+        }
+    }
+    parts
+}
+
 /// Something that must be known, of a set of units only if there may be one.
 pub(super) fn need(draw: &mut Draw, offer: &Allocation, units: &[u64], sets: bool) -> Need {
     let level = draw.below(units.len());
@@ -221,8 +240,11 @@ pub(super) fn need(draw: &mut Draw, offer: &Allocation, units: &[u64], sets: boo
         },
     };
     let set = (sets && draw.chance(0.4)).then(|| {
-        let spread = if draw.chance(0.5) { Spread::Scattered } else { Spread::Packed };
-        UnitSet { count: 1 + draw.below(units[level].min(40) as usize) as u64, spread }
+        if draw.chance(0.4) {
+            return UnitSet::Parts(parts(draw, units, level));
+        }
+        let count = 1 + draw.below(units[level].min(40) as usize) as u64;
+        if draw.chance(0.5) { UnitSet::Scattered(count) } else { UnitSet::Packed(count) }
     });
     let confidence = ["0.9", "0.95", "0.99"][draw.below(3)].parse().expect("a number");
     Need { name: "random".into(), level, quantity, set, confidence, all: false }

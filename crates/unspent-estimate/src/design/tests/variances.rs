@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::Signed;
 
@@ -13,7 +14,7 @@ use crate::answers::{Precision, SumOfCells, coordinate_covariances};
 use crate::design::bound::double;
 use crate::design::compile::Compiled;
 use crate::design::evaluator::{Evaluator, Limit};
-use crate::design::{Need, Spread, UnitSet};
+use crate::design::{Need, UnitSet};
 use crate::model::Scratch;
 
 /// The largest system that is solved densely in fractions.
@@ -32,6 +33,7 @@ struct Worst {
     exact: usize,
     dense: usize,
     even: usize,
+    parts: usize,
 }
 
 fn relative(found: f64, wanted: &BigRational) -> f64 {
@@ -152,10 +154,11 @@ fn variances_are_those_of_the_estimator_and_of_the_definition() {
 
 /// The units of a level that a set has, and whether it is exactly as the closed form takes it to be.
 fn members(units: &[u64], level: usize, set: &UnitSet) -> (Vec<usize>, bool) {
-    let count = set.count as usize;
-    if set.spread == Spread::Packed {
-        return ((0..count).collect(), true);
-    }
+    let count = match set {
+        UnitSet::Scattered(count) => *count as usize,
+        UnitSet::Packed(count) => return ((0..*count as usize).collect(), true),
+        UnitSet::Parts(_) => return (vec![], false),
+    };
     // Dealt out: the next unit goes to the unit above that has fewest, on every level.
     let mut taken: Vec<Vec<u64>> = units.iter().map(|units| vec![0; *units as usize]).collect();
     let mut found = vec![];
@@ -181,7 +184,7 @@ fn members(units: &[u64], level: usize, set: &UnitSet) -> (Vec<usize>, bool) {
 #[test]
 fn variances_of_sets_of_units_are_those_of_areas() {
     let mut worst = Worst::default();
-    for seed in 0..random::cases(150) {
+    for seed in 0..random::cases(250) {
         let mut draw = Draw(1_000_000 + seed as u64);
         let levels = 1 + draw.below(4);
         let small = seed % 3 == 0;
@@ -191,8 +194,23 @@ fn variances_of_sets_of_units_are_those_of_areas() {
         check_sets(&mut draw, &case, &format!("tree {seed}"), small, &mut worst);
     }
     println!("{worst:?}");
-    assert!(worst.even > 100 && worst.dense > 50 && worst.unknown > 30, "{worst:?}");
+    assert!(worst.even > 100 && worst.dense > 50 && worst.unknown > 30 && worst.parts > 100, "{worst:?}");
     assert!(worst.area < 1e-11, "{worst:?}");
+}
+
+/// A set like this one, anywhere: the units of its level.
+fn any_like(draw: &mut Draw, set: &UnitSet, units: &[u64], level: usize) -> Vec<usize> {
+    let mut found = vec![];
+    for (at, count) in set.parts(level) {
+        let inside = (units[level] / units[at]) as usize;
+        let is_free = |unit: &usize| !found.contains(&(unit * inside));
+        let mut free: Vec<usize> = (0..units[at] as usize).filter(is_free).collect();
+        for _ in 0..count {
+            let unit = free.swap_remove(draw.below(free.len()));
+            found.extend(unit * inside..(unit + 1) * inside);
+        }
+    }
+    found
 }
 
 fn check_sets(draw: &mut Draw, case: &Case, name: &str, dense: bool, worst: &mut Worst) {
@@ -226,14 +244,16 @@ fn check_sets(draw: &mut Draw, case: &Case, name: &str, dense: bool, worst: &mut
                 worst.dense += 1;
             }
         }
-        // No set of as many units is worse known than a scattered one, or better than a packed one.
+        // No set of as many units is worse known than a scattered one, or better than a packed one; none of
+        // these parts is worse known.
         let Some([low, high]) = value else { continue };
-        let mut all: Vec<usize> = (0..case.units[asked.level] as usize).collect();
-        let any: Vec<usize> = (0..set.count).map(|_| all.swap_remove(draw.below(all.len()))).collect();
-        let found = of(&any).variance();
-        let side = match set.spread {
-            Spread::Scattered => found.unwrap() * double(&asked.scale) <= double(&high) * (1.0 + 1e-9),
-            Spread::Packed => {
+        let found = of(&any_like(draw, set, &case.units, asked.level)).variance();
+        let side = match set {
+            UnitSet::Scattered(_) | UnitSet::Parts(_) => {
+                worst.parts += usize::from(matches!(set, UnitSet::Parts(_)));
+                found.unwrap() * double(&asked.scale) <= double(&high) * (1.0 + 1e-9)
+            }
+            UnitSet::Packed(_) => {
                 found.is_none_or(|found| found * double(&asked.scale) >= double(&low) * (1.0 - 1e-9))
             }
         };
@@ -249,29 +269,49 @@ fn sets_of_units_are_convex_also_where_numbers_of_units_are_not_whole() {
         // Three units of which each has four, in fours of which each has three.
         let units = if seed == 0 { vec![3, 4, 12] } else { random::units(&mut draw, levels, false, 200) };
         let offer = random::offer(&mut draw, units.len(), 2, true);
-        let need = |level: usize, count: u64, spread: Spread| Need {
-            set: Some(UnitSet { count, spread }),
-            ..table(level, &offer.queries()[0].by)
-        };
         for level in 0..units.len() {
-            let counts = (1..=units[level].min(20)).collect::<Vec<u64>>();
-            for spread in [Spread::Scattered, Spread::Packed] {
-                let needs: Vec<Need> =
-                    counts.iter().map(|count| need(level, *count, spread.clone())).collect();
-                let compiled = Compiled::new(&offer, units.clone(), &needs).unwrap();
-                for (count, parts) in counts.iter().zip(&compiled.needs) {
-                    let levels = &parts[0].variance.levels;
-                    let name = format!("{units:?}: {count} {spread:?} of level {level}");
-                    assert!(levels.iter().all(|c| !c.is_negative()), "{name}");
-                    // Units that know nothing of each other: as many variances as there are units.
-                    let one = levels.iter().enumerate().map(|(k, c)| c * compiled.frame.inside(k, level));
-                    assert_eq!(
-                        one.sum::<BigRational>(),
-                        BigRational::from_integer((*count).into()),
-                        "{name}"
-                    );
-                }
+            let counts = 1..=units[level].min(20);
+            let sets = counts.flat_map(|count| [UnitSet::Scattered(count), UnitSet::Packed(count)]);
+            let parts: Vec<UnitSet> =
+                (0..10).map(|_| UnitSet::Parts(random::parts(&mut draw, &units, level))).collect();
+            let sets: Vec<UnitSet> = sets.chain(parts).collect();
+            let need =
+                |set: &UnitSet| Need { set: Some(set.clone()), ..table(level, &offer.queries()[0].by) };
+            let needs: Vec<Need> = sets.iter().map(need).collect();
+            let compiled = Compiled::new(&offer, units.clone(), &needs).unwrap();
+            for (set, parts) in sets.iter().zip(&compiled.needs) {
+                let levels = &parts[0].variance.levels;
+                let name = format!("{units:?}: {set:?} of level {level}");
+                assert!(levels.iter().all(|c| !c.is_negative()), "{name}");
+                // Units that know nothing of each other: as many variances as there are units.
+                let inside = |k: usize| compiled.frame.inside(k, level);
+                let one = levels.iter().enumerate().map(|(k, c)| c * inside(k));
+                let all = set.parts(level).into_iter().map(|(at, count)| inside(at) * BigInt::from(count));
+                assert_eq!(one.sum::<BigRational>(), all.sum::<BigRational>(), "{name}");
             }
         }
     }
+}
+
+/// By hand: two of four units of ten, and three units more, in one or both of the others.
+#[test]
+fn parts_are_as_far_apart_as_they_can_be() {
+    let mut draw = Draw(5_000_000);
+    let offer = random::offer(&mut draw, 3, 1, true);
+    let set = |set: UnitSet| {
+        let need = Need { set: Some(set), ..table(2, &offer.queries()[0].by) };
+        let compiled = Compiled::new(&offer, vec![1, 4, 40], &[need]).unwrap();
+        compiled.needs[0][0].variance.levels.clone()
+    };
+    let number = |n: i64, d: i64| BigRational::new(n.into(), d.into());
+    // T = 23²/40, 20 + (3²/2)/10 and 23.
+    let (root, middle) = (number(529, 40), number(409, 20));
+    let wanted = [&root / BigInt::from(40), (&middle - &root) / BigInt::from(10), number(23, 1) - &middle];
+    assert_eq!(set(UnitSet::Parts([(1, 2), (2, 3)].into())), wanted);
+    // Units of the level alone are scattered.
+    assert_eq!(set(UnitSet::Parts([(2, 7)].into())), set(UnitSet::Scattered(7)));
+    // Whole units of a level above are those units.
+    let whole = Need { set: Some(UnitSet::Scattered(3)), ..table(1, &offer.queries()[0].by) };
+    let compiled = Compiled::new(&offer, vec![1, 4, 40], &[whole]).unwrap();
+    assert_eq!(set(UnitSet::Parts([(1, 3)].into())), compiled.needs[0][0].variance.levels);
 }
