@@ -63,11 +63,11 @@ pub struct Arguments {
     /// approximate-dp                epsilon, delta
     /// finite                        p, q: masses without and with the record, p=1/2;1/2,q=1/4;3/4
     /// truncated-discrete-gaussian   sigma2, bound, shift
-    /// subsampled-KIND               q, and the keys of gaussian, laplace or the same on integers:
+    /// subsampled-KIND               q, and the keys of Gaussian or Laplace noise KIND:
     ///                               noise on a Poisson sample (DP-SGD)
     /// gdp                           mu
     /// zcdp                          rho: only an upper bound of what it reveals is known
-    /// rdp                           orders, epsilons: the same of Rényi divergences, orders=2;8,epsilons=0.1;1
+    /// rdp                           the same by order: orders=2;8,epsilons=0.1;1
     ///
     /// One value may be ?: it is looked for, so that all mechanisms together keep --epsilon at --delta.
     /// That goes for sigma2, sigma, scale, b, shift, q of a sample, epsilon, rho, mu and count.

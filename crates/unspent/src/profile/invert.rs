@@ -92,7 +92,7 @@ const VAGUE: f64 = 0.5;
 const VAGUELY_NEAR: f64 = 1e-3;
 /// Relative distance of a bound of δ from the target that is near enough.
 const CLOSE: f64 = 1e-8;
-const MAX_HALVINGS: usize = 24;
+const MAX_HALVINGS: usize = 50;
 
 impl Accountant {
     /// ε(δ) for 0 < δ < 1, faster from a good guess.
@@ -220,7 +220,7 @@ impl Accountant {
         let mut moved = None;
         // Where δ is not known to some digits, ε is not worth many.
         let vague = |found: &DeltaBounds| found.delta.relative_width() > VAGUE;
-        let vague = self.method() != Method::OneSided && vague(&first);
+        let vague = self.mu2().is_none() && self.method() != Method::OneSided && vague(&first);
         let near = if vague { VAGUELY_NEAR } else { NEAR };
         for round in 0..MAX_HALVINGS {
             if (known - unknown).abs() <= near * known.max(unknown) || at_known.abs() <= CLOSE {

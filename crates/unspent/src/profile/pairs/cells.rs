@@ -18,12 +18,12 @@ pub(super) struct Halves {
     lower: [Vec<Cell>; 2],
     upper: [Vec<Cell>; 2],
     missing: f64,
-    /// Whether most losses are so small beside those that matter that an integral would be long.
-    is_rare: bool,
 }
 
-/// Most losses are then within this of each other.
+/// Half of the losses are then about so near to each other.
 const RARE: f64 = 2e-3;
+/// Cells that tell that.
+const COARSE: usize = 100;
 /// Pairs of cells that all convolutions together may take: about half a second, and what is worth waiting
 /// for while somebody moves a slider.
 const WORK: f64 = 8e6;
@@ -48,10 +48,8 @@ impl Halves {
         let work = if effort == Effort::Fast { FAST_WORK } else { WORK };
         let cells = (work / (2.0 * f64::from(convolutions))).sqrt().clamp(LEAST_CELLS, MOST_CELLS) as usize;
         let mut factors = vec![];
-        let mut spread = 0.0f64;
         for kind in kinds {
             let mut power = kind.law.cells(cells)?;
-            spread += kind.count * bulk(&power).1.powi(2);
             let mut left = kind.whole;
             while left > 1 {
                 if left & 1 == 1 {
@@ -70,15 +68,10 @@ impl Halves {
         let last = factors.pop()?;
         let first = factors.into_iter().reduce(|a, b| convolve(&a, &b, cells)).unwrap_or_else(Cells::nothing);
         Some(Halves {
-            is_rare: spread.sqrt() < RARE,
             missing: first.missing + last.missing,
             lower: [first.lower, last.lower],
             upper: [first.upper, last.upper],
         })
-    }
-
-    pub fn is_rare(&self) -> bool {
-        self.is_rare
     }
 
     /// The part of finite losses of δ(ε).
@@ -95,6 +88,12 @@ impl Halves {
         let upper = if upper < 1.0 { upper } else { 1.0 };
         Bounds::new(Magnitude::from_f64(lower), Magnitude::from_f64(upper))
     }
+}
+
+/// Whether most losses are so small beside those that matter that an integral would be long.
+pub(super) fn is_rare(kinds: &[Kind]) -> bool {
+    let spread = |kind: &Kind| Some(kind.count * bulk(&kind.law.cells(COARSE)?).1.powi(2));
+    kinds.iter().map(spread).sum::<Option<f64>>().is_some_and(|square| square.sqrt() < RARE)
 }
 
 impl Cells {

@@ -4,6 +4,7 @@
 mod atoms;
 mod cells;
 mod line;
+mod markov;
 mod one_sided;
 mod ordered;
 mod single;
@@ -16,8 +17,7 @@ use crate::effort::Effort;
 use crate::error::Result;
 use crate::loss::Way;
 use crate::mechanism::Mechanism;
-use crate::number::float::{self, Dd, UNIT};
-use crate::number::{Bounds, Magnitude, Round, golden_section};
+use crate::number::{Bounds, Magnitude};
 use one_sided::Events;
 use ordered::Ordered;
 
@@ -142,35 +142,4 @@ fn larger(a: Bounds<Magnitude>, b: Bounds<Magnitude>) -> Bounds<Magnitude> {
 fn smaller(a: Bounds<Magnitude>, b: Bounds<Magnitude>) -> Bounds<Magnitude> {
     let min = |x: Magnitude, y: Magnitude| if x < y { x } else { y };
     Bounds::new(min(a.lower(), b.lower()), min(a.upper(), b.upper()))
-}
-
-/// `δ ≤ Φ(c)·e^{−(c−1)ε}·(1/c)(1 − 1/c)^{c−1}` for any c > 1: the least over some, as an upper bound. `log`
-/// gives `ln Φ(c)` with the bound of its error.
-fn markov(log: impl Fn(f64) -> (Dd, f64), epsilon: Dd, scale: (f64, f64)) -> Magnitude {
-    let exponent = |c: f64| markov_exponent(c, log(c), epsilon);
-    let cost = |logarithm: f64| {
-        let (total, error) = exponent(1.0 + float::exp(logarithm));
-        let sum = total.to_f64() + error;
-        // Where nothing is known c is too large: the further, the worse.
-        if sum.is_finite() { sum } else { 1e300 + 1e290 * logarithm }
-    };
-    // About where a Gaussian of this mean and deviation has its saddle.
-    let (mean, deviation) = scale;
-    let guess = ((epsilon.hi - mean) / (deviation * deviation)).max(1.0 / deviation).max(1e-9);
-    let start = float::ln(guess);
-    let best = golden_section(cost, (start - 8.0).min(-3.0), start + 6.0, 56);
-    let (total, error) = exponent(1.0 + float::exp(best));
-    if !total.hi.is_finite() || !error.is_finite() {
-        return Magnitude::ONE;
-    }
-    Magnitude::exp(total, error, Round::Up)
-}
-
-/// The logarithm of that bound at one c, from `ln Φ(c)`; both with the bound of their error.
-fn markov_exponent(c: f64, (value, error): (Dd, f64), epsilon: Dd) -> (Dd, f64) {
-    let less = Dd::sum(c, -1.0);
-    let shape = -float::ln(c) + if c > 1.0 { (c - 1.0) * float::ln1p(-1.0 / c) } else { 0.0 };
-    let total = value.sub(less.mul(epsilon)).add(Dd::from(shape));
-    let magnitude = value.hi.abs() + (less.hi * epsilon.hi).abs();
-    (total, error + UNIT * (16.0 * shape.abs() + 16.0) + UNIT * UNIT * 64.0 * magnitude)
 }

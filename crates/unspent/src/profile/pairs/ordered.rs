@@ -10,11 +10,9 @@ use super::super::spectrum::LogPhi;
 use super::super::term::{Term, dropping};
 use super::super::{DeltaBounds, Method, Point, at_most_one};
 use super::atoms::{self, Part};
-use super::cells::Halves;
+use super::cells::{self, Halves};
 use super::line::{LONG, OnLine, SHORT};
-use super::one_sided::{Events, Tilts};
 use super::single::Single;
-use super::{markov, markov_exponent};
 use crate::effort::Effort;
 use crate::error::Result;
 use crate::loss::{self, Loss, Way};
@@ -42,7 +40,7 @@ pub(super) struct Lattice {
 #[derive(Debug)]
 pub(super) struct Ordered {
     pub kinds: Vec<Kind>,
-    single: Option<Single>,
+    pub(super) single: Option<Single>,
     lattice: Option<Lattice>,
     /// Number of atoms, if they are few enough to be added up.
     atoms: Option<f64>,
@@ -51,9 +49,10 @@ pub(super) struct Ordered {
     pub infinity: (Bounds<Magnitude>, Bounds<Magnitude>),
     /// From this loss on δ is what is revealed for certain.
     largest: Largest,
-    scale: (f64, f64),
+    pub(super) scale: (f64, f64),
     way: Way,
     effort: Effort,
+    rare: OnceLock<bool>,
     /// The law cut into cells, made when it is needed.
     halves: OnceLock<Option<Halves>>,
 }
@@ -97,6 +96,7 @@ impl Ordered {
             scale: (0.0, 0.0),
             way,
             effort,
+            rare: OnceLock::new(),
             halves: OnceLock::new(),
             kinds,
         };
@@ -209,78 +209,6 @@ impl Ordered {
         }
     }
 
-    /// Whether Markov's inequality at one of a few tilts bounds δ by this: Newton's method towards the best.
-    pub fn is_below(&self, at: &Point, most: Magnitude) -> bool {
-        // A closed form is as cheap.
-        if self.is_empty() || self.single.is_some() {
-            return false;
-        }
-        let (mean, deviation) = self.scale;
-        let epsilon = at.dd.hi;
-        let mut c = 1.0 + ((epsilon - mean) / (deviation * deviation)).max(1.0 / deviation);
-        for _ in 0..8 {
-            let here = self.log_phi(c);
-            let (total, error) = markov_exponent(c, (here.value, here.error), at.dd);
-            if !error.is_finite() || !total.hi.is_finite() || here.slope.is_nan() {
-                c = 1.0 + 0.5 * (c - 1.0);
-                continue;
-            }
-            let bound = Magnitude::exp(total, error, Round::Up).add(self.infinity.1.upper(), Round::Up);
-            if bound <= most {
-                return true;
-            }
-            // d/dc of −ln c + (c−1)ln(1 − 1/c) is ln(1 − 1/c).
-            let slope = here.slope - epsilon + float::ln1p(-1.0 / c);
-            let curve = here.spread + 1.0 / (c * (c - 1.0));
-            let step = -slope / curve;
-            if !step.is_finite() || (step * curve.sqrt()).abs() < 0.1 {
-                return false;
-            }
-            c = if c + step > 1.0 { c + step } else { 1.0 + 0.25 * (c - 1.0) };
-        }
-        false
-    }
-
-    /// An upper bound of δ by Markov's inequality, if that is cheap.
-    pub fn markov(&self, at: &Point) -> Option<Magnitude> {
-        if self.is_empty() {
-            return None;
-        }
-        let log = |c: f64| {
-            let here = self.log_phi(c);
-            (here.value, here.error)
-        };
-        Some(markov(log, at.dd, self.scale).add(self.infinity.1.upper(), Round::Up))
-    }
-
-    /// The same with events besides (M9).
-    pub fn above(&self, events: &Events, at: &Point) -> Magnitude {
-        let log = |c: f64| {
-            let here = self.log_phi(c);
-            let (event, error) = events.log(c);
-            (
-                here.value.add(event),
-                here.error + error + 4.0 * DD_UNIT * (here.value.hi.abs() + event.hi.abs()),
-            )
-        };
-        let found = match events.tilts() {
-            Tilts::Any => {
-                let (mean, deviation) = self.scale;
-                let rho = events.about();
-                markov(log, at.dd, (mean + rho, (deviation * deviation + 2.0 * rho).sqrt()))
-            }
-            Tilts::These(orders) => orders.iter().fold(Magnitude::ONE, |least, c| {
-                let (total, error) = markov_exponent(*c, log(*c), at.dd);
-                if !total.hi.is_finite() || !error.is_finite() {
-                    return least;
-                }
-                let found = Magnitude::exp(total, error, Round::Up);
-                if found < least { found } else { least }
-            }),
-        };
-        found.add(self.infinity.1.upper(), Round::Up)
-    }
-
     /// From the atoms themselves.
     pub fn exact(&self, expectation: Expectation, at: &Point) -> Option<Bounds<Magnitude>> {
         let on_lattice = self.on_lattice(expectation, at);
@@ -310,18 +238,18 @@ impl Ordered {
             return found;
         }
         // Where there is another way, a long sum is not begun.
-        let few = expectation == Expectation::Delta && self.is_few();
-        let (work, good) = match (self.atoms.is_some(), few) {
+        let rare = expectation == Expectation::Delta && self.is_rare();
+        if rare {
+            let cells = self.in_cells(expectation, at);
+            if let Some(found) = cells.filter(|found| found.relative_width() < FAIR) {
+                return found;
+            }
+        }
+        let (work, good) = match (self.atoms.is_some(), rare) {
             (true, _) => (PEELABLE, NARROW),
             (false, true) => (SHORT, GOOD),
             (false, false) => (LONG, GOOD),
         };
-        if few
-            && self.halves().is_some_and(Halves::is_rare)
-            && let Some(found) = self.in_cells(expectation, at).filter(|found| found.relative_width() < FAIR)
-        {
-            return found;
-        }
         let own = self.on_line(expectation, at, 0.0, work).map(|found| found.value);
         // What is known to some digits is limited by rounding, for which smoothing is no remedy.
         if let Some(found) = own.filter(|found| found.relative_width() < good) {
@@ -330,11 +258,20 @@ impl Ordered {
         if let Some(found) = self.peeled(expectation, at).filter(|found| found.relative_width() < GOOD) {
             return own.map_or(found, |own| own.intersect(&found));
         }
-        let other = self.in_cells(expectation, at).or_else(|| self.smoothed(expectation, at, tolerance));
-        let found = match (own, other) {
-            (Some(a), Some(b)) => a.intersect(&b),
-            (a, b) => a.or(b).unwrap_or(Bounds::new(Magnitude::ZERO, Magnitude::ONE)),
-        };
+        let mut found = own.unwrap_or(Bounds::new(Magnitude::ZERO, Magnitude::ONE));
+        let smoothed = || self.smoothed(expectation, at, tolerance);
+        let cells = || self.in_cells(expectation, at);
+        // Smoothing takes long where it says little, which is not of few mechanisms.
+        let ways: [&dyn Fn() -> Option<Bounds<Magnitude>>; 2] =
+            if self.is_few() && !rare { [&smoothed, &cells] } else { [&cells, &smoothed] };
+        for way in ways {
+            if let Some(other) = way() {
+                found = found.intersect(&other);
+                if rare || !self.is_few() || found.relative_width() < GOOD {
+                    break;
+                }
+            }
+        }
         if expectation != Expectation::Delta {
             return found;
         }
@@ -398,6 +335,11 @@ impl Ordered {
     /// Whether there are so few mechanisms that cells lose little.
     fn is_few(&self) -> bool {
         self.kinds.iter().map(|kind| kind.count).sum::<f64>() <= FEW
+    }
+
+    /// Whether besides an integral would be long.
+    fn is_rare(&self) -> bool {
+        *self.rare.get_or_init(|| self.is_few() && cells::is_rare(&self.kinds))
     }
 
     /// From laws that are cut into cells.

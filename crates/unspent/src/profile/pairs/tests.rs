@@ -1,6 +1,7 @@
 //! Values from outside, and the bounds around them.
 
 mod dropped;
+mod few;
 mod structure;
 
 use std::collections::BTreeMap;
