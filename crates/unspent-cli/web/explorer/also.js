@@ -104,6 +104,6 @@ export function objectAt(fail) {
 export function listenForAlso() {
   listen(byId('also-add'), 'click', () => {
     const list = alsoOf(state.now);
-    change([...list, ofKind('laplace')], () => byId(`also-${list.length}-kind`).focus());
+    change([...list, ofKind('discrete_laplace')], () => byId(`also-${list.length}-kind`).focus());
   });
 }

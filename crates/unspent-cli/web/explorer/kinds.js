@@ -54,7 +54,10 @@ export function ofKind(kind, before = {}) {
     if (before[name] === undefined && before[other] !== undefined) return [[other, before[other]]];
     return [[name, before[name] ?? value]];
   });
-  const { count = '1', note = NOTE } = before;
+  const { note = NOTE } = before;
+  // Nobody trains in one step.
+  const usual = kind.startsWith('subsampled_') ? '1000' : '1';
+  const count = (before.count ?? '1') === '1' ? usual : before.count;
   return { kind, ...Object.fromEntries(kept), count, note };
 }
 

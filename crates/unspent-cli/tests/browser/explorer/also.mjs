@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { check } from '../checks.mjs';
 import {
-  EXAMPLES, UNITS, certificate, choose, click, equal, inTrouble, lineOf, look, open, own, picture, press,
+  EXAMPLES, UNITS, certificate, choose, click, drop, equal, inTrouble, lineOf, look, open, own, picture, press,
   provoking, ready, rounded, saved, text, type, upper,
 } from './page.mjs';
 
@@ -15,6 +15,18 @@ async function load(page, path) {
   await choose(page, UNITS);
   await page.locator('#file').setInputFiles(path);
   await page.waitForSelector('[data-level="Municipality"]');
+  await ready(page);
+}
+
+/** An allocation of which every answer is there at once, whatever is beside it. */
+const SMALL = 'name = "small"\nneighbours = "bounded"\ndelta = "1e-9"\n[queries]\ntotal = []\n' +
+  '[[levels]]\nname = "Country"\n[levels.sigma2]\ntotal = 50\n' +
+  '[[levels]]\nname = "Region"\n[levels.sigma2]\ntotal = 100\n';
+
+async function plain(page) {
+  await choose(page, UNITS);
+  await drop(page, 'small.toml', SMALL);
+  await page.waitForFunction(() => document.querySelectorAll('[data-level]').length === 2);
   await ready(page);
 }
 
@@ -58,18 +70,17 @@ async function laplace(page) {
   });
   await check('what a release does not have is refused by name, in its place', async () => {
     const reading = await text(page, '#reading-refusal');
-    const tradeoff = await text(page, '#figure-tradeoff-refusal');
-    const isCurve = await page.locator('#figure-curve .line').first().isVisible();
-    const isGone = await page.locator('#figure-tradeoff').isHidden();
+    const isCurve = await page.locator('#figure-curve').isVisible();
+    const isDrawn = await page.locator('#figure-tradeoff').isVisible();
     const trouble = await page.locator('#draft-trouble').isVisible();
     await look(page, { label: 'Municipality' });
-    const isThere = await page.locator('#figure-tradeoff .line').first().isVisible() &&
-      await page.locator('#figure-tradeoff-refusal').isHidden() && (await text(page, '#reading')).length > 100;
+    const isThere = await page.locator('#reading-refusal').isHidden() &&
+      (await text(page, '#reading')).length > 100;
     await look(page, { index: 0 });
     const promise = await text(page, '#promise');
-    return /^Subsampled Gaussian: .*symmetric pair/.test(tradeoff) && reading === tradeoff && isCurve &&
-      isGone && !trouble && isThere && promise.includes('Gaussian noise alone') &&
-      await page.locator('#calibrate').isDisabled() || `${tradeoff} | ${reading} | ${isCurve} ${isThere} ${promise}`;
+    return /^Subsampled Gaussian: .*symmetric pair/.test(reading) && isCurve && isDrawn && !trouble &&
+      isThere && promise.includes('Gaussian noise alone') && await page.locator('#calibrate').isDisabled() ||
+      `${reading} | ${isCurve} ${isDrawn} ${isThere} ${promise}`;
   });
   await check('the scale of a level is set, and its ε follows', async () => {
     await page.locator('[data-level="Municipality"] summary').click();
@@ -99,30 +110,30 @@ async function laplace(page) {
 
 async function beside(page) {
   await check('a mechanism is added, changed and removed; ε, curve and export follow', async () => {
-    await choose(page, UNITS);
+    await plain(page);
     const alone = await upper(page);
-    const i = await add(page, 'laplace', { scale: '2.5', count: '3' });
-    const curve = () => page.locator('#figure-curve .line').first().getAttribute('d');
+    const i = await add(page, 'discrete_laplace', { scale: '2.5', count: '3' });
+    const curve = () => page.locator('#figure-curve').innerHTML();
     const [with3, drawn] = [await upper(page), await curve()];
     const [isEqual, file] = await asExported(page);
     await type(page, page.locator(`#also-${i}-count`), '4');
     const with4 = await upper(page);
     const isDrawn = drawn !== await curve();
-    await page.locator(`#also-${i}-kind`).selectOption('discrete_laplace');
+    await page.locator(`#also-${i}-kind`).selectOption('pure_dp');
     await ready(page);
-    const kept = await page.locator(`#also-${i}-scale`).inputValue();
+    const kept = await page.locator(`#also-${i}-count`).inputValue();
     await page.locator('[data-also="0"] button').click();
     await ready(page);
     const isBack = await upper(page) === alone && await cards(page).count() === 0;
     await click(page, '#undo');
     const isThere = await cards(page).count() === 1 && await own(page, 'total', 'start') === alone;
     await click(page, '#reset');
-    return isEqual === true && file.includes('kind = "laplace"\nscale = "5/2"') && +alone < +with3 &&
-      +with3 < +with4 && isDrawn && kept === '2.5' && isBack && isThere ||
+    return isEqual === true && file.includes('kind = "discrete_laplace"\nscale = "5/2"') && +alone < +with3 &&
+      +with3 < +with4 && isDrawn && kept === '4' && isBack && isThere ||
       `${isEqual} ${alone} ${with3} ${with4} ${isDrawn} ${kept} ${isBack} ${isThere}`;
   });
   await check('what is wrong with a mechanism is said at its field, and nothing else is lost', async () => {
-    const i = await add(page, 'laplace', {});
+    const i = await add(page, 'discrete_laplace', {});
     const wrong = () => text(page, `#also-${i}-scale-wrong`);
     const before = await upper(page);
     await type(page, page.locator(`#also-${i}-scale`), 'wide', inTrouble);
@@ -141,7 +152,7 @@ async function beside(page) {
       noted.includes('the guarantee rests on it') || `${here} | ${there} | ${isElsewhere} ${isWell} | ${noted}`;
   });
   await check('a link keeps them', async () => {
-    await add(page, 'approximate_dp', { epsilon: '1/3', delta: '1e-15' });
+    await add(page, 'pure_dp', { epsilon: '1/10' });
     const whole = await upper(page);
     await page.waitForTimeout(500);
     const other = await open({}, new URL(page.url()).hash);
@@ -149,13 +160,13 @@ async function beside(page) {
       await other.locator('#also-0-kind').inputValue()];
     await other.context().close();
     await click(page, '#reset');
-    return equal(found.join(), [whole, '1/3', 'approximate_dp'].join());
+    return equal(found.join(), [whole, '1/10', 'pure_dp'].join());
   });
 }
 
 async function asymmetric(page) {
   await check('a sampled mechanism needs neighbours that come and go, and says its direction', async () => {
-    await choose(page, UNITS);
+    await plain(page);
     const kinds = () => page.locator('#also-0-kind option').evaluateAll((all) => all.map(({ value }) => value));
     await click(page, '#also-add');
     const bounded = await kinds();
@@ -164,7 +175,6 @@ async function asymmetric(page) {
     const free = await kinds();
     await page.locator('#also-0-kind').selectOption('subsampled_gaussian');
     await ready(page);
-    await type(page, page.locator('#also-0-count'), '1000');
     const said = await text(page, '#subject');
     const [isEqual] = await asExported(page);
     await page.locator('input[name=neighbours][value=bounded]').check();
