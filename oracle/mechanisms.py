@@ -13,7 +13,7 @@ from .drawn import compose, directions, epsilons
 from .exact import exact, infinity_of
 from .laws import Unaffordable, is_symmetric, law_of
 from .lines import BITS, by_lines
-from .reference import write
+from .reference import finished, keep, write
 
 # Fewer certain digits than these are no reference.
 LEAST_DIGITS = 20
@@ -104,12 +104,7 @@ def draw(seed, index, closed, left_out):
 def run_random(arguments):
     """Draws until there are enough values; finished compositions are kept in FILE.partial, one a line."""
     partial = arguments.out + ".partial"
-    records = []
-    if os.path.exists(partial):
-        with open(partial) as lines:
-            records = [json.loads(line) for line in lines if line.endswith("\n")]
-        if records and records[0]["seed"] != arguments.seed:
-            sys.exit(f"{partial} belongs to another seed")
+    records = finished(partial, arguments.seed)
     left_out, seconds = {}, {}
     values = sum(len(record["cases"]) for record in records)
     with open(partial, "a") as out:
@@ -117,8 +112,7 @@ def run_random(arguments):
             started = time.time()
             name, cases = draw(arguments.seed, len(records), arguments.closed, left_out)
             records.append({"seed": arguments.seed, "index": len(records), "cases": cases})
-            out.write(json.dumps(records[-1], separators=(",", ":")) + "\n")
-            out.flush()
+            keep(records[-1], out)
             values += len(cases)
             spent, found = seconds.get(name, (0.0, 0))
             seconds[name] = (spent + time.time() - started, found + len(cases))

@@ -54,20 +54,30 @@ def write_reference(path, seed, cases):
     write(path, what=what, seed=seed, cases=cases)
 
 
+def finished(partial, seed):
+    """The records that an earlier run has kept, one a line; a line that it did not finish is dropped."""
+    if not os.path.exists(partial):
+        return []
+    with open(partial) as lines:
+        records = [json.loads(line) for line in lines if line.endswith("\n")]
+    if records and records[0]["seed"] != seed:
+        sys.exit(f"{partial} belongs to another seed")
+    with open(partial, "w") as out:
+        for record in records:
+            keep(record, out)
+    return records
+
+
+def keep(record, out):
+    """Writes a record at once, whatever becomes of the run."""
+    out.write(json.dumps(record, separators=(",", ":")) + "\n")
+    out.flush()
+
+
 def run_random(arguments):
     """Draw until there are enough pairs; finished cases are kept in FILE.partial, one per line."""
     partial = arguments.out + ".partial"
-    records = []
-    if os.path.exists(partial):
-        with open(partial) as lines:
-            for line in lines:
-                if not line.endswith("\n"):
-                    break
-                records.append(json.loads(line))
-        with open(partial, "w") as out:
-            out.writelines(json.dumps(r, separators=(",", ":")) + "\n" for r in records)
-        if records and records[0]["seed"] != arguments.seed:
-            sys.exit(f"{partial} belongs to another seed")
+    records = finished(partial, arguments.seed)
     pairs = sum(len(r["case"]["points"]) for r in records if r["case"])
     started = time.time()
     special = list(integration_cases(arguments.seed))
@@ -81,8 +91,7 @@ def run_random(arguments):
             )
             record = {"seed": arguments.seed, "case": case}
             records.append(record)
-            out.write(json.dumps(record, separators=(",", ":")) + "\n")
-            out.flush()
+            keep(record, out)
             if case:
                 pairs += len(case["points"])
             if sys.stderr.isatty():

@@ -25,8 +25,9 @@ export const outline = (draft) =>
 
 /** All of a draft that no control changes. */
 export function frame(draft) {
-  const turned = { rho: null, delta: null, neighbours: null, epsilon: null, conversion: null, also: null };
-  return { ...draft, ...turned, levels: outline(draft) };
+  const turned = { rho: null, delta: null, neighbours: null, epsilon: null, conversion: null };
+  const { also: _, ...rest } = draft;
+  return { ...rest, ...turned, levels: outline(draft) };
 }
 
 /** Whether a number is short enough to be sent. */
