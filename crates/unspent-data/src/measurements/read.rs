@@ -132,15 +132,32 @@ impl Reader {
         })?;
         let reader = whole(&shown, || SerializedFileReader::new(opened))?;
         // A file says of itself whether its noise is private.
-        let notes = reader.metadata().file_metadata().key_value_metadata();
-        let private = notes.into_iter().flatten().find(|note| note.key == "unspent.private");
-        if private.and_then(|note| note.value.clone()) != Some(self.manifest.private.to_string()) {
+        let notes = reader.metadata().file_metadata().key_value_metadata().into_iter().flatten();
+        let private = notes.filter_map(|note| said(&note.key, note.value.as_deref()?)).next();
+        if private != Some(self.manifest.private.to_string()) {
             return Err(differs(&shown, "says something else of whether its noise is private"));
         }
         let rows = Rows::read(&shown, &reader)?;
         Ok((shown, rows))
     }
 }
+
+/// What a note of a file says of whether its noise is private. Spark has notes on columns only, all of them
+/// in one note on the file.
+fn said(key: &str, value: &str) -> Option<String> {
+    match key {
+        PRIVATE => Some(value.into()),
+        "org.apache.spark.sql.parquet.row.metadata" => {
+            let columns: serde_json::Value = serde_json::from_str(value).ok()?;
+            let notes = columns["fields"].as_array()?.iter().find(|column| column["name"] == "geocode")?;
+            Some(notes["metadata"][PRIVATE].as_str()?.into())
+        }
+        _ => None,
+    }
+}
+
+/// The note that says so.
+const PRIVATE: &str = "unspent.private";
 
 impl Rows {
     /// How many there are.
@@ -342,4 +359,27 @@ pub(super) fn differs(name: &str, what: &str) -> Error {
         format!("{name}: {what}"),
         "a directory of measurements is read as it was written; measure again only as one more release",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::said;
+
+    #[test]
+    fn spark_says_on_a_column_whether_noise_is_private() {
+        let key = "org.apache.spark.sql.parquet.row.metadata";
+        let of = |name: &str, notes: &str| {
+            format!(
+                r#"{{"type":"struct","fields":[{{"name":"value","metadata":{{}}}},
+                {{"name":"{name}","type":"string","nullable":false,"metadata":{notes}}}]}}"#
+            )
+        };
+        let private = r#"{"unspent.private":"true"}"#;
+        assert_eq!(said(key, &of("geocode", private)).as_deref(), Some("true"));
+        assert_eq!(said(key, &of("other", private)), None);
+        assert_eq!(said(key, &of("geocode", "{}")), None);
+        assert_eq!(said(key, "{"), None);
+        assert_eq!(said("unspent.private", "false").as_deref(), Some("false"));
+        assert_eq!(said("unspent.version", "true"), None);
+    }
 }
