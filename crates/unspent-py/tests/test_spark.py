@@ -83,7 +83,7 @@ def test_it_is_the_release_of_one_machine(spark, table, expected, tmp_path: Path
     assert kinds[0] == kinds[1]
     assert os.stat(tmp_path / "noisy").st_mode & 0o777 == os.stat(tmp_path / "local").st_mode & 0o777
     estimates = unspent.estimate(tmp_path / "noisy")
-    assert len(estimates["Block group"].codes) == 3_000
+    assert len(estimates.table("Block group", "total")["geocode"]) == 3_000
 
 
 def test_the_noise_has_its_variances(expected):

@@ -265,4 +265,5 @@ def _failures() -> Iterator[None]:
             said = re.search(rf"({re.escape(_tasks.LIES_IN_TWO)})", str(error))
         if said is None:
             raise
-        raise UnspentError(said[1].strip()) from error
+        # Rows are numbered within a task, which means nothing here.
+        raise UnspentError(re.sub(r"\brow \d+: ", "", said[1].strip())) from error

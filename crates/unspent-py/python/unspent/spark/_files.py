@@ -111,14 +111,14 @@ class Output:
         everybody = self.jvm.org.apache.hadoop.fs.permission.FsPermission("777")
         if at_once:
             self.fs.setPermission(self.unfinished, everybody.applyUMask(mask))
-        if self.scheme == "file":
+        if not at_once:
+            self._move(files)
+        elif self.scheme == "file":
             # Fails if there is a directory with something in it; Hadoop would copy into it.
             os.rename(self.unfinished.toUri().getPath(), self.path.toUri().getPath())
-        elif at_once:
+        else:
             context = self.jvm.org.apache.hadoop.fs.FileContext.getFileContext(self.path.toUri(), self.conf)
             context.rename(self.unfinished, self.path, self._no_options())
-        else:
-            self._move(files)
         self.unfinished = None
 
     def _move(self, files: list[str]) -> None:
