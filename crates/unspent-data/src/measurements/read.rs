@@ -132,9 +132,9 @@ impl Reader {
         })?;
         let reader = whole(&shown, || SerializedFileReader::new(opened))?;
         // A file says of itself whether its noise is private.
-        let notes = reader.metadata().file_metadata().key_value_metadata().into_iter().flatten();
-        let private = notes.filter_map(|note| said(&note.key, note.value.as_deref()?)).next();
-        if private != Some(self.manifest.private.to_string()) {
+        let notes = reader.metadata().file_metadata().key_value_metadata();
+        let notes = notes.into_iter().flatten().filter_map(|note| Some((&*note.key, note.value.as_deref()?)));
+        if private(notes) != Some(self.manifest.private.to_string()) {
             return Err(differs(&shown, "says something else of whether its noise is private"));
         }
         let rows = Rows::read(&shown, &reader)?;
@@ -142,22 +142,24 @@ impl Reader {
     }
 }
 
-/// What a note of a file says of whether its noise is private. Spark has notes on columns only, all of them
-/// in one note on the file.
-fn said(key: &str, value: &str) -> Option<String> {
-    match key {
-        PRIVATE => Some(value.into()),
-        "org.apache.spark.sql.parquet.row.metadata" => {
-            let columns: serde_json::Value = serde_json::from_str(value).ok()?;
-            let notes = columns["fields"].as_array()?.iter().find(|column| column["name"] == "geocode")?;
-            Some(notes["metadata"][PRIVATE].as_str()?.into())
+/// What a file says of whether its noise is private: in a note of its own, or with one of the fields, where
+/// Spark has written it.
+fn private<'n>(notes: impl Iterator<Item = (&'n str, &'n str)>) -> Option<String> {
+    const NOTE: &str = "unspent.private";
+    let mut of_fields = None;
+    for (key, value) in notes {
+        match key {
+            NOTE => return Some(value.into()),
+            "org.apache.spark.sql.parquet.row.metadata" => {
+                let schema: serde_json::Value = serde_json::from_str(value).ok()?;
+                let mut fields = schema["fields"].as_array()?.iter();
+                of_fields = fields.find_map(|field| Some(field["metadata"][NOTE].as_str()?.to_string()));
+            }
+            _ => {}
         }
-        _ => None,
     }
+    of_fields
 }
-
-/// The note that says so.
-const PRIVATE: &str = "unspent.private";
 
 impl Rows {
     /// How many there are.
@@ -363,23 +365,19 @@ pub(super) fn differs(name: &str, what: &str) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use super::said;
+    use super::private;
 
     #[test]
-    fn spark_says_on_a_column_whether_noise_is_private() {
-        let key = "org.apache.spark.sql.parquet.row.metadata";
-        let of = |name: &str, notes: &str| {
-            format!(
-                r#"{{"type":"struct","fields":[{{"name":"value","metadata":{{}}}},
-                {{"name":"{name}","type":"string","nullable":false,"metadata":{notes}}}]}}"#
-            )
-        };
-        let private = r#"{"unspent.private":"true"}"#;
-        assert_eq!(said(key, &of("geocode", private)).as_deref(), Some("true"));
-        assert_eq!(said(key, &of("other", private)), None);
-        assert_eq!(said(key, &of("geocode", "{}")), None);
-        assert_eq!(said(key, "{"), None);
-        assert_eq!(said("unspent.private", "false").as_deref(), Some("false"));
-        assert_eq!(said("unspent.version", "true"), None);
+    fn files_say_whether_their_noise_is_private_also_those_of_spark() {
+        let spark = "org.apache.spark.sql.parquet.row.metadata";
+        let fields = r#"{"type":"struct","fields":[
+            {"name":"geocode","type":"string","nullable":false,"metadata":{}},
+            {"name":"value","type":"long","nullable":false,"metadata":{"unspent.private":"true"}}]}"#;
+        let said = |notes: &[(&'static str, &'static str)]| private(notes.iter().copied());
+        assert_eq!(said(&[(spark, fields)]), Some("true".into()));
+        assert_eq!(said(&[(spark, fields), ("unspent.private", "false")]), Some("false".into()));
+        assert_eq!(said(&[(spark, r#"{"fields":[{"metadata":{}}]}"#)]), None);
+        assert_eq!(said(&[(spark, "no JSON")]), None);
+        assert_eq!(said(&[("other", "true")]), None);
     }
 }

@@ -1,6 +1,7 @@
 //! The sampler against the oracle, bit by bit; and what the oracle cannot say, by statistics with fixed
 //! seeds.
 
+mod addressed;
 mod band;
 mod bits;
 mod enclosures;

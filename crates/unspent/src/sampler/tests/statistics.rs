@@ -6,7 +6,7 @@
 //! limit; at least a thousand draws are expected in every class. Signs are held to Hoeffding's bound, which
 //! is no limit.
 
-use super::super::Key;
+use super::super::{AddressedNoise, Key, ReleaseKey};
 use super::super::oracle::{self, Form, chances};
 use super::{ratio, sampler};
 use crate::number::float;
@@ -140,6 +140,39 @@ fn check(draws: &[i64], magnitudes: &[f64]) -> Result<(), String> {
 fn ten_million_narrow_draws_have_the_law_and_are_independent() {
     for (sigma2, seed) in [("0.3", 1), ("5", 2), ("68.49", 3), ("1000", 4)] {
         check(&draws(sigma2, seed), &magnitudes(sigma2)).unwrap_or_else(|e| panic!("{sigma2}: {e}"));
+    }
+}
+
+/// Vectors of 16 draws of several measurements, one after the other for each unit: so draws at a distance of
+/// 1 or 8 are of neighbouring cells, and at 16 of two measurements or of neighbouring units.
+fn addressed(name: &str, noises: &[AddressedNoise]) -> Result<(), String> {
+    let units = DRAWS / 4 / 16 / noises.len();
+    let codes: Vec<String> = (0..units).map(|unit| format!("{unit:015}")).collect();
+    let mut draws = vec![0; units * 16 * noises.len()];
+    for (i, noise) in noises.iter().enumerate() {
+        let mut own = vec![0; units * 16];
+        noise.fill(codes.iter().map(String::as_bytes), 16, &mut own);
+        for (places, own) in draws.chunks_exact_mut(16).skip(i).step_by(noises.len()).zip(own.chunks(16)) {
+            places.copy_from_slice(own);
+        }
+    }
+    check(&draws, &magnitudes(name))
+}
+
+#[test]
+fn draws_by_address_have_the_law_and_are_independent_between_cells_units_queries_levels_and_keys() {
+    for (name, seed) in [("5", 31), ("1025", 32), ("b=3", 33), ("b=250", 34)] {
+        let (sampler, key) = (sampler(name), ReleaseKey::not_private(seed));
+        let of = |level: &str, query: &str| key.noise(level, query, &sampler);
+        let other = ReleaseKey::not_private(seed + 10).noise("Block", "a", &sampler);
+        for noises in [
+            vec![of("Block", "a")],
+            vec![of("Block", "a"), of("Block", "b")],
+            vec![of("Block", "a"), of("Tract", "a")],
+            vec![of("Block", "a"), other],
+        ] {
+            addressed(name, &noises).unwrap_or_else(|e| panic!("{name}: {e}"));
+        }
     }
 }
 

@@ -1,0 +1,212 @@
+//! Noise by address: a function of the key and the address, however and wherever it is made (X9).
+
+use std::collections::HashSet;
+
+use super::super::key::word;
+use super::super::oracle::{self, chacha20};
+use super::super::{AddressedNoise, Block, Path, ReleaseKey, Sampler};
+use super::{TRUTHS, exact, sampler};
+
+/// One of each kind.
+const KINDS: [&str; 5] = ["5", "1e6", "b=5", "b=100", "b=5000"];
+
+/// Around the borders of groups and chunks.
+const LENGTHS: [usize; 16] =
+    [1, 2, 15, 16, 17, 27, 63, 252, 1_000, 1_008, 1_009, 1_023, 1_024, 1_025, 2_016, 3_000];
+
+fn noise_of(sampler: &Sampler) -> AddressedNoise {
+    ReleaseKey::not_private(71).noise("Block", "sex * age", sampler)
+}
+
+fn made(noise: &AddressedNoise, codes: &[&str], length: usize) -> Vec<i64> {
+    let mut places = vec![i64::MIN; codes.len() * length];
+    noise.fill(codes.iter().map(|code| code.as_bytes()), length, &mut places);
+    places
+}
+
+fn codes(count: usize) -> Vec<String> {
+    (0..count).map(|i| format!("{:015}", 360_610_001_001_000 + i)).collect()
+}
+
+fn texts(codes: &[String]) -> Vec<&str> {
+    codes.iter().map(String::as_str).collect()
+}
+
+#[test]
+fn noise_of_an_address_is_the_one_it_was() {
+    // Another version that made other noise for an address would publish a second answer to one question.
+    let long = "x".repeat(200);
+    let units = ["", "01", "360610001001000", "Zürich", long.as_str()];
+    for (name, known) in KNOWN {
+        let noise = noise_of(&sampler(name));
+        for (code, known) in units.iter().zip(known) {
+            let found = made(&noise, &[code], 2_016);
+            let found: [i64; 6] = [0, 1, 15, 16, 1_024, 2_015].map(|i| found[i]);
+            assert_eq!(found, known, "{name}: unit `{code}`");
+        }
+    }
+}
+
+/// Draws 0, 1, 15, 16, 1,024 and 2,015 of five units, for a law of each kind.
+const KNOWN: [(&str, [[i64; 6]; 5]); 5] = [];
+
+#[test]
+fn keys_are_blake3s() {
+    // The published test vectors for keyed hashes.
+    let key = b"whats the Elvish word for friend";
+    for (length, hex) in [
+        (0, "92b2b75604ed3c761f9d6f62392c8a9227ad0ea3f09573e783f1498a4ed60d26"),
+        (1, "6d7878dfff2f485635d39013278ae14f1454b8c0a3a2d34bc1ab38228a80c95b"),
+    ] {
+        let input: Vec<u8> = (0..length).map(|i| (i % 251) as u8).collect();
+        assert_eq!(blake3::keyed_hash(key, &input).to_hex().as_str(), hex);
+    }
+}
+
+/// A key as X9 has it, of parts with their lengths.
+fn measurement_key(key: &ReleaseKey, level: &str, query: &str, law: &str) -> [u8; 32] {
+    let mut message = vec![];
+    for part in ["unspent addressed noise v1", level, query, law] {
+        message.extend(part.len().to_le_bytes());
+        message.extend(part.bytes());
+    }
+    *blake3::keyed_hash(&key.expose(), &message).as_bytes()
+}
+
+/// Draws of a vector as X9 and the oracle have them.
+fn vector(truth: &oracle::Law, key: &[u8; 32], length: usize) -> Vec<i64> {
+    let words = truth.words() as u64;
+    let mut draws = vec![];
+    for chunk in 0..length.div_ceil(1_024) as u64 {
+        let mut used = 0;
+        for group in 64 * chunk..64 * (chunk + 1) {
+            let blocks: Vec<_> = (words * group..words * (group + 1)).map(|b| chacha20(key, 0, b)).collect();
+            for lane in 0..16 {
+                let own: Vec<u32> = blocks.iter().map(|block| block[lane]).collect();
+                draws.push(truth.draw(&own, || {
+                    used += 1;
+                    chacha20(key, 1 + chunk, (used - 1) / 16)[(used - 1) as usize % 16]
+                }));
+            }
+        }
+    }
+    draws.truncate(length);
+    draws
+}
+
+#[test]
+fn draws_are_those_that_the_oracle_makes_of_the_keys() {
+    let key = ReleaseKey::not_private(71);
+    for (name, truth) in &*TRUTHS {
+        let law = match name.strip_prefix("b=") {
+            Some(scale) => format!("discrete laplace, scale = {}", fraction(scale)),
+            None => format!("discrete gaussian, sigma2 = {}", fraction(name)),
+        };
+        let measurement = measurement_key(&key, "Block", "sex * age", &law);
+        let noise = noise_of(&sampler(name));
+        for code in ["", "360610001001000"] {
+            let own = *blake3::keyed_hash(&measurement, code.as_bytes()).as_bytes();
+            assert_eq!(made(&noise, &[code], 1_100), vector(truth, &own, 1_100), "{name}: unit `{code}`");
+        }
+    }
+}
+
+/// Numerator and denominator in lowest terms.
+fn fraction(text: &str) -> String {
+    let exact = exact(text);
+    format!("{}/{}", exact.numerator(), exact.denominator())
+}
+
+#[test]
+fn draws_are_the_same_alone_together_and_in_part_on_every_path() {
+    let all = codes(70);
+    let all = texts(&all);
+    for name in KINDS {
+        let sampler = sampler(name);
+        // Every vector alone, by the slowest path.
+        let alone = noise_of(&sampler.on(Path::Scalar));
+        let longest: Vec<Vec<i64>> = all.iter().map(|code| made(&alone, &[code], 3_000)).collect();
+        for path in Path::available() {
+            let noise = noise_of(&sampler.on(path));
+            for length in LENGTHS {
+                let expected: Vec<i64> = longest.iter().flat_map(|v| v[..length].iter().copied()).collect();
+                assert!(made(&noise, &all, length) == expected, "{name}, {length} on {path:?}");
+                for part in [0..1, 1..4, 13..70, 69..70, 30..30] {
+                    let expected = &expected[part.start * length..part.end * length];
+                    assert!(made(&noise, &all[part.clone()], length) == expected, "{name}, {length}: {part:?}");
+                }
+            }
+            let reversed: Vec<&str> = all.iter().rev().copied().collect();
+            let expected: Vec<i64> = longest.iter().rev().flat_map(|v| v[..5].iter().copied()).collect();
+            assert_eq!(made(&noise, &reversed, 5), expected);
+        }
+    }
+}
+
+#[test]
+fn another_address_or_key_is_another_noise() {
+    let key = ReleaseKey::not_private(1);
+    let other = ReleaseKey::not_private(2);
+    let five = || sampler("5");
+    let noises = [
+        key.noise("Block", "sex * age", &five()),
+        // Parts that make the same text.
+        key.noise("Blocks", "ex * age", &five()),
+        key.noise("Bloc", "ksex * age", &five()),
+        key.noise("", "Blocksex * age", &five()),
+        key.noise("Block", "sex * age ", &five()),
+        key.noise("block", "sex * age", &five()),
+        key.noise("sex * age", "Block", &five()),
+        key.noise("Block", "sex * age", &sampler("5.000000000001")),
+        key.noise("Block", "sex * age", &sampler("b=5")),
+        other.noise("Block", "sex * age", &five()),
+    ];
+    let units = ["01", "1", "01 ", "", "0", "010", "Ol", "é", "e\u{301}"];
+    let mut seen = HashSet::new();
+    for noise in &noises {
+        for vector in made(noise, &units, 64).chunks_exact(64) {
+            // 64 draws of σ² = 5 are equal with probability below 2⁻¹⁰⁰.
+            assert!(seen.insert(vector.to_vec()));
+        }
+    }
+    // The same number is the same address, however it is written.
+    let written = ["5", "5.0", "10/2"].map(|sigma2| made(&noise_of(&sampler(sigma2)), &["1"], 64));
+    assert!(written.iter().all(|vector| *vector == written[0]));
+}
+
+#[test]
+fn a_key_goes_to_another_process_by_name_only() {
+    let key = ReleaseKey::from_os().unwrap();
+    let there = ReleaseKey::from_exposed(&key.expose(), key.is_private());
+    assert!(key.is_private() && there.is_private());
+    let vector = |key: &ReleaseKey| made(&key.noise("a", "b", &sampler("5")), &["1"], 64);
+    assert_eq!(vector(&key), vector(&there));
+    assert_ne!(vector(&key), vector(&ReleaseKey::from_os().unwrap()));
+    assert_eq!(format!("{key:?}"), "ReleaseKey { private: true, .. }");
+    let seeded = ReleaseKey::not_private(3);
+    assert!(!ReleaseKey::from_exposed(&seeded.expose(), seeded.is_private()).is_private());
+    // A key of this kind and one whose streams are counted are not the same, for any seed.
+    let mut streams = vec![0; 64];
+    let counted = super::super::Key::not_private(3);
+    assert_ne!(counted.stream().key[8..], seeded.expose()[8..]);
+    counted.noise(&sampler("5")).fill(&mut streams).unwrap();
+    assert_ne!(streams, vector(&seeded));
+}
+
+#[test]
+#[should_panic(expected = "places for each code")]
+fn every_unit_has_its_places() {
+    noise_of(&sampler("5")).fill([&b"1"[..], b"2"], 4, &mut [0; 7]);
+}
+
+#[test]
+fn blocks_that_nobody_needs_are_not_drawn_from() {
+    // Two blocks are made for a vector of one group: the second is overwritten by the next vector's first.
+    let noise = noise_of(&sampler("5"));
+    let both = made(&noise, &["1", "2"], 16);
+    let longer = made(&noise, &["1"], 32);
+    assert_eq!(both[..16], longer[..16]);
+    assert_ne!(both[16..], longer[16..]);
+    let block = Block::default();
+    assert_eq!(word(&block, 15), 0);
+}
