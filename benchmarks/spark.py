@@ -1,7 +1,7 @@
 """Measuring a table on Spark and with the command, in the same run: rows a second, and CPU seconds.
 
-`make bench-spark` builds both and runs this. The table has 16 cells at five levels and four queries, Parquet in
-and out. Spark runs in `local[2]`: the first run has its warming up, the others do not.
+`make bench-spark` builds both and runs this. The table has 16 cells at five levels and four queries, Parquet
+in and out. Spark runs in `local[2]`: the first run has its warming up, the others do not.
 
 usage: spark.py path/to/unspent [rows]
 """
@@ -64,7 +64,9 @@ def seconds_of(root: int) -> float:
 
 def report(what: str, rows: int, wall: float, cpu: float) -> None:
     load = os.getloadavg()[0]
-    print(f"{what:32} {wall:7.1f} s {rows / wall:10,.0f} rows/s {cpu:7.1f} CPU s   load {load:.1f}", flush=True)
+    print(
+        f"{what:32} {wall:7.1f} s {rows / wall:10,.0f} rows/s {cpu:7.1f} CPU s   load {load:.1f}", flush=True
+    )
 
 
 def main() -> None:
@@ -87,6 +89,7 @@ def main() -> None:
         spark = (
             SparkSession.builder.master("local[2]")
             .config("spark.ui.enabled", "false")
+            .config("spark.ui.showConsoleProgress", "false")
             .config("spark.driver.memory", "2g")
             .config("spark.driver.host", "127.0.0.1")
             .config("spark.local.dir", str(place / "local"))
@@ -102,7 +105,12 @@ def main() -> None:
             before, start = seconds_of(os.getpid()), time.perf_counter()
             measure(df, allocation, place / f"spark-{number}")
             wall = time.perf_counter() - start
-            report(f"Spark local[2], {'warm' if number else 'cold'}", rows, wall, seconds_of(os.getpid()) - before)
+            report(
+                f"Spark local[2], {'warm' if number else 'cold'}",
+                rows,
+                wall,
+                seconds_of(os.getpid()) - before,
+            )
         spark.stop()
     finally:
         shutil.rmtree(place)

@@ -93,6 +93,7 @@ def session(place: Path, **settings):
         "spark.driver.host": "127.0.0.1",
         "spark.executor.memory": "512m",
         "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
         "spark.local.dir": place / "local",
         "spark.eventLog.enabled": "true",
         "spark.eventLog.compress": "false",

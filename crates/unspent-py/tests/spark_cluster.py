@@ -1,7 +1,7 @@
 """A release on a standalone cluster of two workers, one of which is killed while it writes.
 
-`make spark-cluster` runs this by hand, once with each version of PySpark: authentication and encryption are on,
-speculation is on and must be seen in the event log, and the values must be those of one machine.
+`make spark-cluster` runs this by hand, once with each version of PySpark: authentication and encryption are
+on, speculation is on and must be seen in the event log, and the values must be those of one machine.
 """
 
 import json

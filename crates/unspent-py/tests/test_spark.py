@@ -41,7 +41,9 @@ def expected():
 
 
 def test_it_is_the_release_of_one_machine(spark, table, expected, tmp_path: Path):
-    before = {name: spark.conf.get(name) for name in ("spark.sql.adaptive.enabled", "spark.sql.shuffle.partitions")}
+    before = {
+        name: spark.conf.get(name) for name in ("spark.sql.adaptive.enabled", "spark.sql.shuffle.partitions")
+    }
     found = measured(table, tmp_path / "noisy")
     assert before == {name: spark.conf.get(name) for name in before}
     read = unspent.read_measurements(tmp_path / "noisy")
@@ -77,7 +79,10 @@ def test_it_is_the_release_of_one_machine(spark, table, expected, tmp_path: Path
     part = Path("block-group") / "part-00000.parquet"
     one, other = (pq.ParquetFile(tmp_path / run / part).schema for run in ("noisy", "local"))
     kinds = [
-        [(c.path, c.physical_type, c.max_definition_level, c.max_repetition_level) for c in map(s.column, range(6))]
+        [
+            (c.path, c.physical_type, c.max_definition_level, c.max_repetition_level)
+            for c in map(s.column, range(6))
+        ]
         for s in (one, other)
     ]
     assert kinds[0] == kinds[1]
@@ -271,5 +276,7 @@ unspent.spark.measure(rows, unspent.Allocation.parse(clusters.BLOCKS), {str(tmp_
     (left,) = [name for name in os.listdir(tmp_path) if name.startswith(".")]
     assert left.startswith(".noisy.unfinished-") and not (tmp_path / "noisy").exists()
     assert not list(tmp_path.rglob("manifest.json"))
-    with pytest.raises(UnspentError, match=r"out: `.*\.noisy\.unfinished-.*` is of a run that is at work or was"):
+    with pytest.raises(
+        UnspentError, match=r"out: `.*\.noisy\.unfinished-.*` is of a run that is at work or was"
+    ):
         measured(table, tmp_path / "noisy")

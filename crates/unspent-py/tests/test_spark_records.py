@@ -98,7 +98,9 @@ def table(spark, tmp_path_factory):
 def test_records_are_those_of_one_machine(spark, records, listed, tmp_path: Path):
     """Every unit of the list has its rows, also where nobody lives; recodes, zeros, exact totals."""
     measured(records, tmp_path / "noisy", units=listed)
-    expected = quietly(unspent.measure, people(), homes(), tmp_path / "one", units=units(), not_private_seed=3)
+    expected = quietly(
+        unspent.measure, people(), homes(), tmp_path / "one", units=units(), not_private_seed=3
+    )
     read, local = (unspent.read_measurements(tmp_path / name) for name in ("noisy", "one"))
     assert values_of(read) == values_of(local)
     assert len(read["Town"]["total"].codes) == 120 and "2-39" in read["Town"]["total"].codes
@@ -132,7 +134,10 @@ def changed(table, column: str, row: int, value):
 @pytest.mark.parametrize(
     "change, said",
     [
-        (lambda t, u: (changed(t, "town", 1_234, "77"), u), "there is a record whose unit is not in the list"),
+        (
+            lambda t, u: (changed(t, "town", 1_234, "77"), u),
+            "there is a record whose unit is not in the list",
+        ),
         (lambda t, u: (t, pa.concat_tables([u, u.slice(5, 1)])), "units: there are two rows for one unit"),
         (lambda t, u: (changed(t, "sex", 17, "98765"), u), "sex: is not one of the values 1, 2"),
         (lambda t, u: (changed(t, "age", 0, 98), u), "there is a record with an impossible combination"),
@@ -163,7 +168,10 @@ def test_an_id_is_there_once(spark, listed, tmp_path: Path):
     "change, said",
     [
         (lambda t: changed(t, "adults", 12, -98765), "adults: is not a count|a count of a cell is negative"),
-        (lambda t: changed(t, "children", 12, 0), "children less children_elsewhere is negative|a count of a cell is"),
+        (
+            lambda t: changed(t, "children", 12, 0),
+            "children less children_elsewhere is negative|a count of a cell is",
+        ),
         (lambda t: pa.concat_tables([t, t.slice(7, 1)]), "table: there are two rows for one unit"),
         (lambda t: t.set_column(4, "adults_elsewhere", [[2**62] * 100]), "table: a sum exceeds 2\\^63 - 1"),
         (lambda t: changed(t, "geoid", 3, "0101"), "geoid: |code: |is not a code of 8 characters"),
@@ -203,9 +211,24 @@ def test_what_is_refused_before_any_job(spark, table, records, listed, tmp_path:
         (table, "noisy", {**ours, "units": listed}, "units: each row of the table is a unit"),
         (table, "noisy", {**ours, "partitions": 0}, "partitions: `0` is not"),
         (table, "noisy", {**ours, "bypass": "only-children"}, "bypass: `only-children` is not none"),
-        (table, "noisy", {**ours, "allow_unencrypted": False}, "the cluster local-cluster.* has no authentication"),
-        (table.drop("adults"), "noisy", ours, "table: there is no column `adults`\nhint: it has geoid, children"),
-        (table.withColumn("adults", F.col("adults") / 2), "noisy", ours, "column `adults` is of double, not of"),
+        (
+            table,
+            "noisy",
+            {**ours, "allow_unencrypted": False},
+            "the cluster local-cluster.* has no authentication",
+        ),
+        (
+            table.drop("adults"),
+            "noisy",
+            ours,
+            "table: there is no column `adults`\nhint: it has geoid, children",
+        ),
+        (
+            table.withColumn("adults", F.col("adults") / 2),
+            "noisy",
+            ours,
+            "column `adults` is of double, not of",
+        ),
         (records, "noisy", {}, "the list of all units is missing"),
         (records, "noisy", {**rest, "count": "n", "id": "i"}, "both count and id are given"),
         (records, "noisy", {"units": listed.drop("town")}, "units: there is no column `town`"),

@@ -1,8 +1,8 @@
-"""Noisy measurements of tables that are too large for one machine, on Spark (``pip install 'unspent[spark]'``).
+"""Noisy measurements of tables that are too large for one machine (``pip install 'unspent[spark]'``).
 
-Spark makes rows again: after a failure, for a task that is slow, for a DataFrame that is used twice. Noise that
-was drawn anew would then give one count two noises. Here noise is a function of its address: the key of the
-release, the level, the query, sigma2, the unit and the cell. Whatever is made again is the same.
+Spark makes rows again: after a failure, for a task that is slow, for a DataFrame that is used twice. Noise
+that was drawn anew would then give one count two noises. Here noise is a function of its address: the key of
+the release, the level, the query, sigma2, the unit and the cell. Whatever is made again is the same.
 """
 
 import datetime
@@ -48,10 +48,13 @@ class Measured:
 
     #: The directory, as Spark names it.
     path: str
-    #: What was released, as a dict: the contents of manifest.json.
+    #: What was released: the contents of manifest.json.
     manifest: dict[str, Any]
-    #: What the release guarantees.
-    certificate: Any
+
+    @property
+    def certificate(self) -> dict[str, Any]:
+        """What the release guarantees."""
+        return dict(self.manifest["certificate"])
 
     @property
     def private(self) -> bool:
@@ -86,12 +89,13 @@ def measure(
     not_private_seed: int | None = None,
     allow_unencrypted: bool = False,
 ) -> Measured:
-    """Adds exact discrete Gaussian noise to a DataFrame of Spark, as an allocation says, and writes a directory.
+    """Adds exact noise to a DataFrame of Spark, as an allocation says, and writes a directory.
 
-    ``df`` is what `unspent.measure` takes, in any order: a row for each smallest unit, with a column for every
-    cell; or a row for each record, with its code and a value of each attribute; or for each combination of
-    values, with ``count``, the column that says how many records have it. Records and counts need ``units``, a
-    DataFrame with the codes of all smallest units, also of those with nobody in them. It is public.
+    ``df`` is what `unspent.measure` takes, in any order: a row for each smallest unit, with a column for
+    every cell; or a row for each record, with its code and a value of each attribute; or for each combination
+    of values, with ``count``, the column that says how many records have it. Records and counts need
+    ``units``, a DataFrame with the codes of all smallest units, also of those with nobody in them. It is
+    public.
 
     The directory is what the command writes: `unspent.read_measurements` and `unspent estimate` read it. It
     must not exist, and appears whole with its manifest or not at all. Values are those of `unspent.measure`
@@ -154,14 +158,15 @@ def measure(
         except BaseException:
             output.abandon()
             raise
-    return Measured(str(output), manifest, plan.certificate())
+    return Measured(str(output), manifest)
 
 
 def _check_kind(described: dict[str, Any], units: Any, partitions: int | None) -> None:
     """Fails if it is asked for what only one machine can do."""
     if described["rows"] == "units" and units is not None:
         raise UnspentError(
-            "units: each row of the table is a unit\nhint: leave the list out; the table has a row for every unit"
+            "units: each row of the table is a unit\n"
+            "hint: leave the list out; the table has a row for every unit"
         )
     if described["public"]:
         raise UnspentError(
@@ -196,15 +201,17 @@ def _finish(
         if level["exact"]:
             rows_of[level["exact_folder"]] = len(level["exact"])
     written = output.take_in("rows", rows_of)
-    levels, exact = [], []
+    levels: list[dict[str, Any]] = []
+    exact: list[dict[str, Any]] = []
     for level in described["levels"]:
         for found, folder in ((levels, level["folder"]), (exact, level["exact_folder"])):
             if folder is None:
                 continue
             units = sum(file["units"] for file in written[folder])
             if units != counted[level["depth"]]:
+                expected = counted[level["depth"]]
                 raise UnspentError(
-                    f"out: level `{level['name']}` was written for {units} units of {counted[level['depth']]}\n"
+                    f"out: level `{level['name']}` was written for {units} units of {expected}\n"
                     "hint: the table changed meanwhile, or executors write to disks of their own"
                 )
             found.append({"level": level["name"], "files": written[folder]})

@@ -16,7 +16,7 @@ PROTECTED = {
 
 
 def check_frame(what: str, df: Any) -> None:
-    """Fails unless it is a DataFrame of Spark's own driver, whose rows are the same whenever they are made."""
+    """Fails unless it is a DataFrame of Spark's own driver, with the same rows whenever they are made."""
     module = type(df).__module__
     if module.startswith("pyspark.sql.connect"):
         raise UnspentError(

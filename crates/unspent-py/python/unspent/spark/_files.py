@@ -1,8 +1,8 @@
 """The directory of a release, on any file system that Spark writes to.
 
-All is written into `.NAME.unfinished-…`, beside what it is to be. Where a directory is renamed at once (local
-disks, HDFS) it then appears whole. Elsewhere its files are moved one by one and its manifest last: a directory
-without a manifest is not a release that was finished, and no reader takes it for one.
+All is written into `.NAME.unfinished-…`, beside what it is to be. Where a directory is renamed at once
+(local disks, HDFS) it then appears whole. Elsewhere its files are moved one by one and its manifest last: a
+directory without a manifest is not a release that was finished, and no reader takes it for one.
 """
 
 import os

@@ -1,8 +1,8 @@
 """The units of every level and their counts, as one Spark plan.
 
 Which partition a unit is in, and its place there, depends on its code, on the plan of the release and on the
-public number of units: on nothing that is counted. Adaptive execution, which looks at the sizes of exact data,
-is off while the plan runs.
+public number of units: on nothing that is counted. Adaptive execution, which looks at the sizes of exact
+data, is off while the plan runs.
 
 ```text
 table    ─▶ g n0 n1 …    ─┬▶ smallest units, sorted ─▶ MeasureRows  ─┐
@@ -113,11 +113,10 @@ class Sums:
         order = ["g", "cell"] if self.by_cell else ["g"]
         lead = [] if self.nested else ["g"]
         values = ["cell", "n"] if self.by_cell else self.counts
-        names = self.plan["columns"]["codes"] + ([] if self.by_cell else self.plan["columns"]["counts"])
-        kind = tasks.MeasureCells if self.by_cell else tasks.MeasureRows
-        task = kind(
-            key if smallest else None, self.text, {**(smallest or unmeasured), "lead": len(lead)}, names
-        )
+        counts = [] if self.by_cell else list(self.plan["columns"]["counts"])
+        kind: type[tasks.MeasureUnits] = tasks.MeasureCells if self.by_cell else tasks.MeasureRows
+        level = {**(smallest or unmeasured), "lead": len(lead)}
+        task = kind(key if smallest else None, self.text, level, self.plan["columns"]["codes"] + counts)
         rows = base.sortWithinPartitions(*order).select(*lead, *self.keys, *values)
         found = rows.mapInArrow(_small(task, self.df), schema)
         current = base
@@ -126,16 +125,12 @@ class Sums:
             if depth == last:
                 continue
             current = self._sums(current, depth)
+            larger = {**level, "cells": self.plan["cells"]["columns"], "lead": 0}
             kind = tasks.MeasureCells if self.by_cell else tasks.MeasureSums
-            cells = {"cells": self.plan["cells"].get("columns"), "lead": 0}
-            task = kind(key, self.text, {**level, **cells}, [] if self.by_cell else self._count_names())
             rows = current.repartition(partitions[depth], "g").sortWithinPartitions(*order)
-            rows = rows.select("g", *values).mapInArrow(_small(task, self.df), schema)
-            found = found.unionByName(rows)
+            task = kind(key, self.text, larger, counts)
+            found = found.unionByName(rows.select("g", *values).mapInArrow(_small(task, self.df), schema))
         return found
-
-    def _count_names(self) -> list[str]:
-        return list(self.plan["columns"]["counts"])
 
     def _smallest_units(self, units: dict[int, int], partitions: int) -> Any:
         """The units of the smallest level, those of one larger unit together if there are many such."""
@@ -148,7 +143,9 @@ class Sums:
                 self.text, len(self.keys), named["codes"] + named["values"] + named["counts"]
             )
             listed = self.units.select(
-                *self.keys, F.lit(tasks.LISTED).cast("bigint").alias("cell"), F.lit(1).cast("bigint").alias("n")
+                *self.keys,
+                F.lit(tasks.LISTED).cast("bigint").alias("cell"),
+                F.lit(1).cast("bigint").alias("n"),
             )
             rows = rows.mapInArrow(task, T.StructType(fields)).unionByName(listed)
         if not self.nested:
