@@ -3,8 +3,8 @@
 //! ```text
 //! table ─────────┐
 //! allocation ────┴▶ plan ─▶ tabulation ─▶ noise ─▶ measurements ─▶ directory, with manifest and certificate
-//! (CSV, Parquet,            (rows in,     (a stream  (Parquet, written and read back,
-//!  columns in memory)        units out)    a query)   or in memory)
+//! (CSV, Parquet,            (rows in,     (by      (Parquet, written and read back,
+//!  columns in memory)        units out)    address)   or in memory)
 //! ```
 //!
 //! [`Measure`] is the way through all of it; [`UtilityQuestion`] asks what noise does to a table,

@@ -10,7 +10,7 @@ use std::thread;
 use chacha20::ChaCha20LegacyCore;
 use chacha20::cipher::array::Array;
 use chacha20::cipher::{KeyIvInit, StreamCipherCore};
-use unspent::sampler::{Key, Path, Sampler};
+use unspent::sampler::{Key, Path, ReleaseKey, Sampler};
 
 /// All memory that can be written, as a file: what is looked for must not be where it is looked for.
 fn copied() -> File {
@@ -99,6 +99,54 @@ fn no_key_is_left_in_memory() {
             }
             let copy = copied();
             assert_eq!(found(copy, &secrets(seed)), [0; 3], "{path:?}, {name}");
+        }
+    }
+    no_key_of_a_release_is_left_in_memory();
+}
+
+/// The key of a seed, that of its measurement and those of two of its vectors, and the first halves of these.
+fn addressed(seed: u64, law: &str) -> Vec<Vec<u8>> {
+    let mut key = *b"unspent: addressed, NOT PRIVATE ";
+    key[..8].copy_from_slice(&seed.to_le_bytes());
+    let mut message = vec![];
+    for part in ["unspent addressed noise v1", "Block", "total", law] {
+        message.extend((part.len() as u64).to_le_bytes());
+        message.extend(part.bytes());
+    }
+    let measurement = *blake3::keyed_hash(&key, &message).as_bytes();
+    let vectors = ["0000000", "0004999"].map(|code| *blake3::keyed_hash(&measurement, code.as_bytes()).as_bytes());
+    let keys = [measurement, vectors[0], vectors[1]];
+    let halves = keys.iter().map(|key| key[..16].to_vec());
+    [key.to_vec()].into_iter().chain(keys.iter().map(|key| key.to_vec())).chain(halves).collect()
+}
+
+/// One after the other: each looks for what the other has in use.
+fn no_key_of_a_release_is_left_in_memory() {
+    let codes: Vec<String> = (0..5_000).map(|unit| format!("{unit:07}")).collect();
+    for (round, path) in Path::available().into_iter().enumerate() {
+        for (law, (name, sigma2)) in
+            [("discrete gaussian, sigma2 = 5/1", "5"), ("discrete gaussian, sigma2 = 5000/1", "5000")]
+                .into_iter()
+                .enumerate()
+        {
+            let seed = 0x5eed_2000 + (2 * round + law) as u64;
+            let sampler = Sampler::new(&sigma2.parse().unwrap()).unwrap().on(path);
+            {
+                let key = ReleaseKey::not_private(seed);
+                let noise = key.noise("Block", "total", &sampler);
+                let exposed = ReleaseKey::from_exposed(&key.expose(), key.is_private());
+                // Short vectors and long ones, alone and together.
+                for (length, units) in [(1, 5_000), (40, 5_000), (1_500, 3), (16, 1)] {
+                    let codes = codes.iter().rev().take(units).map(String::as_bytes);
+                    noise.fill(codes, length, &mut vec![0; units * length]);
+                }
+                noise.fill([&b"0000000"[..]], 4, &mut [0; 4]);
+                let copy = copied();
+                assert!(found(copy, &addressed(seed, name))[0] >= 1, "a key in use is found");
+                drop(exposed);
+            }
+            let copy = copied();
+            assert_eq!(found(copy, &addressed(seed, name)), [0; 7], "{path:?}, {name}");
         }
     }
 }

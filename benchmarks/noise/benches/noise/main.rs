@@ -3,6 +3,7 @@
 //! All take turns, round by round, and of each its fastest round counts. Medians would flatter us: a busy
 //! machine slows OpenDP down more than vector instructions. One that is busy all the time does so even here.
 
+mod addressed;
 mod textbook;
 
 use std::hint::black_box;
@@ -81,6 +82,7 @@ fn main() {
     println!("|---:|{}", "---:|".repeat(names.len()));
     LAWS.into_iter().for_each(row);
     println!();
+    addressed::table();
 }
 
 /// One line of the table.

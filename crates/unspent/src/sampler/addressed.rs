@@ -21,7 +21,9 @@ use zeroize::Zeroizing;
 
 use super::key::{Block, Reserve, Secret, Wiped, cipher, random, secret, system, wipe_stack};
 use super::level::Words;
-use super::{CHUNK, GROUP, GROUPS, Reserves, Sampler};
+#[cfg(target_arch = "x86_64")]
+use super::vector;
+use super::{CHUNK, GROUP, GROUPS, Path, Reserves, Sampler};
 use crate::error::Result;
 
 /// What the key of a measurement is for. Another text is another noise, so it never changes.
@@ -147,23 +149,108 @@ impl AddressedNoise {
 
     // Not inlined, so that its part of the stack is wiped as well.
     #[inline(never)]
-    fn make(&self, codes: &mut dyn Iterator<Item = &[u8]>, length: usize, places: &mut [i64]) {
+    fn make<'c>(&self, codes: &mut dyn Iterator<Item = &'c [u8]>, length: usize, places: &mut [i64]) {
         let mut pass = Pass::new(&self.sampler);
         let mut vectors = places.chunks_exact_mut(length);
-        let mut key = Zeroizing::new([0; 32]);
-        for code in codes {
-            let vector = vectors.next().expect("places for each code");
-            derive(&self.key, code, &mut key);
-            vector.chunks_mut(CHUNK).enumerate().for_each(|(chunk, places)| pass.add(&key, chunk, places));
+        let mut some: Vec<&'c [u8]> = Vec::with_capacity(GROUP);
+        let mut keys = Keys::default();
+        loop {
+            some.clear();
+            some.extend(codes.take(GROUP));
+            if some.is_empty() {
+                break;
+            }
+            keys.make(self.sampler.path, &self.key, &some, length.div_ceil(GROUP) * pass.blocks);
+            for lane in 0..some.len() {
+                let vector = vectors.next().expect("places for each code");
+                for (chunk, places) in vector.chunks_mut(CHUNK).enumerate() {
+                    pass.add(&keys, lane, chunk, places);
+                }
+            }
         }
         assert!(vectors.next().is_none() && vectors.into_remainder().is_empty(), "a code for all places");
         pass.draw();
     }
 }
 
+/// The keys of some vectors and, of short ones, all their words.
+#[derive(Default)]
+struct Keys {
+    keys: Zeroizing<[[u8; 32]; GROUP]>,
+    /// For each block of a vector, that of every vector, if these are made together.
+    words: Wiped<Vec<Block>>,
+    together: bool,
+}
+
+/// Blocks of a vector up to which those of 16 vectors are made together: beyond, the cipher makes those of
+/// one together as fast.
+const SHORT: usize = 4;
+
+impl Keys {
+    /// Makes those of up to 16 units, whose vectors are made of so many blocks.
+    fn make(&mut self, path: Path, key: &[u8; 32], codes: &[&[u8]], blocks: usize) {
+        self.together = false;
+        if path == Path::Scalar || codes.len() == 1 || codes.iter().any(|code| code.len() > ONE_BLOCK) {
+            codes.iter().zip(&mut *self.keys).for_each(|(code, made)| derive(key, code, made));
+            return;
+        }
+        #[cfg(target_arch = "x86_64")]
+        self.make_together(path, key, codes, blocks);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn make_together(&mut self, path: Path, key: &[u8; 32], codes: &[&[u8]], blocks: usize) {
+        let mut of_key = Zeroizing::new([0; 8]);
+        for (word, bytes) in of_key.iter_mut().zip(key.chunks_exact(4)) {
+            *word = little(bytes);
+        }
+        let (mut messages, mut lengths) = ([[0; GROUP]; 16], [0; GROUP]);
+        for (lane, code) in codes.iter().enumerate() {
+            lengths[lane] = code.len() as u32;
+            for (row, bytes) in messages.iter_mut().zip(code.chunks(4)) {
+                row[lane] = little(bytes);
+            }
+        }
+        let keys = Zeroizing::new(vector::hash(path, &of_key, &messages, &lengths));
+        for (lane, key) in self.keys.iter_mut().enumerate() {
+            for (bytes, row) in key.chunks_exact_mut(4).zip(&*keys) {
+                bytes.copy_from_slice(&row[lane].to_le_bytes());
+            }
+        }
+        self.together = blocks <= SHORT;
+        if !self.together {
+            return;
+        }
+        // All of this call's are of the same length, so that nothing moves or is left behind.
+        self.words.0.resize(GROUP * blocks, Block::default());
+        let mut words = Zeroizing::new([[0; GROUP]; 16]);
+        for (block, made) in self.words.0.chunks_exact_mut(GROUP).enumerate() {
+            vector::blocks(path, &keys, block as u32, &mut words);
+            for (lane, made) in made.iter_mut().enumerate() {
+                for (bytes, row) in made.chunks_exact_mut(4).zip(&*words) {
+                    bytes.copy_from_slice(&row[lane].to_le_bytes());
+                }
+            }
+        }
+    }
+}
+
+/// Bytes of a block of BLAKE3.
+const ONE_BLOCK: usize = 64;
+
+/// Up to four bytes as a word, the missing ones zero.
+#[cfg(target_arch = "x86_64")]
+fn little(bytes: &[u8]) -> u32 {
+    let mut word = [0; 4];
+    word[..bytes.len()].copy_from_slice(bytes);
+    u32::from_le_bytes(word)
+}
+
 /// Vectors, or chunks of them, whose draws are made together.
 struct Pass<'s, 'p> {
     sampler: &'s Sampler,
+    /// Blocks of words a group.
+    blocks: usize,
     parts: Vec<Part<'p>>,
     /// The key of each part.
     keys: Zeroizing<[[u8; 32]; GROUPS]>,
@@ -184,29 +271,35 @@ struct Part<'p> {
 
 impl<'s, 'p> Pass<'s, 'p> {
     fn new(sampler: &'s Sampler) -> Pass<'s, 'p> {
+        let blocks = sampler.law.blocks_a_group();
         Pass {
             sampler,
+            blocks,
             parts: Vec::with_capacity(GROUPS),
             keys: Zeroizing::new([[0; 32]; GROUPS]),
             groups: 0,
-            words: Wiped(vec![Block::default(); GROUPS * sampler.law.blocks_a_group() + 1]),
+            words: Wiped(vec![Block::default(); GROUPS * blocks + 1]),
             made: Zeroizing::new(vec![0; CHUNK]),
         }
     }
 
     /// Adds a chunk of a vector, after making what there is no room for beside it.
-    fn add(&mut self, key: &[u8; 32], chunk: usize, places: &'p mut [i64]) {
+    fn add(&mut self, keys: &Keys, lane: usize, chunk: usize, places: &'p mut [i64]) {
         let groups = places.len().div_ceil(GROUP);
         if self.groups + groups > GROUPS {
             self.draw();
         }
-        let blocks = self.sampler.law.blocks_a_group();
-        let mut cipher = cipher(key, 0);
-        cipher.set_block_pos((chunk * GROUPS * blocks) as u64);
-        // Two blocks are made sooner than one; the next words are written over what is too much.
-        let words = &mut self.words.0[self.groups * blocks..][..(groups * blocks).next_multiple_of(2)];
-        cipher.write_keystream_blocks(words);
-        self.keys[self.parts.len()] = *key;
+        let (count, words) = (groups * self.blocks, &mut self.words.0[self.groups * self.blocks..]);
+        if !keys.together {
+            let mut cipher = cipher(&keys.keys[lane], 0);
+            cipher.set_block_pos((chunk * GROUPS * self.blocks) as u64);
+            // Two blocks are made sooner than one; the next words are written over what is too much.
+            cipher.write_keystream_blocks(&mut words[..count.next_multiple_of(2)]);
+        } else {
+            let made = keys.words.0.iter().skip(lane).step_by(GROUP);
+            words.iter_mut().zip(made).for_each(|(word, made)| *word = *made);
+        }
+        self.keys[self.parts.len()] = keys.keys[lane];
         self.parts.push(Part { chunk, start: self.groups, places });
         self.groups += groups;
     }
@@ -214,7 +307,7 @@ impl<'s, 'p> Pass<'s, 'p> {
     /// Makes the draws of all parts.
     fn draw(&mut self) {
         let Sampler { law, path, .. } = self.sampler;
-        let words = &self.words.0[..self.groups * law.blocks_a_group()];
+        let words = &self.words.0[..self.groups * self.blocks];
         let made = &mut self.made[..self.groups * GROUP];
         let mut reserves = PartReserves { parts: &self.parts, keys: &self.keys, open: None };
         law.draw(*path, words, made, &mut reserves);

@@ -189,6 +189,7 @@ pub(super) fn cipher(key: &[u8; 32], nonce: u64) -> ChaCha20LegacyCore {
 }
 
 /// Blocks that are wiped when they are dropped.
+#[derive(Default)]
 pub(super) struct Wiped<B: AsMut<[Block]>>(pub(super) B);
 
 impl<B: AsMut<[Block]>> Drop for Wiped<B> {

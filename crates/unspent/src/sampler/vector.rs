@@ -34,6 +34,31 @@ pub(super) fn draw(path: Path, law: &Law, words: &[Block], made: &mut [i64], lef
     }
 }
 
+/// For each lane BLAKE3's keyed hash of a message of one block: its words, after them zeros, and its length in
+/// bytes. Word `i` of all lanes is in row `i`.
+pub(super) fn hash(path: Path, key: &[u32; 8], messages: &Lanes<16>, lengths: &[u32; GROUP]) -> Lanes<8> {
+    let mut hashes = [[0; GROUP]; 8];
+    // SAFETY: as above.
+    unsafe {
+        match path {
+            Path::Avx512 => avx512::hash(key, messages, lengths, &mut hashes),
+            _ => avx2::hash(key, messages, lengths, &mut hashes),
+        }
+    }
+    hashes
+}
+
+/// For each lane a block of ChaCha20 under a key of its own, with nonce 0.
+pub(super) fn blocks(path: Path, keys: &Lanes<8>, block: u32, words: &mut Lanes<16>) {
+    // SAFETY: as above.
+    unsafe {
+        match path {
+            Path::Avx512 => avx512::blocks(keys, block, words),
+            _ => avx2::blocks(keys, block, words),
+        }
+    }
+}
+
 /// The thresholds of a level, laid out for each width of registers.
 #[derive(Clone, Debug)]
 pub(super) struct Thresholds {
@@ -61,6 +86,35 @@ impl<const N: usize> Rows<N> {
         }
         Rows(rows)
     }
+}
+
+/// Words of all lanes of a group, in rows.
+pub(super) type Lanes<const N: usize> = [[u32; GROUP]; N];
+
+/// Columns and diagonals of a state of 16 words.
+const QUARTERS: [[usize; 4]; 8] = [
+    [0, 4, 8, 12],
+    [1, 5, 9, 13],
+    [2, 6, 10, 14],
+    [3, 7, 11, 15],
+    [0, 5, 10, 15],
+    [1, 6, 11, 12],
+    [2, 7, 8, 13],
+    [3, 4, 9, 14],
+];
+
+/// BLAKE3, section 2 of its specification.
+mod blake3 {
+    pub const IV: [u32; 4] = [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a];
+    pub const ROUNDS: usize = 7;
+    pub const PERMUTATION: [usize; 16] = [2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8];
+    /// The only block of the only chunk of a keyed hash: start, end, root, keyed.
+    pub const KEYED_ROOT: u32 = 1 | 2 | 8 | 16;
+}
+
+mod chacha {
+    pub const CONSTANTS: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574];
+    pub const DOUBLE_ROUNDS: usize = 10;
 }
 
 macro_rules! kernels {
@@ -144,6 +198,91 @@ macro_rules! kernels {
                     *left |= (((open | negative_zeros(x, block)) & ALL) << (LANES * half)) as u16;
                 }
             }
+        }
+
+        #[target_feature(enable = $features)]
+        pub(super) fn hash(
+            key: &[u32; 8],
+            messages: &Lanes<16>,
+            lengths: &[u32; GROUP],
+            hashes: &mut Lanes<8>,
+        ) {
+            for half in 0..GROUP / LANES {
+                let mut m = [splat(0); 16];
+                let mut x = [splat(0); 16];
+                for i in 0..16 {
+                    m[i] = load_words(part(&messages[i], half));
+                }
+                for i in 0..8 {
+                    x[i] = splat(key[i]);
+                }
+                for i in 0..4 {
+                    x[8 + i] = splat(blake3::IV[i]);
+                }
+                x[14] = load_words(part(lengths, half));
+                x[15] = splat(blake3::KEYED_ROOT);
+                for _ in 0..blake3::ROUNDS {
+                    for (i, [a, b, c, d]) in QUARTERS.into_iter().enumerate() {
+                        quarter(&mut x, [a, b, c, d], m[2 * i], m[2 * i + 1]);
+                    }
+                    let before = m;
+                    for i in 0..16 {
+                        m[i] = before[blake3::PERMUTATION[i]];
+                    }
+                }
+                for i in 0..8 {
+                    store_words(xor(x[i], x[8 + i]), &mut hashes[i][LANES * half..][..LANES]);
+                }
+            }
+        }
+
+        /// BLAKE3's quarter round.
+        #[inline]
+        #[target_feature(enable = $features)]
+        fn quarter(x: &mut [Vector; 16], [a, b, c, d]: [usize; 4], first: Vector, second: Vector) {
+            x[a] = add(add(x[a], x[b]), first);
+            x[d] = rotate_right::<16>(xor(x[d], x[a]));
+            x[c] = add(x[c], x[d]);
+            x[b] = rotate_right::<12>(xor(x[b], x[c]));
+            x[a] = add(add(x[a], x[b]), second);
+            x[d] = rotate_right::<8>(xor(x[d], x[a]));
+            x[c] = add(x[c], x[d]);
+            x[b] = rotate_right::<7>(xor(x[b], x[c]));
+        }
+
+        #[target_feature(enable = $features)]
+        pub(super) fn blocks(keys: &Lanes<8>, block: u32, words: &mut Lanes<16>) {
+            for half in 0..GROUP / LANES {
+                let mut start = [splat(0); 16];
+                for i in 0..4 {
+                    start[i] = splat(chacha::CONSTANTS[i]);
+                }
+                for i in 0..8 {
+                    start[4 + i] = load_words(part(&keys[i], half));
+                }
+                start[12] = splat(block);
+                let mut x = start;
+                for _ in 0..chacha::DOUBLE_ROUNDS {
+                    for [a, b, c, d] in QUARTERS {
+                        x[a] = add(x[a], x[b]);
+                        x[d] = rotate_right::<16>(xor(x[d], x[a]));
+                        x[c] = add(x[c], x[d]);
+                        x[b] = rotate_right::<20>(xor(x[b], x[c]));
+                        x[a] = add(x[a], x[b]);
+                        x[d] = rotate_right::<24>(xor(x[d], x[a]));
+                        x[c] = add(x[c], x[d]);
+                        x[b] = rotate_right::<25>(xor(x[b], x[c]));
+                    }
+                }
+                for i in 0..16 {
+                    store_words(add(x[i], start[i]), &mut words[i][LANES * half..][..LANES]);
+                }
+            }
+        }
+
+        #[inline]
+        fn part(row: &[u32; GROUP], half: usize) -> &[u32; LANES] {
+            row[LANES * half..][..LANES].try_into().expect("so many lanes")
         }
 
         /// One bit a lane: a zero with a negative sign, where x + (1 − sign) is zero.
@@ -245,6 +384,15 @@ mod avx2 {
                 _mm256_storeu_si256(places.as_mut_ptr().add(4).cast(), high);
             }
         }
+        fn store_words(x: Vector, words: &mut [u32]) {
+            assert_eq!(words.len(), LANES);
+            // SAFETY: 8 words are there; they need not be aligned.
+            unsafe { _mm256_storeu_si256(words.as_mut_ptr().cast(), x) }
+        }
+        fn rotate_right<const N: i32>(x: Vector) -> Vector {
+            let (n, rest) = (count(N.cast_unsigned()), count(32 - N.cast_unsigned()));
+            _mm256_or_si256(shift_right_by(x, n), shift_left_by(x, rest))
+        }
         fn splat(x: u32) -> Vector { _mm256_set1_epi32(x.cast_signed()) }
         fn and(a: Vector, b: Vector) -> Vector { _mm256_and_si256(a, b) }
         fn xor(a: Vector, b: Vector) -> Vector { _mm256_xor_si256(a, b) }
@@ -299,6 +447,12 @@ mod avx512 {
                 _mm512_storeu_si512(places.as_mut_ptr().add(8).cast(), high);
             }
         }
+        fn store_words(x: Vector, words: &mut [u32]) {
+            assert_eq!(words.len(), LANES);
+            // SAFETY: 16 words are there; they need not be aligned.
+            unsafe { _mm512_storeu_si512(words.as_mut_ptr().cast(), x) }
+        }
+        fn rotate_right<const N: i32>(x: Vector) -> Vector { _mm512_ror_epi32::<N>(x) }
         fn splat(x: u32) -> Vector { _mm512_set1_epi32(x.cast_signed()) }
         fn and(a: Vector, b: Vector) -> Vector { _mm512_and_si512(a, b) }
         fn xor(a: Vector, b: Vector) -> Vector { _mm512_xor_si512(a, b) }

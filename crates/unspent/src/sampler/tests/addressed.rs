@@ -2,10 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::super::key::word;
 use super::super::oracle::{self, chacha20};
-use super::super::{AddressedNoise, Block, Path, ReleaseKey, Sampler};
-use super::{TRUTHS, exact, sampler};
+use super::super::{AddressedNoise, Path, ReleaseKey, Sampler, vector};
+use super::{Random, TRUTHS, exact, sampler};
 
 /// One of each kind.
 const KINDS: [&str; 5] = ["5", "1e6", "b=5", "b=100", "b=5000"];
@@ -48,7 +47,58 @@ fn noise_of_an_address_is_the_one_it_was() {
 }
 
 /// Draws 0, 1, 15, 16, 1,024 and 2,015 of five units, for a law of each kind.
-const KNOWN: [(&str, [[i64; 6]; 5]); 5] = [];
+const KNOWN: [(&str, [[i64; 6]; 5]); 5] = [
+    (
+        "5",
+        [
+            [0, 2, 1, 1, -2, 4],
+            [-4, -2, 1, -1, 0, 2],
+            [2, -1, 2, -1, 2, 0],
+            [-1, -1, 1, -4, 4, 4],
+            [0, 1, -2, -6, 0, 1],
+        ],
+    ),
+    (
+        "1e6",
+        [
+            [110, 28, 630, 142, -1172, -1648],
+            [1009, 1808, -295, -475, 1114, -856],
+            [719, -222, -659, -913, 371, 137],
+            [737, -408, 678, -1103, -862, -511],
+            [1659, 564, 477, 1312, -1708, 159],
+        ],
+    ),
+    (
+        "b=5",
+        [
+            [7, -4, -1, 3, 11, -3],
+            [1, -7, 5, 11, -9, -3],
+            [-4, 18, -11, -3, -7, 11],
+            [11, -6, -1, -6, -5, 5],
+            [-3, -3, -5, 1, -7, 6],
+        ],
+    ),
+    (
+        "b=100",
+        [
+            [134, 81, -132, -6, 88, -7],
+            [48, 4, -179, -45, 12, -52],
+            [-23, -59, -38, 32, 57, -422],
+            [43, -33, 143, 105, 159, -26],
+            [63, -56, -111, -46, 160, -48],
+        ],
+    ),
+    (
+        "b=5000",
+        [
+            [-228, -11205, 4487, -3326, -1370, 6160],
+            [-8213, -14478, 869, 1283, 1544, -14],
+            [-626, -6306, 595, 935, -9440, 978],
+            [24508, -17605, 2697, -4991, 4525, -7406],
+            [8187, -115, 8951, 13082, 68, 6887],
+        ],
+    ),
+];
 
 #[test]
 fn keys_are_blake3s() {
@@ -119,7 +169,9 @@ fn fraction(text: &str) -> String {
 
 #[test]
 fn draws_are_the_same_alone_together_and_in_part_on_every_path() {
-    let all = codes(70);
+    // One that is longer than a block among the others.
+    let mut all = codes(70);
+    all[20] = "y".repeat(65);
     let all = texts(&all);
     for name in KINDS {
         let sampler = sampler(name);
@@ -200,13 +252,38 @@ fn every_unit_has_its_places() {
 }
 
 #[test]
-fn blocks_that_nobody_needs_are_not_drawn_from() {
-    // Two blocks are made for a vector of one group: the second is overwritten by the next vector's first.
-    let noise = noise_of(&sampler("5"));
-    let both = made(&noise, &["1", "2"], 16);
-    let longer = made(&noise, &["1"], 32);
-    assert_eq!(both[..16], longer[..16]);
-    assert_ne!(both[16..], longer[16..]);
-    let block = Block::default();
-    assert_eq!(word(&block, 15), 0);
+#[cfg(target_arch = "x86_64")]
+fn keys_and_words_that_are_made_together_are_the_same() {
+    let mut random = Random(73);
+    for path in Path::available().into_iter().skip(1) {
+        for _ in 0..200 {
+            let key: [u8; 32] = std::array::from_fn(|_| random.below(256) as u8);
+            let of_key = words(&key);
+            let (mut messages, mut lengths) = ([[0; 16]; 16], [0; 16]);
+            let texts: [Vec<u8>; 16] =
+                std::array::from_fn(|_| (0..random.below(65)).map(|_| random.below(256) as u8).collect());
+            for (lane, text) in texts.iter().enumerate() {
+                let mut block = [0; 64];
+                block[..text.len()].copy_from_slice(text);
+                lengths[lane] = text.len() as u32;
+                messages.iter_mut().zip(words::<16>(&block)).for_each(|(row, word)| row[lane] = word);
+            }
+            let hashes = vector::hash(path, &of_key, &messages, &lengths);
+            let column = |lane: usize| hashes.map(|row| row[lane]);
+            let number = random.below(5) as u32;
+            let mut made = [[0; 16]; 16];
+            vector::blocks(path, &hashes, number, &mut made);
+            for (lane, text) in texts.iter().enumerate() {
+                let expected = *blake3::keyed_hash(&key, text).as_bytes();
+                assert_eq!(column(lane), words(&expected), "{path:?}: {text:x?}");
+                let expected = chacha20(&expected, 0, number.into());
+                assert_eq!(made.map(|row| row[lane]), expected, "{path:?}");
+            }
+        }
+    }
+}
+
+/// The words of bytes.
+fn words<const N: usize>(bytes: &[u8]) -> [u32; N] {
+    std::array::from_fn(|i| u32::from_le_bytes(bytes[4 * i..][..4].try_into().unwrap()))
 }

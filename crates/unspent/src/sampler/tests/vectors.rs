@@ -2,7 +2,7 @@
 
 use super::super::blocks::BAND;
 use super::super::level::{Form, Level, Steps};
-use super::super::{Block, GROUP, GROUPS, Law, Path};
+use super::super::{Block, GROUP, GROUPS, Law, One, Path};
 use super::{LAWS, Random, Script, fraction, law, ratio};
 
 /// Draws by their words, one or three each.
