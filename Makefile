@@ -71,7 +71,8 @@ browser:
 try-browser:
 	@$(MAKE) --silent browser || echo "SKIPPED: no browser for the tests of the pages (make browser)"
 
-# What the tests of unspent.spark need besides: Java, which is Debian's if there is none and it may be installed.
+# What the tests of unspent.spark need besides: Java, which is Debian's if there is none and it may be
+# installed.
 java:
 	command -v java > /dev/null || { [ "$$(id -u)" = 0 ] && timeout 60 apt-get update -qq && \
 		timeout 240 apt-get install -y -qq openjdk-17-jre-headless > /dev/null; }

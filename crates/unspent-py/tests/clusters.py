@@ -46,7 +46,7 @@ cells = [
 [table.levels]
 State = 2
 County = 4
-"Block group" = 8
+"Block group" = 9
 [table.attributes]
 age = ["child", "adult"]
 home = ["house", "elsewhere"]
@@ -59,7 +59,7 @@ def blocks(rows=3_000, seed=1):
     elsewhere = chosen.integers(0, 5, rows)
     return pa.table(
         {
-            "geoid": [f"{1 + i // 1_500:02}{i // 150 % 10:02}{i:04}" for i in range(rows)],
+            "geoid": [f"{1 + i // 1_500:02}{i // 150 % 10:02}{i:05}" for i in range(rows)],
             "children": elsewhere + chosen.integers(0, 40, rows),
             "children_elsewhere": elsewhere,
             "adults": pa.array(chosen.integers(0, 90, rows), pa.int32()),

@@ -1,4 +1,4 @@
-"""A release on a standalone cluster of two workers, one of which is killed while it writes.
+"""Releases on a standalone cluster: tasks are started twice, and a worker is killed while it writes.
 
 `make spark-cluster` runs this by hand, once with each version of PySpark: authentication and encryption are
 on, speculation is on and must be seen in the event log, and the values must be those of one machine.
@@ -7,6 +7,7 @@ on, speculation is on and must be seen in the event log, and the values must be 
 import json
 import os
 import secrets
+import shutil
 import signal
 import socket
 import subprocess
@@ -23,8 +24,8 @@ import pyspark
 import unspent
 
 
-def slow(kind):
-    """A kind of task whose first attempts take a while, that of the first partition much longer."""
+def slow(kind, first: float, others: float):
+    """A kind of task whose first attempts take so many seconds more, in the first partition and in others."""
 
     class Slow(kind):
         __slots__ = ()
@@ -35,7 +36,7 @@ def slow(kind):
             context = TaskContext.get()
             yield from kind.__call__(self, batches)
             if context.attemptNumber() == 0:
-                time.sleep(90 if context.partitionId() == 0 else 2)
+                time.sleep(others if context.partitionId() else first)
 
     return Slow
 
@@ -58,20 +59,31 @@ class Cluster:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         self.url = f"spark://127.0.0.1:{port}"
-        common = ["--host", "127.0.0.1", "--webui-port", "0", "--properties-file", properties]
-        self.start("master.Master", "--port", port, *common)
-        for number in range(2):
-            work = place / f"work-{number}"
-            self.start("worker.Worker", *common, "--cores", 1, "--memory", "1g", "--work-dir", work, self.url)
+        common = ["--webui-port", "0", "--properties-file", properties]
+        self.start("master.Master", "127.0.0.1", "--port", port, *common)
+        # Spark starts no copy of a task on the host that the task is on: these are two.
+        for host in ("127.0.0.1", "127.0.0.2"):
+            resources = ["--cores", 1, "--memory", "1g", "--work-dir", place / f"work-{host}"]
+            self.start("worker.Worker", host, *common, *resources, self.url)
 
-    def start(self, name: str, *arguments) -> None:
+    def start(self, name: str, host: str, *arguments) -> None:
         home = Path(pyspark.__file__).parent
         log = open(self.place / f"{name}-{len(self.processes)}.log", "wb")
         process = subprocess.Popen(
-            [home / "bin" / "spark-class", f"org.apache.spark.deploy.{name}", *map(str, arguments)],
+            [
+                home / "bin" / "spark-class",
+                f"org.apache.spark.deploy.{name}",
+                *("--host", host),
+                *map(str, arguments),
+            ],
             stdout=log,
             stderr=log,
-            env={**os.environ, "SPARK_HOME": str(home), "SPARK_LOCAL_DIRS": str(self.place / "local")},
+            env={
+                **os.environ,
+                "SPARK_HOME": str(home),
+                "SPARK_LOCAL_DIRS": str(self.place / "local"),
+                "SPARK_LOCAL_IP": host,
+            },
             start_new_session=True,
         )
         self.processes.append(process)
@@ -111,38 +123,33 @@ def main() -> None:
         if spark is not None:
             spark.stop()
         cluster.stop()
+        shutil.rmtree(place, ignore_errors=True)
 
 
 def run(spark, cluster: Cluster, place: Path) -> None:
-    from unspent.spark import _tasks, measure
-
-    table = clusters.blocks(20_000)
+    table, allocation = clusters.blocks(20_000), unspent.Allocation.parse(clusters.BLOCKS)
+    expected = clusters.values_of(clusters.quietly(unspent.measure, table, allocation, not_private_seed=7))
     rows = clusters.saved(spark, table, place / "blocks", files=4)
-    while len(spark.sparkContext._jsc.sc().getExecutorMemoryStatus().keySet().toString().split(",")) < 3:
+    while spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() < 3:
         time.sleep(0.5)
-    _tasks.MeasureRows, kept = slow(_tasks.MeasureRows), _tasks.MeasureRows
+    # A task that takes long, of which Spark starts a copy.
+    took = [measured(rows, place / "copied", expected, first=60, others=1)]
     killed = []
 
     def kill_in_the_middle() -> None:
-        while not list(place.glob(".noisy.unfinished-*/rows/_temporary/**/*.parquet")):
+        written = ".killed.unfinished-*/rows/_temporary/**/*.parquet"
+        while not list(place.glob(written)):
             time.sleep(0.1)
-        # When a task has committed and others have not.
+        # Some tasks have committed, and others have not.
         time.sleep(3)
+        killed.append(len(list(place.glob(written))))
         cluster.kill(2)
-        killed.append(len(list(place.glob(".noisy.unfinished-*/rows/_temporary/**/*.parquet"))))
 
     killer = threading.Thread(target=kill_in_the_middle, daemon=True)
     killer.start()
-    start = time.perf_counter()
-    allocation = unspent.Allocation.parse(clusters.BLOCKS)
-    measure(rows, allocation, place / "noisy", not_private_seed=7, partitions=8)
-    took = time.perf_counter() - start
+    took.append(measured(rows, place / "killed", expected, first=2, others=2))
     killer.join()
-    _tasks.MeasureRows = kept
-    expected = clusters.quietly(unspent.measure, table, allocation, not_private_seed=7)
-    noisy = unspent.read_measurements(place / "noisy")
-    assert clusters.values_of(noisy) == clusters.values_of(expected)
-    spark.sparkContext.stop()
+    spark.stop()
     events = [
         json.loads(line)
         for path in (place / "events").rglob("*")
@@ -155,11 +162,24 @@ def run(spark, cluster: Cluster, place: Path) -> None:
     lost = sum(event["Event"] == "SparkListenerExecutorRemoved" for event in events)
     failed = sum(event["Task End Reason"]["Reason"] != "Success" for event in ended)
     print(
-        f"PySpark {pyspark.__version__}: {took:.0f} s; worker killed with {killed[0]} files begun; "
-        f"{copies} speculative copies started, {lost} executors lost, {failed} of {len(ended)} tasks not "
-        f"successful; {len(clusters.values_of(noisy)):,} vectors equal to those of one machine"
+        f"PySpark {pyspark.__version__}: {took[0]:.0f} s, {copies} speculative copies started; "
+        f"{took[1]:.0f} s, worker killed with {killed[0]} files begun, {lost} executors lost; "
+        f"{failed} of {len(ended)} tasks not successful; both times {len(expected):,} vectors equal to those of one machine",
+        flush=True,
     )
     assert copies > 0 and lost > 0 and killed[0] > 0
+
+
+def measured(rows, out: Path, expected, **seconds) -> float:
+    """The seconds that a run takes, with slow tasks; its values must be those of one machine."""
+    from unspent.spark import _tasks, measure
+
+    kept, start = _tasks.MeasureRows, time.perf_counter()
+    _tasks.MeasureRows = slow(kept, **seconds)
+    measure(rows, unspent.Allocation.parse(clusters.BLOCKS), out, not_private_seed=7, partitions=8)
+    _tasks.MeasureRows = kept
+    assert clusters.values_of(unspent.read_measurements(out)) == expected
+    return time.perf_counter() - start
 
 
 if __name__ == "__main__":

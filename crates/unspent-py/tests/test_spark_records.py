@@ -174,7 +174,7 @@ def test_an_id_is_there_once(spark, listed, tmp_path: Path):
         ),
         (lambda t: pa.concat_tables([t, t.slice(7, 1)]), "table: there are two rows for one unit"),
         (lambda t: t.set_column(4, "adults_elsewhere", [[2**62] * 100]), "table: a sum exceeds 2\\^63 - 1"),
-        (lambda t: changed(t, "geoid", 3, "0101"), "geoid: |code: |is not a code of 8 characters"),
+        (lambda t: changed(t, "geoid", 3, "0101"), "geoid: |code: |is not a code of 9 characters"),
     ],
     ids=["negative", "difference", "twice", "too large", "short code"],
 )

@@ -6,8 +6,11 @@ the release, the level, the query, sigma2, the unit and the cell. Whatever is ma
 """
 
 import datetime
+import json
 import re
-from collections.abc import Iterator
+import secrets
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike, fspath
@@ -18,8 +21,6 @@ try:
     import pyspark  # noqa: F401
 except ImportError as error:
     raise ImportError("unspent.spark needs pyspark and pyarrow: pip install 'unspent[spark]'") from error
-
-import json
 
 import unspent
 from unspent._native import Allocation, ReleaseKey, ReleasePlan, UnspentError
@@ -40,6 +41,10 @@ SETTINGS = {
     "spark.sql.parquet.writeLegacyFormat": "false",
     "spark.sql.requireAllClusterKeysForDistribution": "false",
 }
+
+
+#: Settings are those of a session: one run after the other sets them.
+SETTING = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -130,7 +135,7 @@ def measure(
     output.check()
     sums = Sums(plan.text, described, df, units)
     started = _now()
-    with _failures(), _settings(spark, SETTINGS):
+    with SETTING, _failures(), _settings(spark, SETTINGS), _jobs(spark.sparkContext) as cancel:
         _check_executors(spark.sparkContext)
         parallelism = spark.sparkContext.defaultParallelism
         with _settings(spark, {"spark.sql.shuffle.partitions": str(2 * parallelism)}):
@@ -156,6 +161,7 @@ def measure(
                 del rows, writer
             manifest = _finish(output, plan, described, counted, started, not_private_seed)
         except BaseException:
+            cancel()
             output.abandon()
             raise
     return Measured(str(output), manifest)
@@ -244,6 +250,17 @@ def _check_executors(context: Any) -> None:
 
 def _now() -> str:
     return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@contextmanager
+def _jobs(context: Any) -> Iterator[Callable[[], None]]:
+    """What cancels all jobs of a run: after Ctrl-C their tasks would go on to write."""
+    tag = f"unspent-{secrets.token_hex(8)}"
+    context.addJobTag(tag)
+    try:
+        yield lambda: context.cancelJobsWithTag(tag)
+    finally:
+        context.removeJobTag(tag)
 
 
 @contextmanager

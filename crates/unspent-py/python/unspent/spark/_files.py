@@ -14,6 +14,7 @@ from unspent._native import UnspentError
 #: File systems that rename a directory at once, and fail if there is something else.
 AT_ONCE = ("file", "hdfs", "viewfs")
 MANIFEST = "manifest.json"
+OTHERS = "another run may have been faster; of this one nothing is left"
 
 
 class Output:
@@ -114,8 +115,11 @@ class Output:
         if not at_once:
             self._move(files)
         elif self.scheme == "file":
-            # Fails if there is a directory with something in it; Hadoop would copy into it.
-            os.rename(self.unfinished.toUri().getPath(), self.path.toUri().getPath())
+            try:
+                # Fails if there is a directory with something in it; Hadoop would copy into it.
+                os.rename(self.unfinished.toUri().getPath(), self.path.toUri().getPath())
+            except OSError as error:
+                raise _refused(f"`{self}` cannot be made: {error.strerror}", OTHERS) from error
         else:
             context = self.jvm.org.apache.hadoop.fs.FileContext.getFileContext(self.path.toUri(), self.conf)
             context.rename(self.unfinished, self.path, self._no_options())
@@ -125,7 +129,7 @@ class Output:
         """File by file, the manifest last."""
         path = self.jvm.org.apache.hadoop.fs.Path
         if self.fs.exists(self.path):
-            raise _refused(f"`{self}` exists already", "another run was faster; this one is not a release")
+            raise _refused(f"`{self}` exists already", OTHERS)
         for name in sorted(files, key=lambda name: name == MANIFEST):
             target = path(self.path, name)
             self.fs.mkdirs(target.getParent())
