@@ -164,7 +164,8 @@ def run(spark, cluster: Cluster, place: Path) -> None:
     print(
         f"PySpark {pyspark.__version__}: {took[0]:.0f} s, {copies} speculative copies started; "
         f"{took[1]:.0f} s, worker killed with {killed[0]} files begun, {lost} executors lost; "
-        f"{failed} of {len(ended)} tasks not successful; both times {len(expected):,} vectors equal to those of one machine",
+        f"{failed} of {len(ended)} tasks not successful; "
+        f"both times {len(expected):,} vectors equal to those of one machine",
         flush=True,
     )
     assert copies > 0 and lost > 0 and killed[0] > 0
