@@ -2,13 +2,14 @@
 # change things.
 
 .PHONY: test test-web test-rust test-python kills check bench fuzz soak peers browser try-browser gallery \
+	wheel java try-java spark-cluster bench-spark \
 	oracle oracle-certificates oracle-mechanisms oracle-estimate oracle-rounding oracle-design \
 	oracle-reference elementary bench-estimate coverage bench-tables table-errors design-coverage
 
 # Everything but the benches that compile others' programs to measure against.
 WORKSPACE = --workspace --exclude unspent-bench-noise --exclude unspent-bench-tables
 
-test: try-browser test-web test-rust test-python
+test: try-browser try-java test-web test-rust test-python
 
 # The pages' modules, as far as they need no browser.
 test-web:
@@ -26,12 +27,31 @@ target/python-venv/installed: crates/unspent-py/requirements.txt
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check -r crates/unspent-py/requirements.txt
 	touch $@
 
-test-python: target/python-venv/installed
+INSTALL = -m pip install --quiet --disable-pip-version-check
+
+wheel: target/python-venv/installed
 	rm -rf target/wheels
 	$(PYTHON) -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir target/wheels .
-	$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall \
-		target/wheels/unspent-*.whl
+	$(PYTHON) $(INSTALL) --no-deps --force-reinstall target/wheels/unspent-*.whl
+
+test-python: wheel
 	$(PYTHON) -m pytest --quiet
+
+# A release on a standalone Spark cluster, of which a worker is killed while it writes, and of which tasks are
+# started twice: with PySpark 4 and 3.5. Takes some minutes.
+SPARK35 = target/spark35-venv/bin/python
+
+spark-cluster: wheel java
+	test -x $(SPARK35) || python3 -m venv target/spark35-venv
+	$(SPARK35) $(INSTALL) 'pyspark==3.5.*' 'pyarrow==18.*' 'numpy==1.26.*' 'pandas==2.2.*' pytest setuptools
+	$(SPARK35) $(INSTALL) --no-deps --force-reinstall target/wheels/unspent-*.whl
+	$(PYTHON) crates/unspent-py/tests/spark_cluster.py
+	$(SPARK35) crates/unspent-py/tests/spark_cluster.py
+
+# Rows a second on Spark, beside the command's.
+bench-spark: wheel java
+	cargo build --release --locked -p unspent-cli
+	$(PYTHON) benchmarks/spark.py target/release/unspent
 
 # Runs of `measure` that are killed or panic, at two hundred points; the tests have twenty.
 kills:
@@ -50,6 +70,15 @@ browser:
 # The same where it is possible. Without it those tests are skipped, by name; nothing else is.
 try-browser:
 	@$(MAKE) --silent browser || echo "SKIPPED: no browser for the tests of the pages (make browser)"
+
+# What the tests of unspent.spark need besides: Java, which is Debian's if there is none and it may be
+# installed.
+java:
+	command -v java > /dev/null || { [ "$$(id -u)" = 0 ] && timeout 60 apt-get update -qq && \
+		timeout 240 apt-get install -y -qq openjdk-17-jre-headless > /dev/null; }
+
+try-java:
+	@$(MAKE) --silent java || echo "SKIPPED: no Java for the tests of unspent.spark (make java)"
 
 # The README's pictures; those of the explorer are made by its test.
 gallery: browser

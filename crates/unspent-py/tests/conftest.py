@@ -2,8 +2,11 @@
 
 import json
 import os
+import shutil
+import warnings
 from pathlib import Path
 
+import clusters
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -30,3 +33,16 @@ def command() -> Path:
     if not path.exists():
         pytest.skip("the unspent command was not built")
     return path
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory):
+    """A Spark cluster of two executors, if there are Java and PySpark."""
+    clusters.needs_spark()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        session = clusters.session(tmp_path_factory.mktemp("cluster"))
+        work = clusters.work_of(session)
+        yield session
+        session.stop()
+    shutil.rmtree(work, ignore_errors=True)

@@ -9,7 +9,7 @@ use unspent::schema::{Rows, UnitLevel};
 use crate::approval::Approved;
 use crate::manifest;
 use crate::measurements::notes;
-use crate::plan::{CodeSource, PlannedLevel, PlannedQuery, QueryNoise, RowSource};
+use crate::plan::{CellSource, CodeSource, PlannedLevel, PlannedQuery, QueryNoise, RowSource};
 use crate::table::Wanted;
 
 /// A plan as plain data.
@@ -46,6 +46,15 @@ struct DescribedCells {
     size: u64,
     /// Those that a row has, where it is a unit.
     listed: Option<Vec<u64>>,
+    /// What makes each of these.
+    columns: Option<Vec<DescribedCell>>,
+}
+
+/// A cell of a row: a column, less some others.
+#[derive(Debug, Serialize)]
+struct DescribedCell {
+    column: String,
+    minus: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -107,9 +116,18 @@ impl Described {
             Rows::Counts(_) => ("counts", None),
             Rows::Records(id) => ("records", id.clone()),
         };
-        let listed = match plan.rows() {
-            RowSource::Cells(sources) => Some(sources.iter().map(|source| source.cell).collect()),
+        let sources = match plan.rows() {
+            RowSource::Cells(sources) => Some(sources),
             RowSource::Values { .. } => None,
+        };
+        let cell = |source: &CellSource| DescribedCell {
+            column: counts[source.column].clone(),
+            minus: source.minus.iter().map(|less| counts[*less].clone()).collect(),
+        };
+        let cells = DescribedCells {
+            size: plan.cells().count(),
+            listed: sources.map(|sources| sources.iter().map(|source| source.cell).collect()),
+            columns: sources.map(|sources| sources.iter().map(cell).collect()),
         };
         let code = |(source, level): (&CodeSource, &UnitLevel)| match source {
             CodeSource::Prefix { column, length } => DescribedCode {
@@ -143,7 +161,7 @@ impl Described {
             columns,
             id,
             public: plan.public().to_vec(),
-            cells: DescribedCells { size: plan.cells().count(), listed },
+            cells,
             code_levels: plan.codes().iter().zip(layout.levels()).map(code).collect(),
             levels: plan.levels().iter().zip(manifest::folders(plan)).map(level).collect(),
             file_metadata: notes(name).into_iter().collect(),

@@ -36,7 +36,7 @@ class EstimateTable(dict[str, Any]):
 
     def to_arrow(self) -> Any:
         """A table of pyarrow, with null for what is missing."""
-        import pyarrow  # type: ignore[import-untyped]
+        import pyarrow
 
         made = {name: pyarrow.array(column, from_pandas=True) for name, column in self.items()}
         made.update({name: made[name].cast(pyarrow.int64()) for name in self._counts()})

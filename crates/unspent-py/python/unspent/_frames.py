@@ -32,7 +32,7 @@ def noisy_polars(levels: "dict[str, dict[str, NoisyMeasurement]]") -> Any:
 
 def noisy_arrow(levels: "dict[str, dict[str, NoisyMeasurement]]") -> Any:
     """The same for pyarrow."""
-    import pyarrow  # type: ignore[import-untyped]
+    import pyarrow
 
     return pyarrow.table(noisy_columns(levels))
 

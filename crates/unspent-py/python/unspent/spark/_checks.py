@@ -1,0 +1,68 @@
+"""What is refused before any count is looked at."""
+
+from typing import Any
+
+from unspent._native import UnspentError
+
+#: Operators whose rows may be others when they are made again.
+UNSTEADY = {"Sample", "GlobalLimit", "LocalLimit", "Offset", "Tail"}
+
+#: What a cluster must have, each by any of these.
+PROTECTED = {
+    "authentication": ["spark.authenticate"],
+    "encryption of the network": ["spark.network.crypto.enabled", "spark.ssl.rpc.enabled"],
+    "encryption of disks": ["spark.io.encryption.enabled"],
+}
+
+
+def check_frame(what: str, df: Any) -> None:
+    """Fails unless it is a DataFrame of Spark's own driver, with the same rows whenever they are made."""
+    module = type(df).__module__
+    if module.startswith("pyspark.sql.connect"):
+        raise UnspentError(
+            f"{what}: is a DataFrame of Spark Connect, which is not supported\n"
+            "hint: the key would travel through another server; run the driver in the cluster"
+        )
+    if not module.startswith("pyspark.sql") or not hasattr(df, "_jdf"):
+        raise TypeError(f"{what}: `{type(df)}` is not a DataFrame of Spark")
+    if df.isStreaming:
+        raise UnspentError(f"{what}: is a stream\nhint: measure a table that is complete")
+    plan = df._jdf.queryExecution().analyzed()
+    if not plan.deterministic():
+        raise UnspentError(
+            f"{what}: its plan is not deterministic: made again it may have other rows\n"
+            "hint: Spark makes rows again after failures, and other counts with the same noise would publish "
+            "their difference; write the rows to a file first and read that"
+        )
+    unsteady = _operators(plan) & UNSTEADY
+    if unsteady:
+        raise UnspentError(
+            f"{what}: its plan has {', '.join(sorted(unsteady))}: made again it may have other rows\n"
+            "hint: write the rows to a file first and read that"
+        )
+
+
+def _operators(plan: Any) -> set[str]:
+    found = {str(plan.nodeName())}
+    children = plan.children()
+    for at in range(children.size()):
+        found |= _operators(children.apply(at))
+    return found
+
+
+def check_cluster(conf: Any, allow_unencrypted: bool) -> None:
+    """Fails if exact counts or the key would cross a network or lie on disks in the clear."""
+    master = conf.get("spark.master", "")
+    if allow_unencrypted or master == "local" or master.startswith("local["):
+        return
+    missing = [
+        f"{what} ({' or '.join(names)})"
+        for what, names in PROTECTED.items()
+        if not any(conf.get(name, "false").strip().lower() == "true" for name in names)
+    ]
+    if missing:
+        raise UnspentError(
+            f"spark: the cluster {master} has no {', no '.join(missing)}\n"
+            "hint: exact counts and the key of the noise cross its network, and exact counts lie on its "
+            "disks; allow_unencrypted=True measures all the same, where nobody else can look"
+        )
