@@ -332,13 +332,10 @@ impl Composition {
     pub(crate) fn is_its_own_mirror(&self, what: &str) -> Result<()> {
         let asymmetric = |g: &&Group| !g.mechanism.is_symmetric();
         match self.groups().iter().find(asymmetric) {
-            Some(group) => Err(Error::stated(
-                format!(
-                    "{}: this mechanism has no symmetric pair of laws, which {what} needs",
-                    group.mechanism.name()
-                ),
-                "delta and epsilon have an answer for each direction, and for both",
-            )),
+            Some(group) => {
+                let hint = "delta and epsilon have an answer for each direction, and for both";
+                Err(group.mechanism.has_no(&format!("symmetric pair of laws, which {what} needs"), hint))
+            }
             None => Ok(()),
         }
     }
@@ -346,13 +343,10 @@ impl Composition {
     pub(crate) fn has_a_law(&self, what: &str) -> Result<()> {
         let known = |g: &&Group| g.mechanism.is_one_sided();
         match self.groups().iter().find(known) {
-            Some(group) => Err(Error::stated(
-                format!(
-                    "{}: this mechanism has no law of the privacy loss, which {what} needs",
-                    group.mechanism.name()
-                ),
-                "only zCDP is known of it; delta and epsilon have an upper bound",
-            )),
+            Some(group) => {
+                let hint = "only zCDP is known of it; delta and epsilon have an upper bound";
+                Err(group.mechanism.has_no(&format!("law of the privacy loss, which {what} needs"), hint))
+            }
             None => Ok(()),
         }
     }

@@ -404,10 +404,12 @@ impl Mechanism {
 
     /// That a question makes no sense for it.
     pub(crate) fn refuses(&self, what: &str) -> Error {
-        Error::stated(
-            format!("{}: this mechanism has no {what}", self.name()),
-            "that is for Gaussian and discrete Gaussian noise",
-        )
+        self.has_no(what, "that is for Gaussian and discrete Gaussian noise")
+    }
+
+    /// That it lacks what a question needs, and what can be asked instead.
+    pub(crate) fn has_no(&self, what: &str, hint: &str) -> Error {
+        Error::stated(format!("{}: this mechanism has no {what}", self.name()), hint)
     }
 
     /// Whether the pair of laws is the same, up to names of outcomes, if the two are exchanged.

@@ -42,9 +42,10 @@ function parameter(also, i, [name, label]) {
 function card(also, i) {
   const shown = kindsFor(state.now.neighbours);
   const own = kindNamed(also.kind);
-  const options = shown.map(({ kind, title }) => el('option', { value: kind, selected: kind === own }, title));
+  const option = ({ kind, title }) => el('option', { value: kind, selected: kind === own }, title);
+  const options = shown.map(option);
   if (!shown.some(({ kind }) => kind === own)) {
-    options.unshift(el('option', { value: own, selected: true }, titleOf(also)));
+    options.unshift(option({ kind: own, title: titleOf(also) }));
   }
   const spoken = { 'aria-label': `Kind of mechanism ${i + 1}` };
   const kind = el('select', { id: `also-${i}-kind`, ...spoken }, ...options);

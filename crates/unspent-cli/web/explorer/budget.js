@@ -55,9 +55,9 @@ function levelNode(level, i, scale) {
   }).node : el('div.control', {}, b(bdi(level.name)), el('output.side'));
   const parts = level.shares.map(({ query, laplace }, j) => {
     const id = `level-${i}-query-${j}`;
-    const control = laplace ? laplaceControl(query, level.name, laplace, scaleOf(i, j), id) : new Control({
-      path: pathOf(i, j), id, label: bdi(query), spoken: `Share of ${query} within ${level.name}`, check, scale,
-    });
+    const spoken = `Share of ${query} within ${level.name}`;
+    const control = laplace ? laplaceControl(query, level.name, laplace, scaleOf(i, j), id)
+      : new Control({ path: pathOf(i, j), id, label: bdi(query), spoken, check, scale });
     control.node.dataset.query = query;
     return control.node;
   });

@@ -39,7 +39,7 @@ export function kindNamed(text) {
   return kind === 'geometric' ? 'discrete_laplace' : kind;
 }
 
-/** Those that can be chosen, for these neighbours: a sample is accounted for if a record is added or removed. */
+/** Those that can be chosen: a sample is accounted for if a record is added or removed. */
 export const kindsFor = (neighbours) =>
   KINDS.filter(({ kind }) => neighbours === 'add-remove' || !kind.startsWith('subsampled_'));
 

@@ -218,7 +218,8 @@ function mark() {
   byId('stale').hidden = !why;
   byId('stale').textContent = why && `Not up to date: ${why}. These are the last figures that were.`;
   byId('reset').disabled = state.now === state.start && !wrong.size;
-  byId('calibrate').disabled = isCalibrating() || wrong.size > 0 || Boolean(state.now && hasLaplace(state.now));
+  const isGaussian = !state.now || !hasLaplace(state.now);
+  byId('calibrate').disabled = isCalibrating() || wrong.size > 0 || !isGaussian;
   for (const format of FORMATS) byId(`export-${format}`).disabled = wrong.size > 0;
   markAccuracy(accuracy, wrong.size > 0);
   markNeeds();

@@ -107,8 +107,8 @@ impl Outline {
         }
         text + "# To measure a table of counts, add a [table] that says how it is read; \
          examples/blocks.toml\n\
-                # has one with comments. Laplace noise, and mechanisms that are released beside this, are in\n\
-                # examples/survey.toml.\n"
+                # has one with comments. Laplace noise, and mechanisms that are released beside this, are\n\
+                # in examples/survey.toml.\n"
     }
 }
 

@@ -243,10 +243,11 @@ fn a_persons_whole_2020() {
     }
 }
 
-/// What is not worked out is not said to be nothing; and a mechanism that is not symmetric has two directions.
+/// What is not worked out is not said to be nothing. A mechanism that is not symmetric has two directions.
 #[test]
 fn what_is_left_out_is_said_with_its_reason() {
-    let model = "\n[[also]]\nkind = \"subsampled-gaussian\"\nsigma = 2\nq = \"1/9\"\ncount = 40\nnote = \"a model\"\n";
+    let model = "\n[[also]]\nkind = \"subsampled-gaussian\"\nsigma = 2\nq = \"1/9\"\ncount = 40\n\
+                 note = \"a model\"\n";
     for (also, is_asymmetric) in [(LAPLACE, false), (model, true)] {
         let words = certificate([allocation("add-remove", also)]).document().terminal().replace("\n  ", " ");
         let said = "Nothing is said of size: the other mechanisms of `x` are for add-remove neighbours.";

@@ -3,11 +3,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { check } from '../checks.mjs';
 import {
-  EXAMPLES, UNITS, certificate, choose, click, drop, equal, inTrouble, lineOf, look, open, own, picture, press,
+  EXAMPLES, UNITS, certificate, choose, click, drop, equal, inTrouble, lineOf, look, open, own, picture,
+  press,
   provoking, ready, rounded, saved, text, type, upper,
 } from './page.mjs';
 
 const SURVEY = join(EXAMPLES, 'survey.toml');
+const valuesOf = (page, selector) =>
+  page.locator(selector).evaluateAll((all) => all.map(({ value }) => value));
 const cards = (page) => page.locator('[data-also]');
 const note = (page, i) => page.locator(`#also-${i}-note`);
 
@@ -35,7 +38,8 @@ async function asExported(page) {
   const shown = await upper(page);
   const path = await saved(page, '#export-toml');
   const report = certificate(path);
-  return [equal(shown, rounded(lineOf(report, 'total').tight.upper, shown, true)), readFileSync(path, 'utf8')];
+  const { upper: exact } = lineOf(report, 'total').tight;
+  return [equal(shown, rounded(exact, shown, true)), readFileSync(path, 'utf8')];
 }
 
 /** Adds a mechanism of a kind, with parameters. */
@@ -62,7 +66,7 @@ async function laplace(page) {
   await check('a file with Laplace noise and other mechanisms is shown, as the command has it', async () => {
     await load(page, SURVEY);
     const [isEqual] = await asExported(page);
-    const kinds = await page.locator('[data-also] select').evaluateAll((all) => all.map(({ value }) => value));
+    const kinds = await valuesOf(page, '[data-also] select');
     const subject = await text(page, '#subject');
     const state = await page.locator('#results').getAttribute('data-state');
     return isEqual === true && kinds.join() === 'laplace,subsampled_gaussian' && state === 'ready' &&
@@ -89,7 +93,8 @@ async function laplace(page) {
     await type(page, scale, '5');
     const [after, [isEqual, file]] = [await upper(page), await asExported(page)];
     await click(page, '#undo');
-    return isEqual === true && +after > +before && file.includes('total = "5"') && await upper(page) === before ||
+    const isBack = await upper(page) === before;
+    return isEqual === true && +after > +before && file.includes('total = "5"') && isBack ||
       `${isEqual} ${before} ${after}`;
   });
   for (const [name, width, colorScheme] of [['wide', 1280, 'light'], ['narrow', 400, 'dark']]) {
@@ -149,7 +154,8 @@ async function beside(page) {
     const noted = await text(page, `#also-${i}-note-wrong`);
     await click(page, '#reset');
     return here.startsWith('Not a number') && there.includes('is not a scale b') && !isElsewhere && isWell &&
-      noted.includes('the guarantee rests on it') || `${here} | ${there} | ${isElsewhere} ${isWell} | ${noted}`;
+      noted.includes('the guarantee rests on it') ||
+      `${here} | ${there} | ${isElsewhere} ${isWell} | ${noted}`;
   });
   await check('a link keeps them', async () => {
     await add(page, 'pure_dp', { epsilon: '1/10' });
@@ -167,7 +173,7 @@ async function beside(page) {
 async function asymmetric(page) {
   await check('a sampled mechanism needs neighbours that come and go, and says its direction', async () => {
     await plain(page);
-    const kinds = () => page.locator('#also-0-kind option').evaluateAll((all) => all.map(({ value }) => value));
+    const kinds = () => valuesOf(page, '#also-0-kind option');
     await click(page, '#also-add');
     const bounded = await kinds();
     await page.locator('input[name=neighbours][value=add-remove]').check();
@@ -186,6 +192,7 @@ async function asymmetric(page) {
     await press(page, 'Tab', 1);
     return !bounded.includes('subsampled_gaussian') && free.includes('subsampled_gaussian') &&
       said.includes('the larger of the two directions') && isEqual === true &&
-      refused.includes('if a record is added or removed') || `${bounded} ${free} ${said} ${isEqual} ${refused}`;
+      refused.includes('if a record is added or removed') ||
+      `${bounded} ${free} ${said} ${isEqual} ${refused}`;
   });
 }

@@ -1,5 +1,5 @@
-//! What of a draft is not discrete Gaussian noise: Laplace noise of its measurements, and other mechanisms for
-//! the same record.
+//! What of a draft is not discrete Gaussian noise: Laplace noise of its measurements, and other mechanisms
+//! for the same record.
 
 use std::collections::BTreeMap;
 
