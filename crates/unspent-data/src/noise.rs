@@ -90,11 +90,7 @@ impl Noises {
     }
 
     /// The same of those levels of which `is_needed` says so.
-    pub fn of(
-        plan: &Plan,
-        key: &ReleaseKey,
-        is_needed: impl Fn(&PlannedLevel) -> bool,
-    ) -> Result<Noises> {
+    pub fn of(plan: &Plan, key: &ReleaseKey, is_needed: impl Fn(&PlannedLevel) -> bool) -> Result<Noises> {
         let mut samplers = HashMap::new();
         let mut noise = |level: &PlannedLevel, query: &PlannedQuery, noise: &QueryNoise| {
             if !samplers.contains_key(&noise.mechanism) {

@@ -178,7 +178,8 @@ impl ReleasePlan {
 /// `[{"level": name, "files": [{"file": path, "rows": n, "units": n}]}]`.
 fn entries(levels: &Bound<'_, PyList>) -> PyResult<Vec<(String, Vec<FileEntry>)>> {
     let file = |file: Bound<'_, PyAny>| {
-        let [rows, units] = ["rows", "units"].map(|name| file.get_item(name).and_then(|n| n.extract::<u64>()));
+        let [rows, units] =
+            ["rows", "units"].map(|name| file.get_item(name).and_then(|n| n.extract::<u64>()));
         Ok(FileEntry { file: file.get_item("file")?.extract()?, rows: rows?, units: units? })
     };
     let level = |level: Bound<'_, PyAny>| {
@@ -327,7 +328,8 @@ impl UnitNoise {
             }
             let (mut entries, mut ends) = (Vec::with_capacity(matrix.len()), vec![0]);
             for row in matrix.as_array().rows() {
-                entries.extend(cells.iter().copied().zip(row.iter().copied()).filter(|(_, count)| *count != 0));
+                entries
+                    .extend(cells.iter().copied().zip(row.iter().copied()).filter(|(_, count)| *count != 0));
                 ends.push(entries.len());
             }
             return Ok(Entries { entries, ends });

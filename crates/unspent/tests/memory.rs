@@ -114,7 +114,8 @@ fn addressed(seed: u64, law: &str) -> Vec<Vec<u8>> {
         message.extend(part.bytes());
     }
     let measurement = *blake3::keyed_hash(&key, &message).as_bytes();
-    let vectors = ["0000000", "0004999"].map(|code| *blake3::keyed_hash(&measurement, code.as_bytes()).as_bytes());
+    let vectors =
+        ["0000000", "0004999"].map(|code| *blake3::keyed_hash(&measurement, code.as_bytes()).as_bytes());
     let keys = [measurement, vectors[0], vectors[1]];
     let halves = keys.iter().map(|key| key[..16].to_vec());
     [key.to_vec()].into_iter().chain(keys.iter().map(|key| key.to_vec())).chain(halves).collect()

@@ -137,12 +137,7 @@ impl AddressedNoise {
     ///
     /// # Panics
     /// If there are not so many places for each code.
-    pub fn fill<'c>(
-        &self,
-        codes: impl IntoIterator<Item = &'c [u8]>,
-        length: usize,
-        places: &mut [i64],
-    ) {
+    pub fn fill<'c>(&self, codes: impl IntoIterator<Item = &'c [u8]>, length: usize, places: &mut [i64]) {
         self.make(&mut codes.into_iter(), length, places);
         wipe_stack();
     }

@@ -6,8 +6,8 @@
 //! limit; at least a thousand draws are expected in every class. Signs are held to Hoeffding's bound, which
 //! is no limit.
 
-use super::super::{AddressedNoise, Key, ReleaseKey};
 use super::super::oracle::{self, Form, chances};
+use super::super::{AddressedNoise, Key, ReleaseKey};
 use super::{ratio, sampler};
 use crate::number::float;
 
