@@ -72,7 +72,7 @@ class Measured:
             lines.append(f"WARNING: {self.manifest['warning']}.")
         for level in self.manifest["levels"]:
             values = sum(query["measurements"] for query in level["queries"])
-            lines.append(f"{level['level']}: {level['units']:,} units, {values:,} noisy values.")
+            lines.append(f"{values:,} noisy values for {level['units']:,} of {level['level']}.")
         lines.append("Measuring the same records again spends the same budget again.")
         lines.append(f"Written to {self.path}.")
         return "\n".join(lines)
