@@ -79,7 +79,7 @@ fn every_row_has_the_interval_of_its_own_noise() {
                 assert_eq!(*row, single);
             }
             match single.lower.zip(single.upper) {
-                Some(both) => assert_eq!((ends.lower[unit], ends.upper[unit]), both),
+                Some(both) => assert_eq!((ends.lower[unit].into(), ends.upper[unit].into()), both),
                 None => assert!(ends.upper[unit] < 0 && ends.lower[unit] == 0),
             }
         }
@@ -127,7 +127,7 @@ fn a_table_has_a_row_for_each_value() {
             for (unit, code) in level.codes.iter().enumerate() {
                 let variance = query.noise(unit).variance;
                 for (cell, row) in query.intervals_of(unit, &confidence).unwrap().iter().enumerate() {
-                    let end = |end: Option<i64>| end.map(|end| end.to_string()).unwrap_or_default();
+                    let end = |end: Option<i128>| end.map(|end| end.to_string()).unwrap_or_default();
                     let (level, query, count) = (&level.level, &query.name, row.count);
                     let (lower, upper) = (end(row.lower), end(row.upper));
                     expected
