@@ -198,12 +198,14 @@ def test_what_is_refused_before_any_job(spark, table, records, listed, tmp_path:
     stating = BLOCKS.replace('delta = "1e-10"', 'delta = "1e-10"\nepsilon = "0.5"')
     (tmp_path / "there").mkdir()
     (tmp_path / ".left.unfinished-1").mkdir()
+    (tmp_path / ".killed.12ab.tmp").mkdir()
     parse = unspent.Allocation.parse
     ours, rest = {"allocation": parse(BLOCKS)}, {"units": listed}
     for df, name, options, said in [
         (table, "noisy", {"allocation": parse(stating)}, "PROMISE NOT KEPT: states epsilon 0.5"),
         (table, "there", ours, "out: `.*there` exists already"),
         (table, "left", ours, "out: `.*left.unfinished-1` is of a run that is at work or was killed"),
+        (table, "killed", ours, "out: `.*killed.12ab.tmp` is of a run that is at work or was killed"),
         (table, "nowhere/noisy", ours, "out: the directory of `.*` does not exist"),
         (table.withColumn("adults", F.round(F.rand()).cast("int")), "noisy", ours, "is not deterministic"),
         (table.limit(5), "noisy", ours, "table: its plan has GlobalLimit"),
@@ -242,7 +244,11 @@ def test_what_is_refused_before_any_job(spark, table, records, listed, tmp_path:
     with pytest.raises(TypeError, match="is not an Allocation"):
         measured(table, tmp_path / "noisy", allocation="blocks.toml")
     assert len(tracker.getJobIdsForGroup(None)) == jobs
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".left.unfinished-1", "there"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        ".killed.12ab.tmp",
+        ".left.unfinished-1",
+        "there",
+    ]
 
 
 def test_spark_connect_is_refused():

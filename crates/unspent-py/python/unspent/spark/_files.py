@@ -49,7 +49,8 @@ class Output:
             )
         if self.scheme in AT_ONCE and not self.fs.exists(parent):
             raise _refused(f"the directory of `{self}` does not exist", "make it, or choose another name")
-        left = self.fs.globStatus(self.jvm.org.apache.hadoop.fs.Path(parent, f".{_quoted(self.name)}.*"))
+        pattern = f".{_quoted(self.name)}.{{unfinished-*,*.tmp}}"
+        left = self.fs.globStatus(self.jvm.org.apache.hadoop.fs.Path(parent, pattern))
         for status in left or []:
             raise _refused(
                 f"`{status.getPath().toString()}` is of a run that is at work or was killed: part of a "
