@@ -64,9 +64,13 @@ impl ReleaseKey {
     /// Noise from it hides nothing from anyone who can guess the seed.
     #[must_use]
     pub fn not_private(seed: u64) -> ReleaseKey {
-        let mut bytes = *b"unspent: addressed, NOT PRIVATE ";
-        bytes[..8].copy_from_slice(&seed.to_le_bytes());
-        ReleaseKey::from_exposed(&bytes, false)
+        let filled = secret::<Infallible>(|bytes| {
+            bytes[..8].copy_from_slice(&seed.to_le_bytes());
+            bytes[8..].copy_from_slice(b" addressed, NOT PRIVATE ");
+            Ok(())
+        });
+        let Ok(secret) = filled;
+        ReleaseKey { secret, private: false }
     }
 
     /// Whether the key came from the operating system.

@@ -34,8 +34,8 @@ pub(super) fn draw(path: Path, law: &Law, words: &[Block], made: &mut [i64], lef
     }
 }
 
-/// For each lane BLAKE3's keyed hash of a message of one block: its words, after them zeros, and its length in
-/// bytes. Word `i` of all lanes is in row `i`.
+/// For each lane BLAKE3's keyed hash of a message of one block: its words, after them zeros, and its length
+/// in bytes. Word `i` of all lanes is in row `i`.
 pub(super) fn hash(path: Path, key: &[u32; 8], messages: &Lanes<16>, lengths: &[u32; GROUP]) -> Lanes<8> {
     let mut hashes = [[0; GROUP]; 8];
     // SAFETY: as above.
