@@ -7,7 +7,9 @@
 
 use num_rational::BigRational;
 use num_traits::Signed;
-use unspent::{Allocation, Bounds, Delta, Epsilon, Error, Rational, Release, Result, Scope};
+use unspent::{
+    Allocation, Bounds, Delta, DiscreteGaussian, Epsilon, Error, Rational, Release, Result, Round, Scope,
+};
 
 use super::barrier::{GAP, Linear, Multipliers, Problem, Solution, Start};
 use super::bound::{ExactLimit, ExactPromise, double, least_cost};
@@ -303,6 +305,22 @@ impl<'n> Designer<'n> {
         budgets: &Budgets,
         promise: Option<(Delta, Epsilon)>,
     ) -> Result<Allocation> {
+        for (j, (variable, rho)) in self.compiled.frame.variables.iter().zip(&budgets.rho).enumerate() {
+            let sigma2 = || Rational::from(&variable.cost / rho);
+            if rho.is_positive() && DiscreteGaussian::new(sigma2(), 1).is_err() {
+                let offer = &self.compiled.offer;
+                let query = &offer.queries()[j % offer.queries().len()].name;
+                return Err(Error::stated(
+                    format!(
+                        "needs: `{query}` of {} would have noise of variance {}, and noise has variances \
+                         from 1e-3 to 1e12",
+                        offer.levels()[variable.level].name,
+                        sigma2().to_decimal(4, Round::Up)
+                    ),
+                    "check the margins: some are far narrower than one record, or wider than every count",
+                ));
+            }
+        }
         let rho = |j: usize| budgets.rho[j].is_positive().then(|| Rational::from(budgets.rho[j].clone()));
         self.compiled.allocation_of(rho, promise)
     }

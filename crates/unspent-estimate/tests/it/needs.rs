@@ -146,6 +146,19 @@ fn other_files_are_at_fault_themselves() {
     assert_eq!(error("allocation = \"nowhere.toml\"\n"), missing);
 }
 
+/// What the solution says, not the file.
+#[test]
+fn noise_that_there_is_not_is_refused() {
+    for (margin, variance) in [("margin = \"0.001\"", "e-7, and"), ("margin = 20000000", "e1")] {
+        let text = GOOD.replacen("margin = 12", margin, 1).replacen("margin = \"7.5\"", margin, 1);
+        let text = text.replacen("population = 9000", "population = 900000000", 1);
+        let error = parse(&text[..text.find("[[promises]]").unwrap()]).unwrap().design(false).unwrap_err();
+        let message = error.to_string();
+        assert!(message.contains("would have noise of variance") && message.contains(variance), "{message}");
+        assert!(error.hint().contains("margins"), "{}", error.hint());
+    }
+}
+
 #[test]
 fn bad_files_are_refused_with_place_and_hint() {
     let all: Value = serde_json::from_str(include_str!("refused.json")).unwrap();

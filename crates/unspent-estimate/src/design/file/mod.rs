@@ -305,7 +305,7 @@ impl<'t> NeedsReader<'t> {
             let number = text.replace('_', "").parse().ok().filter(|n| (1..=u64::from(u32::MAX)).contains(n));
             number.ok_or_else(|| {
                 let allowed = format!("a whole number from 1 to {}", u32::MAX);
-                Error::input(field, text, allowed, "write digits, without a point")
+                Error::input(field, text, allowed, "units are counted: write 30, without a point")
             })
         })
     }
