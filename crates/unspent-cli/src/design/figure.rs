@@ -12,6 +12,12 @@ const FACTORS: [u64; 11] = [50, 60, 70, 80, 90, 100, 115, 130, 150, 175, 200];
 /// Factors of a guard, in hundredths, besides its own.
 const GUARDS: [u64; 9] = [100, 105, 110, 125, 150, 175, 200, 250, 300];
 
+/// How far an axis goes beyond its bars.
+const ROOM: f64 = 1.4;
+
+/// Most needs beside which a curve is drawn.
+const BESIDE: usize = 8;
+
 /// The slack of all needs, and epsilon against what could be asked instead.
 pub fn of(needs: &Needs, design: &Design, varied: Option<&str>) -> Result<Figure, Failure> {
     let mut panels = vec![slack(design)];
@@ -36,7 +42,8 @@ pub fn of(needs: &Needs, design: &Design, varied: Option<&str>) -> Result<Figure
         title: "A budget from needs".into(),
         subtitle: design.allocation.name().into(),
         notes,
-        columns: if panels.len() > 1 { 2 } else { 1 },
+        // Beside a long list of needs a curve would be as high as the list.
+        columns: if panels.len() > 1 && needs.needs.len() <= BESIDE { 2 } else { 1 },
         panels,
     })
 }
@@ -51,7 +58,8 @@ fn slack(design: &Design) -> Panel {
     let most = bars.iter().map(|bar| bar.value).filter(|value| value.is_finite()).fold(100.0, f64::max);
     Panel {
         title: "margins that are used".into(),
-        x: Axis::linear("predicted margin, % of the margin asked for").between(0.0, 1.15 * most),
+        // With room for a label behind the longest bar.
+        x: Axis::linear("predicted margin, % of the margin asked for").between(0.0, ROOM * most),
         categories: design.needs.iter().map(|need| need.name.clone()).collect(),
         series: vec![Series::bars("", Role::Guarantee, bars)],
         ..Panel::default()
