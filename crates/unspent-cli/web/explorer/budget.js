@@ -2,9 +2,8 @@
 import { answers } from './answers.js';
 import { Control, controls, notNegative, positive, probability } from './control.js';
 import { b, bdi, byId, el, listen } from './dom.js';
-import {
-  MOST_DIGITS, hasLaplace, hasShares, isOne, renormalised, sharesOf, sumOf, sumText,
-} from './draft.js';
+import { MOST_DIGITS, hasLaplace, hasShares, isOne } from './draft.js';
+import { renormalised, sharesOf, sumOf, sumText } from './draft.js';
 import { number, shown } from './exact.js';
 import { limits } from './limits.js';
 import { notice } from './notices.js';

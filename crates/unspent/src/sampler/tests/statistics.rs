@@ -126,7 +126,7 @@ fn mean_square(draws: &[i64], magnitudes: &[f64]) -> Result<(), String> {
 }
 
 fn check(draws: &[i64], magnitudes: &[f64]) -> Result<(), String> {
-    let fine = Classes::new(magnitudes, 2e-4);
+    let fine = Classes::new(magnitudes, 2e3 / draws.len() as f64);
     fit(&fine.count(draws), &fine.chances).map_err(|e| format!("law: {e}"))?;
     let coarse = Classes::new(magnitudes, 0.03);
     for distance in [1, 8, 16] {
