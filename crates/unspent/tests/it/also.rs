@@ -269,7 +269,11 @@ fn objections_point_at_the_parameter() {
         ("laplace\"\nscale = 0", "scale = 0", "laplace: scale: `0` is not"),
         ("gaussian\"\nsigma = 0\n", "sigma = 0", "gaussian: sigma: `0` is not"),
         ("subsampled-gaussian\"\nsigma = 1\nq = 0", "q = 0", "subsampled_gaussian: q: `0` is not"),
-        ("subsampled-gaussian\"\nsigma = 1\nq = \"1.01\"", "q = \"1.01\"", "subsampled_gaussian: q: `1.01`"),
+        (
+            "subsampled-gaussian\"\nsigma = 1\nq = \"1.01\"",
+            "q = \"1.01\"",
+            "subsampled_gaussian: q: `101/100`",
+        ),
         ("finite\"\np = [\"1/2\", \"1/3\"]\nq = [\"1/2\", \"1/2\"]", "p = [", "finite: p: `5/6` is not"),
         ("laplace\"\nb = 2\ncount = 0", "count = 0", "laplace: count: `0` is not"),
     ] {

@@ -186,7 +186,6 @@ fn what_is_only_known_of_gaussian_noise_is_refused_by_name() {
     let [first, second] = [mixed(), mixed()].map(|allocation| vec![allocation.into()]);
     let compared = ComparisonQuestion { first, second, delta: None }.answer();
     assert_eq!(refused(compared), format!("a comparison: {named}"));
-    assert_eq!(refused(unspent::file::Draft::of(&mixed())), format!("editing shares of rho: {named}"));
     let factors = vec![Rational::from(2); 3];
     assert_eq!(refused(mixed().scaled(&factors)), format!("scaling noise: {named}"));
     let bypassed = MIXED.replace(
