@@ -238,8 +238,8 @@ impl Needs {
     ///
     /// With `count` it is about sets of so many units, as districts, which are "scattered" (the worst case)
     /// or "packed"; with `parts` about sets of whole units of the level and of levels above it, as {"Block
-    /// group": 2, "Block": 11}, wherever they lie. An error is within the margin as often as `confidence` says; with `all` those of all
-    /// units and answers are at once.
+    /// group": 2, "Block": 11}, wherever they lie. An error is within the margin as often as `confidence`
+    /// says; with `all` those of all units and answers are at once.
     #[pyo3(
         signature = (
             level, *, margin=None, table=None, r#where=None, share=None, of=None, population=None, about=None,

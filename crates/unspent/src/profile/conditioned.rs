@@ -7,9 +7,9 @@
 //! V(ε) = Σ_s Q[S = s]·V_D(ε − s),      P[L > ε] = Σ_s P[S = s]·P[D > ε − s]
 //! ```
 //!
-//! (`theory/conditioning.md`, K1). All terms are non-negative. So noise far below 1, of which the integral sees only spikes, is added up,
-//! and the others are answered by whatever suits them: where they lie on a lattice, or are smooth by
-//! themselves, only rounding is left.
+//! (`theory/conditioning.md`, K1). All terms are non-negative. So noise far below 1, of which the integral
+//! sees only spikes, is added up, and the others are answered by whatever suits them: where they lie on a
+//! lattice, or are smooth by themselves, only rounding is left.
 
 use super::enumeration::{self, CUTS, LITTLE, List, MAX_COUNT};
 use super::gaussians::Gaussians;

@@ -137,8 +137,8 @@ impl Loss for SubsampledLaplaceLoss {
         };
         let tilted = panels.atoms.tilt(c);
         let missed = self.missed(panels, e, 0.0, Some(c), tilted.log.hi);
-        // Of Φ − 1 nodes that are moved change c(e^{cl} − e^l)s, s ≤ 1 the slope of the loss; its share of the
-        // whole is that of the move in τ.
+        // Of Φ − 1 nodes that are moved change c(e^{cl} − e^l)s, s ≤ 1 the slope of the loss; its share of
+        // the whole is that of the move in τ.
         let moved = 64.0 * UNIT * (1.0 + self.tau) * tilted.log.hi.abs().min(1.0) * (1.0 + c.abs());
         let error = tilted.error + 1.1 * missed + moved;
         Tilted { error: if error < 0.1 { error } else { f64::INFINITY }, ..tilted }
