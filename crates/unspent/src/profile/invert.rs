@@ -205,8 +205,8 @@ impl Accountant {
         Bounds::new(self.nearest(target, End::Missed, (low, met), tolerance), met)
     }
 
-    /// The end for which the target is certainly met, or missed, moved towards where that is not known: by the
-    /// secant rule on the logarithm of that bound, halving where it is slow.
+    /// The end for which the target is certainly met, or missed, moved towards where that is not known: by
+    /// the secant rule on the logarithm of that bound, halving where it is slow.
     fn nearest(&self, target: &Target, end: End, (known, unknown): (f64, f64), tolerance: f64) -> f64 {
         let at = |epsilon: f64| self.delta(&Point::from_f64(epsilon), tolerance);
         let look = |epsilon: f64| target.look(end, &at(epsilon));

@@ -20,8 +20,8 @@ pub(in crate::profile) struct List {
     pub total: f64,
 }
 
-/// From this cut on, weights are multiplied out as magnitudes, which do not underflow, and all are kept: those
-/// of sparse noise that matter may be far below every double, relative to the largest.
+/// From this cut on, weights are multiplied out as magnitudes, which do not underflow, and all are kept:
+/// those of sparse noise that matter may be far below every double, relative to the largest.
 const DEEP: f64 = 1000.0;
 /// Products of weights that are multiplied out: of doubles, and of magnitudes, which take ten times as long.
 const PRODUCTS: f64 = 64.0 * MAX_ATOMS;

@@ -1,8 +1,8 @@
 //! Compositions of few mechanisms, or of rare large losses: laws cut into cells, composed by doubling
-//! (M12, M13).
+//! (M12).
 //!
-//! An integral along a line needs as many nodes as the largest loss is times the usual one. Here the number of
-//! cells grows with the logarithm of that. What is lost is second order in the size of a cell.
+//! An integral along a line needs as many nodes as the largest loss is times the usual one. Here the number
+//! of cells grows with the logarithm of that. What is lost is second order in the size of a cell.
 
 use super::super::Point;
 use super::ordered::Kind;
@@ -202,7 +202,8 @@ fn spread(a: &Cells, b: &Cells, grid: &[f64]) -> (Vec<Cell>, f64) {
                 // The sum of the largest losses may be an end.
                 if loss > grid[top] { missing.push(mass) } else { sums[top].push(mass) }
             } else {
-                // Parts (1 − e^{−x})/(1 − e^{−w}) and e^{−x}(1 − e^{x−w})/(1 − e^{−w}), x above the lower end.
+                // Parts (1 − e^{−x})/(1 − e^{−w}) and e^{−x}(1 − e^{x−w})/(1 − e^{−w}), x above the lower
+                // end.
                 let (above, below) = (grid[i] - loss, loss - grid[i + 1]);
                 sums[i + 1].push(mass * (-float::expm1(above) / wide[i]));
                 sums[i].push(mass * (float::exp(above) * -float::expm1(below) / wide[i]));

@@ -1,4 +1,5 @@
-//! Laws cut into cells, beside exact values and beside integrals; and events of which a few orders are bounded.
+//! Laws cut into cells, beside exact values and beside integrals; and events of which a few orders are
+//! bounded.
 
 use super::super::cells::Halves;
 use super::super::ordered::Ordered;
@@ -74,8 +75,8 @@ fn upper(mechanism: &str, epsilon: f64) -> f64 {
     found.to_f64().upper()
 }
 
-/// One order is M9's closed form; orders below the listed ones are no worse than the next; many are as good as
-/// ρ-zCDP, and more of the same event add.
+/// One order is M9's closed form; orders below the listed ones are no worse than the next; many are as good
+/// as ρ-zCDP, and more of the same event add.
 #[test]
 fn bounds_of_listed_orders_are_those_of_the_lemma() {
     let near = |found: f64, truth: f64| assert!((found / truth - 1.0).abs() < 1e-12, "{found} {truth}");
