@@ -193,8 +193,8 @@ impl Conditioned {
         Outcome { log, error, left, most: most + 1e-9 + 1e-12 * size }
     }
 
-    /// A bound of the logarithm of `V_D(x)`: Markov's inequality at the tilt that is best for a Gaussian, and 1
-    /// (K2). Tails may include their ends.
+    /// A bound of the logarithm of `V_D(x)`: Markov's inequality at the tilt that is best for a Gaussian, and
+    /// 1 (K2). Tails may include their ends.
     fn most(&self, expectation: Expectation, x: f64) -> f64 {
         let mu2 = self.others.spectrum.mu2.hi;
         let middle = 0.5 * mu2;

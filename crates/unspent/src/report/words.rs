@@ -106,8 +106,8 @@ pub fn method(method: Method) -> &'static str {
             "smoothing. No usable lattice; the two ends are a certified bracket around the exact value."
         }
         Method::OneSided => {
-            "one-sided. Of some mechanism only zCDP or RDP is known: the upper end is a guarantee, and the lower \
-             end is that of the others."
+            "one-sided. Of some mechanism only zCDP or RDP is known: the upper end is a guarantee, and the \
+             lower end is that of the others."
         }
         Method::Continuous => "continuous. The privacy loss is smooth by itself; only rounding is left.",
     }

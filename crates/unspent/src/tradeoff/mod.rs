@@ -8,10 +8,9 @@
 //! ```
 //!
 //! and for ε < 0, `1 − δ(ε) = e^ε·(1 − δ(−ε))` with δ of the pair exchanged; a symmetric pair is its own
-//! exchange. Any ε gives a lower bound of `f` (a guarantee); an
-//! upper bound comes from concavity, three points around the maximum: between them a concave
-//! function lies below its chords extended, and beyond them it only falls. On a lattice `H` is
-//! linear between losses, so its maximum is at one of them (`theory/tradeoff.md`).
+//! exchange. Any ε gives a lower bound of `f` (a guarantee); an upper bound comes from concavity, three points
+//! around the maximum: between them a concave function lies below its chords extended, and beyond them it only
+//! falls. On a lattice `H` is linear between losses, so its maximum is at one of them (`theory/tradeoff.md`).
 
 mod height;
 
@@ -397,8 +396,8 @@ mod tests {
         }
     }
 
-    /// One step on a sample: `f(α) = (1−q)(1−α) + qΦ(Φ⁻¹(1−α) − 1)` if the record is removed, and the inverse if
-    /// it is added; of many steps the two are inverse to each other.
+    /// One step on a sample: `f(α) = (1−q)(1−α) + qΦ(Φ⁻¹(1−α) − 1)` if the record is removed, and the inverse
+    /// if it is added; of many steps the two are inverse to each other.
     #[test]
     fn directions_of_a_sample_are_inverse() {
         let near = |found: &Bounds<Magnitude>, truth: f64, width: f64| {
