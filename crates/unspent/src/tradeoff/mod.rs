@@ -8,9 +8,10 @@
 //! ```
 //!
 //! and for ε < 0, `1 − δ(ε) = e^ε·(1 − δ(−ε))` with δ of the pair exchanged; a symmetric pair is its own
-//! exchange. Any ε gives a lower bound of `f` (a guarantee); an upper bound comes from concavity, three points
-//! around the maximum: between them a concave function lies below its chords extended, and beyond them it only
-//! falls. On a lattice `H` is linear between losses, so its maximum is at one of them (`theory/tradeoff.md`).
+//! exchange. Any ε gives a lower bound of `f` (a guarantee); an upper bound comes from concavity, three
+//! points around the maximum: between them a concave function lies below its chords extended, and beyond them
+//! it only falls. On a lattice `H` is linear between losses, so its maximum is at one of them
+//! (`theory/tradeoff.md`).
 
 mod height;
 
