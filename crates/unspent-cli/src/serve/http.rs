@@ -46,8 +46,8 @@ const TO_FINISH: Duration = Duration::from_secs(60);
 const TO_BEGIN: Duration = Duration::from_secs(5);
 /// How long an answer may take among those that take a moment.
 const MOMENT: Duration = Duration::from_millis(250);
-/// How long any answer may take.
-const TO_ANSWER: Duration = Duration::from_secs(20);
+/// The longest that any answer may be allowed to take, so that its connection still stands.
+pub const MOST_TO_ANSWER: Duration = LIFETIME.saturating_add(Duration::from_secs(30));
 
 /// The page asks its own server and nobody else, and is shown in nobody else's.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
@@ -55,6 +55,8 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 
 struct Server {
     address: SocketAddr,
+    /// How long any answer may take.
+    to_answer: Duration,
     connections: Mutex<Connections>,
     /// Told when a connection has ended, or asks nothing any more.
     room: Notify,
@@ -196,9 +198,10 @@ impl Given {
     }
 }
 
-/// Listens until the process ends; `ready` is told where.
+/// Listens until the process ends; `ready` is told where. An answer may take as long as `to_answer`.
 pub fn serve(
     address: SocketAddr,
+    to_answer: Duration,
     ready: impl FnOnce(SocketAddr) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let cannot = |error: std::io::Error| {
@@ -217,6 +220,7 @@ pub fn serve(
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let server = Arc::new(Server {
             address,
+            to_answer,
             connections: Mutex::default(),
             room: Notify::new(),
             answers: Arc::new(Semaphore::new(2 * cores)),
@@ -318,9 +322,14 @@ impl Server {
             if question.is_long { None } else { self.answer(&question, &self.answers, MOMENT).await? };
         let answer = match answer {
             Some(answer) => answer,
-            None => self.answer(&question, &self.long_answers, TO_ANSWER).await?.ok_or_else(|| {
-                let cause = format!("the answer took longer than {} seconds", TO_ANSWER.as_secs());
-                Trouble::new(422, cause, "ask for fewer levels and queries; the command has no such limit")
+            None => self.answer(&question, &self.long_answers, self.to_answer).await?.ok_or_else(|| {
+                let cause = match self.to_answer.as_secs() {
+                    1 => "the answer took longer than 1 second".into(),
+                    seconds => format!("the answer took longer than {seconds} seconds"),
+                };
+                let hint = "ask for fewer levels and queries, or start the server with a larger \
+                            --answer-within; the command has no such limit";
+                Trouble::new(422, cause, hint)
             })?,
         };
         let reply = Arc::new(answer?);

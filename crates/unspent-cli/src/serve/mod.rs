@@ -15,6 +15,7 @@ mod size;
 use std::io::Write;
 use std::net::{IpAddr, SocketAddr};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use clap::Args;
 use unspent::Error;
@@ -42,6 +43,10 @@ pub struct Arguments {
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1", allow_hyphen_values = true)]
     listen: String,
 
+    /// The longest time for one answer; a slow machine needs more for large allocations
+    #[arg(long, value_name = "SECONDS", default_value = "20", allow_hyphen_values = true)]
+    answer_within: String,
+
     /// Opens the page in a browser
     #[arg(long)]
     open: bool,
@@ -62,6 +67,16 @@ impl Arguments {
             let hint = "127.0.0.1 is this machine only, 0.0.0.0 every network it is in";
             Error::input("--listen", &self.listen, "an IP address", hint)
         })?;
+        let most = http::MOST_TO_ANSWER.as_secs();
+        let to_answer = self.answer_within.parse().ok().filter(|seconds| (1..=most).contains(seconds));
+        let to_answer = to_answer.map(Duration::from_secs).ok_or_else(|| {
+            Error::input(
+                "--answer-within",
+                &self.answer_within,
+                format!("a whole number of seconds between 1 and {most}"),
+                "the command itself has no such limit",
+            )
+        })?;
         if !address.is_loopback() {
             let _ = writeln!(
                 std::io::stderr(),
@@ -73,7 +88,7 @@ impl Arguments {
         std::panic::set_hook(Box::new(|defect| {
             let _ = writeln!(std::io::stderr(), "a defect of unspent: {defect}");
         }));
-        http::serve(SocketAddr::new(address, port), |found| {
+        http::serve(SocketAddr::new(address, port), to_answer, |found| {
             let page = format!("http://{found}/");
             output::print(&format!("unspent is at {page} (Ctrl-C ends it)\n"))?;
             if self.open && !opened(&page) {

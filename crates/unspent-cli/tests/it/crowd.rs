@@ -207,18 +207,20 @@ fn heavy_questions_are_limited() {
 /// Whoever leaves frees the place: there is one for long answers, and the next one gets it.
 #[test]
 fn work_ends_with_the_connection() {
-    let server = Server::start();
     // Takes minutes, if it is let.
     let heavy = certificate_of(&unlike(40, 25, 100), true).to_string();
-    let request = format!(
-        "POST /api/certificate HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\n\
-         Content-Length: {}\r\n\r\n{heavy}",
-        server.address,
-        heavy.len()
-    );
+    let request = |server: &Server| {
+        let Server { address, .. } = server;
+        let length = heavy.len();
+        format!(
+            "POST /api/certificate HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\n\
+             Content-Length: {length}\r\n\r\n{heavy}"
+        )
+    };
+    let server = Server::start();
     for _ in 0..3 {
         let mut stream = server.connect();
-        stream.write_all(request.as_bytes()).unwrap();
+        stream.write_all(request(&server).as_bytes()).unwrap();
         // A question behind it shows that it has begun.
         let draft = server.draft("paper-2022-08-25");
         assert_eq!(server.post("/api/certificate", &certificate_of(&draft, false)).status, 200);
@@ -226,7 +228,9 @@ fn work_ends_with_the_connection() {
         assert_eq!(server.post("/api/certificate", &certificate_of(&draft, true)).status, 200);
     }
     // And one that stays is told when its time is up.
-    assert!(server.raw(request.as_bytes()).trouble(422).contains("the answer took longer than 20 seconds"));
+    let short = Server::that_answers_within(1);
+    let refused = short.raw(request(&short).as_bytes()).trouble(422);
+    assert!(refused.contains("the answer took longer than 1 second"), "{refused}");
 }
 
 /// A crowd that begins requests and does not end them keeps nobody out.

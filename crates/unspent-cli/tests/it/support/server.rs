@@ -17,9 +17,14 @@ pub struct Server {
 }
 
 impl Server {
+    /// One with time for every answer, however busy the machine is.
     pub fn start() -> Server {
+        Server::that_answers_within(90)
+    }
+
+    pub fn that_answers_within(seconds: u64) -> Server {
         let mut child = program()
-            .args(["serve", "--port", "0"])
+            .args(["serve", "--port", "0", "--answer-within", &seconds.to_string()])
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -33,7 +38,7 @@ impl Server {
 
     pub fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(&self.address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
         stream
     }
 
