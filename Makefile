@@ -13,7 +13,7 @@ test: try-browser try-java test-web test-rust test-python
 
 # The pages' modules, as far as they need no browser.
 test-web:
-	node --test crates/unspent-cli/web/tests/*.test.js
+	node --test crates/unspent-explorer/web/tests/*.test.js
 
 # Unit, integration, command-line and documentation tests. The Python package can only be loaded by Python.
 test-rust:

@@ -4,11 +4,11 @@ use clap::{Args, ValueEnum};
 use unspent::question::{CurveQuestion, Grid, Product};
 use unspent::report::columns::{Column, Columns};
 use unspent::{Ask, Curve, Delta, Epsilon, Rational, Release, Round, Scope};
+use unspent_explorer::grid;
+use unspent_explorer::pictures::{self, SMOOTH};
 
 use crate::Failure;
 use crate::destination::{self, Destination};
-use crate::grid;
-use crate::pictures::{self, SMOOTH};
 use crate::source::{Selection, Source};
 use crate::terms::TermsArguments;
 

@@ -7,7 +7,7 @@ use unspent::report::curve::Subject;
 use unspent::{Rational, Round};
 
 use crate::Failure;
-use crate::grid;
+use crate::column_file;
 use crate::output::{self, Target};
 use crate::plot;
 
@@ -74,7 +74,7 @@ impl Files {
             Some(file) => Some((
                 file,
                 match file.extension().as_str() {
-                    "parquet" => grid::parquet(columns, &notes).map_err(defect)?,
+                    "parquet" => column_file::written(columns, &notes).map_err(defect)?,
                     "json" => output::json(report).into_bytes(),
                     _ => columns.csv().into_bytes(),
                 },

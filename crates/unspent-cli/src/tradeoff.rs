@@ -4,11 +4,10 @@ use clap::Args;
 use unspent::question::TradeoffQuestion;
 use unspent::report::columns::{Column, Columns};
 use unspent::{Alpha, Ask, Rational, Round};
+use unspent_explorer::{grid, pictures};
 
 use crate::Failure;
 use crate::destination::{self, Destination};
-use crate::grid;
-use crate::pictures;
 use crate::source::{Selection, Source};
 use crate::terms::TermsArguments;
 

@@ -27,17 +27,21 @@
 
 mod clip;
 mod data;
+#[cfg(feature = "png")]
 mod error;
 mod figure;
 mod layout;
+#[cfg(feature = "png")]
 mod png;
 mod style;
 mod svg;
 mod text;
 mod ticks;
 
+#[cfg(feature = "png")]
 pub use error::Error;
 pub use figure::{Axis, Bar, Data, Figure, Interval, Panel, Role, Scale, Series};
+#[cfg(feature = "png")]
 pub use png::png;
 pub use svg::svg;
 
@@ -46,6 +50,7 @@ pub use svg::svg;
 /// # Errors
 ///
 /// If there is no PNG of it; see [`png()`].
+#[cfg(feature = "png")]
 pub fn bytes(figure: &Figure, extension: &str) -> Result<Vec<u8>, Error> {
     let svg = svg(figure);
     if extension == "png" { png(&svg, 2.0) } else { Ok(svg.into_bytes()) }

@@ -34,6 +34,7 @@ pub mod question;
 pub mod release;
 pub mod report;
 pub mod residual;
+#[cfg(feature = "sampler")]
 pub mod sampler;
 pub mod schema;
 mod scope;

@@ -6,12 +6,12 @@ use unspent::{
     Alpha, Ask, Composition, Conversion, Delta, DiscreteGaussian, Epsilon, Magnitude, Rational, Release,
     Result, Rho, Round, Scope,
 };
+use unspent_explorer::grid;
+use unspent_explorer::pictures::smooth_rates;
 
 use super::data;
 use super::published::LEVELS;
 use super::study::{LEVEL_DELTA, Study, rounded_down};
-use crate::grid;
-use crate::pictures::smooth_rates;
 use crate::plot::{Axis, Bar, Figure, Interval, Panel, Role, Series};
 
 /// A figure of the study.

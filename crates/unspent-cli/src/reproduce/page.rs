@@ -2,9 +2,10 @@
 
 use std::fmt::Write;
 
+use unspent_explorer::page as web;
+
 use super::figures::StudyFigure;
 use super::study::{Study, Table, Verdict, rounded_down};
-use crate::page as web;
 
 type Section = (&'static str, &'static str, &'static str, &'static [&'static str]);
 

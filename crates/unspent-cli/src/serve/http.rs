@@ -28,8 +28,8 @@ use tokio::net::TcpListener;
 use tokio::sync::{Notify, Semaphore};
 use tokio::{task, time};
 use unspent::Stop;
+use unspent_explorer::{self as explorer, Asked, Reply, Trouble, page};
 
-use super::api::{self, Asked, Reply, Trouble};
 use crate::Failure;
 
 /// Most bytes of a request's body: thousands of measurements.
@@ -198,6 +198,14 @@ impl Given {
     }
 }
 
+/// A page, a part of it, or what needs no question.
+fn found(path: &str) -> explorer::Result<Reply> {
+    match page::served(path) {
+        Some((kind, text)) => Ok(Reply { status: 200, kind, body: text.into() }),
+        None => explorer::get(path),
+    }
+}
+
 /// Listens until the process ends; `ready` is told where. An answer may take as long as `to_answer`.
 pub fn serve(
     address: SocketAddr,
@@ -299,12 +307,12 @@ impl Server {
         response
     }
 
-    async fn reply(&self, request: Request<Incoming>, place: &Place) -> api::Result<Arc<Reply>> {
+    async fn reply(&self, request: Request<Incoming>, place: &Place) -> explorer::Result<Arc<Reply>> {
         self.check_host(&request)?;
         let path = request.uri().path().to_string();
         match *request.method() {
-            Method::GET | Method::HEAD => return api::get(&path).map(Arc::new),
-            Method::POST => api::takes_body(&path)?,
+            Method::GET | Method::HEAD => return found(&path).map(Arc::new),
+            Method::POST => explorer::takes_body(&path)?,
             _ => {
                 let hint = "pages and lists are asked for with GET, answers with POST";
                 return Err(Trouble::new(405, format!("{} is not understood", request.method()), hint));
@@ -317,7 +325,7 @@ impl Server {
         if let Some(reply) = self.given.lock().expect("nothing panics with it").answers.get(&asked) {
             return Ok(reply.clone());
         }
-        let question = api::question(&asked.0, &asked.1)?;
+        let question = explorer::question(&asked.0, &asked.1)?;
         let answer =
             if question.is_long { None } else { self.answer(&question, &self.answers, MOMENT).await? };
         let answer = match answer {
@@ -343,7 +351,7 @@ impl Server {
         question: &Asked,
         places: &Arc<Semaphore>,
         most: Duration,
-    ) -> api::Result<Option<api::Result<Reply>>> {
+    ) -> explorer::Result<Option<explorer::Result<Reply>>> {
         let Ok(Ok(place)) = time::timeout(TO_BEGIN, places.clone().acquire_owned()).await else {
             return Err(Trouble::new(503, "too many questions at a time", "ask again in a moment"));
         };
@@ -366,7 +374,7 @@ impl Server {
     }
 
     /// All of the body, unless it is too long or takes too long.
-    async fn body(&self, request: Request<Incoming>) -> api::Result<Bytes> {
+    async fn body(&self, request: Request<Incoming>) -> explorer::Result<Bytes> {
         let too_long = || {
             let hint = "an allocation is a short text";
             Trouble::new(413, format!("the request is longer than {MAX_BODY} bytes"), hint)
@@ -385,7 +393,7 @@ impl Server {
     }
 
     /// A name that somebody else can point here is not ours: only addresses are, and `localhost`.
-    fn check_host(&self, request: &Request<Incoming>) -> api::Result<()> {
+    fn check_host(&self, request: &Request<Incoming>) -> explorer::Result<()> {
         let mut hosts =
             request.headers().get_all(header::HOST).iter().map(|host| host.to_str().unwrap_or_default());
         let host = match (hosts.next(), hosts.next()) {
@@ -414,7 +422,7 @@ impl Server {
     }
 
     /// Drafts come from the page, or from programs: not from other sites' forms.
-    fn check_sender(&self, headers: &HeaderMap) -> api::Result<()> {
+    fn check_sender(&self, headers: &HeaderMap) -> explorer::Result<()> {
         let text =
             |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).unwrap_or_default();
         // All of them: of two that differ one is not ours.

@@ -1,16 +1,13 @@
 //! `unspent serve`: a page on this machine on which a budget is turned by hand.
 //!
 //! ```text
-//! page ──JSON──▶ http (who may ask, how much, how long) ─▶ api (questions in, reports out) ──JSON──▶ page
+//! page ──JSON──▶ http (who may ask, how much, how long) ─▶ unspent-explorer (questions in, reports out)
 //! ```
 //!
 //! Nothing is kept: every question brings its allocation along, as a draft. The page and all it needs are
 //! inside the program.
 
-mod api;
-mod design;
 mod http;
-mod size;
 
 use std::io::Write;
 use std::net::{IpAddr, SocketAddr};

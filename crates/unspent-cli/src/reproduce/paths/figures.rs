@@ -3,9 +3,9 @@
 use unspent::question::{Product, TradeoffQuestion};
 use unspent::report::curve::TradeoffPoint;
 use unspent::{Alpha, Ask, Epsilon, Magnitude, Rational, Result, Rho, Round, Scope, Terms};
+use unspent_explorer::grid;
 
 use super::{DELTA, DELTAS, Paths, range};
-use crate::grid;
 use crate::plot::{Axis, Figure, Panel, Role, Series};
 use crate::reproduce::figures::StudyFigure;
 

@@ -1,11 +1,11 @@
-//! A budget from needs, asked over HTTP: the text of a needs file, and the allocation that it is about.
+//! A budget from needs: the text of a needs file, and the allocation that it is about.
 
 use serde::Deserialize;
 use unspent::question::{Limits, Product};
 use unspent::{Allocation, Error, Result};
 use unspent_estimate::design::{Design, Needs, OtherFiles, PresetsOnly, UnitTree};
 
-use super::size::{HINT, check_offer};
+use crate::size::{HINT, check_offer};
 
 /// By this name a text has the allocation that comes along with it. Other names are those of presets.
 const THIS: &str = "this";

@@ -10,9 +10,9 @@ use unspent::{
     Allocation, Alpha, Ask, Conversion, Curve, Delta, Effort, Epsilon, Error, Magnitude, Number, Rational,
     Release, Result, Rho, Round, Scope, Terms, TradeoffCurve,
 };
+use unspent_plot::{Axis, Bar, Figure, Panel, Role, Series};
 
 use crate::grid;
-use crate::plot::{Axis, Bar, Figure, Panel, Role, Series};
 
 /// Fewest points of a picture: chords of a coarser curve would show, below it.
 pub const SMOOTH: usize = 201;

@@ -1,34 +1,38 @@
-//! What can be asked over HTTP: the library's questions by name, pictures, and files to take away.
+//! What can be asked: the library's questions by name, pictures, and files to take away.
 //!
-//! `POST /api/NAME` asks the question of that name (see [`unspent::question`]); the shapes are those of
-//! `--json`. `openapi.json` describes them.
+//! `/api/NAME` with a body asks the question of that name (see [`unspent::question`]); the shapes are those
+//! of `--json`. `openapi.json` describes them. Without a body there are lists, presets, and the description.
 
 use std::sync::Arc;
 
-use hyper::body::Bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use unspent::file::Draft;
 use unspent::question::{CertificateQuestion, Limits, Product, ReadQuestion, Report};
 use unspent::{Ask, Effort, ErrorKind, Question, Scope, Terms};
 use unspent_estimate::AccuracyQuestion;
+use unspent_plot::{Figure, svg};
 
-use super::design::DesignQuestion;
-use super::size::check_cells;
-use crate::{page, pictures, plot};
+use crate::design::DesignQuestion;
+use crate::pictures;
+use crate::size::check_cells;
 
 const JSON: &str = "application/json";
 
 /// An answer, ready to send.
+#[derive(Clone, Debug)]
 pub struct Reply {
+    /// As in HTTP.
     pub status: u16,
+    /// The type of its media.
     pub kind: &'static str,
-    pub body: Bytes,
+    /// All of it is text.
+    pub body: String,
 }
 
 impl Reply {
     fn new(kind: &'static str, body: impl Into<String>) -> Reply {
-        Reply { status: 200, kind, body: Bytes::from(body.into()) }
+        Reply { status: 200, kind, body: body.into() }
     }
 
     fn report(report: &Report) -> Reply {
@@ -44,7 +48,7 @@ impl Reply {
 pub type Result<T> = std::result::Result<T, Box<Trouble>>;
 
 /// Why there is no answer.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 pub struct Trouble {
     #[serde(skip)]
     status: u16,
@@ -59,6 +63,7 @@ pub struct Trouble {
 }
 
 impl Trouble {
+    /// One with that status, as in HTTP.
     pub fn new(status: u16, message: impl Into<String>, hint: impl Into<String>) -> Box<Trouble> {
         let (message, hint) = (message.into(), hint.into());
         Box::new(Trouble { status, message, hint, field: None, line: None, column: None, excerpt: None })
@@ -118,16 +123,13 @@ impl Asked {
     }
 }
 
-/// What a server grants. Whoever answers has a stop of its own around the whole.
+/// What is granted to a page. Whoever answers has a stop of its own around the whole.
 fn terms(effort: Effort) -> Terms {
     Terms { effort, limits: Limits::SERVED, stop: None }
 }
 
-/// A page, a part of it, or a list.
+/// What needs no question: the description of all questions, the limits, and presets.
 pub fn get(path: &str) -> Result<Reply> {
-    if let Some((kind, text)) = page::served(path) {
-        return Ok(Reply::new(kind, text));
-    }
     Ok(match path {
         "/api/openapi.json" => {
             Reply::new(JSON, include_str!("openapi.json").replace("{{version}}", env!("CARGO_PKG_VERSION")))
@@ -161,7 +163,7 @@ pub fn takes_body(path: &str) -> Result<()> {
     }
 }
 
-/// What is asked.
+/// What is asked there with that body, in JSON.
 pub fn question(path: &str, body: &[u8]) -> Result<Asked> {
     takes_body(path)?;
     Ok(match path.trim_start_matches("/api/") {
@@ -240,7 +242,7 @@ struct FigureQuestion {
 }
 
 impl FigureQuestion {
-    fn draw(&self) -> Result<plot::Figure> {
+    fn draw(&self) -> Result<Figure> {
         let now = self.draft.allocation()?;
         let start = self.start.as_ref().filter(|start| **start != self.draft);
         let start = start.map(Draft::allocation).transpose()?;
@@ -284,7 +286,7 @@ fn export(question: &ExportQuestion) -> Result<Reply> {
         Format::Svg => {
             let (draft, start, part) = (draft.clone(), start.clone(), part.clone());
             let figure = FigureQuestion { figure: *figure, draft, start, part }.draw()?;
-            Reply::new("image/svg+xml", plot::svg(&figure))
+            Reply::new("image/svg+xml", svg(&figure))
         }
     })
 }
