@@ -1,6 +1,7 @@
 """A Spark cluster of two executors on this machine, tables for it, and tasks that break."""
 
 import base64
+import json
 import os
 import shutil
 import signal
@@ -148,8 +149,14 @@ def layout_of(out: Path):
 
 
 def places_with(secret: bytes, *places: Path) -> list[Path]:
-    """The files in which a secret is, raw, in hexadecimal digits or in base64 from any byte on."""
-    wanted = [secret, secret.hex().encode(), secret.hex().upper().encode()]
+    """The files in which a secret is: raw, in hexadecimal digits, in base64 from any byte on, as Python shows
+    it, or as an array of numbers.
+    """
+    shown = repr(secret)[2:-1]
+    wanted = [secret, secret.hex().encode(), secret.hex().upper().encode(), shown.encode()]
+    wanted.append(json.dumps(shown)[1:-1].encode())
+    for numbers in (list(secret), [byte - 256 if byte > 127 else byte for byte in secret]):
+        wanted += [between.join(map(str, numbers)).encode() for between in (", ", ",")]
     for before in range(3):
         text = base64.b64encode(bytes(before) + secret)
         # Its first and last letters depend on what is before and after.

@@ -191,6 +191,11 @@ def test_a_search_finds_what_it_is_for(tmp_path: Path):
 
     secret = os.urandom(32)
     ways = [secret, secret.hex().encode(), base64.b64encode(b"a" + secret + b"bc"), base64.b64encode(secret)]
+    # A traceback or a log that shows it, a line of JSON with that, and arrays of Python's and of Java's.
+    shown = f"failed with {(secret, True)!r}"
+    signed = [byte - 256 if byte > 127 else byte for byte in secret]
+    ways += [text.encode() for text in (shown, json.dumps(shown), str(list(secret)), json.dumps(signed))]
+    ways += [str(signed).replace(" ", "").encode()]
     for way in ways:
         (tmp_path / "file").write_bytes(b"before" + way + b"after")
         assert clusters.places_with(secret, tmp_path)
@@ -253,6 +258,24 @@ def test_where_no_directory_is_renamed_the_manifest_comes_last(spark, table, exp
     assert moved[-1] == "manifest.json" and moved.count("manifest.json") == 1
     assert os.listdir(tmp_path) == ["noisy"]
     assert values_of(unspent.read_measurements(tmp_path / "noisy")) == values_of(expected)
+
+
+def test_of_files_that_were_moved_nothing_is_left(spark, table, tmp_path, monkeypatch):
+    from unspent.spark import _files
+
+    monkeypatch.setattr(_files, "AT_ONCE", ())
+    rename = _files.Output._rename
+
+    def full(self, old, new):
+        if new.getName() == "manifest.json":
+            raise UnspentError("out: it is full")
+        rename(self, old, new)
+
+    monkeypatch.setattr(_files.Output, "_rename", full)
+    with pytest.raises(UnspentError, match="out: it is full"):
+        measured(table, tmp_path / "noisy")
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+    assert os.listdir(tmp_path) in ([], ["noisy"])
 
 
 def test_a_driver_that_is_killed_leaves_no_manifest(spark, table, tmp_path: Path):

@@ -201,6 +201,8 @@ def test_what_is_refused_before_any_job(spark, table, records, listed, tmp_path:
     (tmp_path / ".killed.12ab.tmp").mkdir()
     parse = unspent.Allocation.parse
     ours, rest = {"allocation": parse(BLOCKS)}, {"units": listed}
+    table.createOrReplaceTempView("blocks")
+    some = "SELECT * FROM blocks WHERE geoid IN (SELECT geoid FROM blocks {})"
     for df, name, options, said in [
         (table, "noisy", {"allocation": parse(stating)}, "PROMISE NOT KEPT: states epsilon 0.5"),
         (table, "there", ours, "out: `.*there` exists already"),
@@ -210,6 +212,9 @@ def test_what_is_refused_before_any_job(spark, table, records, listed, tmp_path:
         (table.withColumn("adults", F.round(F.rand()).cast("int")), "noisy", ours, "is not deterministic"),
         (table.limit(5), "noisy", ours, "table: its plan has GlobalLimit"),
         (table.sample(0.5, seed=1), "noisy", ours, "table: its plan has Sample"),
+        (table.dropDuplicates(["geoid"]), "noisy", ours, "table: its plan has Deduplicate"),
+        (spark.sql(some.format("LIMIT 9")), "noisy", ours, "table: its plan has GlobalLimit"),
+        (spark.sql(some.format("WHERE rand() < 0.5")), "noisy", ours, "is not deterministic"),
         (table, "noisy", {**ours, "units": listed}, "units: each row of the table is a unit"),
         (table, "noisy", {**ours, "partitions": 0}, "partitions: `0` is not"),
         (table, "noisy", {**ours, "bypass": "only-children"}, "bypass: `only-children` is not none"),
@@ -273,15 +278,19 @@ def test_what_a_cluster_must_have():
         "spark.network.crypto.enabled": "True",
         "spark.io.encryption.enabled": "true",
     }
-    check_cluster(whole, False)
-    check_cluster({"spark.master": "local[4]"}, False)
-    check_cluster({"spark.master": "yarn"}, True)
+    check_cluster(whole, "3.5.9", False)
+    check_cluster({"spark.master": "local[4]"}, "4.0.0", False)
+    check_cluster({"spark.master": "yarn"}, "4.0.0", True)
     network = whole.pop("spark.network.crypto.enabled")
     with pytest.raises(UnspentError, match="no encryption of the network"):
-        check_cluster(whole, False)
-    check_cluster({**whole, "spark.ssl.rpc.enabled": network}, False)
+        check_cluster(whole, "4.0.0", False)
+    whole["spark.ssl.rpc.enabled"] = network
+    check_cluster(whole, "4.0.0", False)
+    # An older Spark takes no notice of it.
+    with pytest.raises(UnspentError, match=r"no encryption of the network \(spark.network.crypto.enabled\)"):
+        check_cluster(whole, "3.5.9", False)
     with pytest.raises(UnspentError, match="no authentication .*no encryption of disks"):
-        check_cluster({"spark.master": "yarn", "spark.network.crypto.enabled": "true"}, False)
+        check_cluster({"spark.master": "yarn", "spark.network.crypto.enabled": "true"}, "4.0.0", False)
 
 
 def test_another_version_on_executors_is_refused(spark, table, tmp_path: Path, monkeypatch):

@@ -117,8 +117,7 @@ def measure(
     if units is not None:
         check_frame("units", units)
     spark = df.sparkSession
-    conf = spark.sparkContext.getConf()
-    check_cluster(conf, allow_unencrypted)
+    check_cluster(spark.sparkContext.getConf(), spark.version, allow_unencrypted)
     plan = ReleasePlan(
         allocation,
         listed=units is not None,
@@ -161,8 +160,10 @@ def measure(
                 del rows, writer
             manifest = _finish(output, plan, described, counted, started, not_private_seed)
         except BaseException:
-            cancel()
-            output.abandon()
+            try:
+                cancel()
+            finally:
+                output.abandon()
             raise
     return Measured(str(output), manifest)
 

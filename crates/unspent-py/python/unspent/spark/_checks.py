@@ -7,11 +7,11 @@ from unspent._native import UnspentError
 #: Operators whose rows may be others when they are made again.
 UNSTEADY = {"Sample", "GlobalLimit", "LocalLimit", "Offset", "Tail"}
 
-#: What a cluster must have, each by any of these.
+#: What a cluster must have, each by any of these settings, with the version of Spark that has learnt it.
 PROTECTED = {
-    "authentication": ["spark.authenticate"],
-    "encryption of the network": ["spark.network.crypto.enabled", "spark.ssl.rpc.enabled"],
-    "encryption of disks": ["spark.io.encryption.enabled"],
+    "authentication": {"spark.authenticate": 3},
+    "encryption of the network": {"spark.network.crypto.enabled": 3, "spark.ssl.rpc.enabled": 4},
+    "encryption of disks": {"spark.io.encryption.enabled": 3},
 }
 
 
@@ -34,7 +34,7 @@ def check_frame(what: str, df: Any) -> None:
             "hint: Spark makes rows again after failures, and other counts with the same noise would publish "
             "their difference; write the rows to a file first and read that"
         )
-    unsteady = _operators(plan) & UNSTEADY
+    unsteady = _unsteady(plan)
     if unsteady:
         raise UnspentError(
             f"{what}: its plan has {', '.join(sorted(unsteady))}: made again it may have other rows\n"
@@ -42,24 +42,30 @@ def check_frame(what: str, df: Any) -> None:
         )
 
 
-def _operators(plan: Any) -> set[str]:
-    found = {str(plan.nodeName())}
-    children = plan.children()
-    for at in range(children.size()):
-        found |= _operators(children.apply(at))
-    return found
+def _unsteady(plan: Any) -> set[str]:
+    """Names of such operators in a plan and its subqueries."""
+    name = str(plan.nodeName())
+    below = [_unsteady(part) for parts in (plan.children(), plan.subqueries()) for part in _all(parts)]
+    # Which of the rows with equal keys it keeps is a matter of their order.
+    keeps_any = name == "Deduplicate" and plan.keys().size() < plan.child().output().size()
+    return set().union(*below) | ({name} if name in UNSTEADY or keeps_any else set())
 
 
-def check_cluster(conf: Any, allow_unencrypted: bool) -> None:
+def _all(parts: Any) -> list[Any]:
+    """The parts of a sequence of Scala's."""
+    return [parts.apply(at) for at in range(parts.size())]
+
+
+def check_cluster(conf: Any, version: str, allow_unencrypted: bool) -> None:
     """Fails if exact counts or the key would cross a network or lie on disks in the clear."""
     master = conf.get("spark.master", "")
     if allow_unencrypted or master == "local" or master.startswith("local["):
         return
-    missing = [
-        f"{what} ({' or '.join(names)})"
-        for what, names in PROTECTED.items()
-        if not any(conf.get(name, "false").strip().lower() == "true" for name in names)
-    ]
+    missing = []
+    for what, settings in PROTECTED.items():
+        known = [name for name, since in settings.items() if since <= int(version.split(".")[0])]
+        if not any(conf.get(name, "false").strip().lower() == "true" for name in known):
+            missing.append(f"{what} ({' or '.join(known)})")
     if missing:
         raise UnspentError(
             f"spark: the cluster {master} has no {', no '.join(missing)}\n"

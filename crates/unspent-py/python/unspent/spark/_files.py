@@ -32,6 +32,8 @@ class Output:
         self.raw = self.fs.getRawFileSystem() if self.scheme == "file" else self.fs
         self.name = self.path.getName()
         self.unfinished: Any = None
+        #: Files that have their name already, where they are moved one by one.
+        self.moved: list[Any] = []
 
     def __str__(self) -> str:
         return str(self.path.toUri().getPath() if self.scheme == "file" else self.path.toString())
@@ -135,13 +137,17 @@ class Output:
             target = path(self.path, name)
             self.fs.mkdirs(target.getParent())
             self._rename(self.inside(name), target)
+            self.moved.append(target)
         self.fs.delete(self.unfinished, True)
 
     def abandon(self) -> None:
-        """Removes what is not finished."""
-        if self.unfinished is not None:
-            self.fs.delete(self.unfinished, True)
-            self.unfinished = None
+        """Removes what is not finished; of another run nothing."""
+        if self.unfinished is None:
+            return
+        for path in reversed(self.moved):
+            self.fs.delete(path, False)
+        self.fs.delete(self.unfinished, True)
+        self.unfinished = None
 
     def _no_options(self) -> Any:
         """That of two renames that does not overwrite."""

@@ -151,11 +151,13 @@ class MeasureRows(MeasureUnits):
         reader, lead, last = TableReader(self.text), self.level["lead"], None
         for batch in _pieces(batches, at_once):
             sorted_by = batch.column(0)
-            if sorted_by[0] == last or not pc.all(_changes([sorted_by])).as_py():
+            # In any other order the same code could come again later.
+            before = sorted_by if last is None else pa.concat_arrays([last, sorted_by])
+            if not pc.all(pc.less(before.slice(0, len(before) - 1), before.slice(1))).as_py():
                 raise UnspentError(
                     "table: there are two rows for one unit\nhint: there is one row for each unit"
                 )
-            last = sorted_by[-1]
+            last = sorted_by.slice(len(sorted_by) - 1)
             found = reader.read(pa.Table.from_arrays(batch.columns[lead:], self.names))
             offsets = np.searchsorted(found["rows"], np.arange(batch.num_rows + 1))
             codes = _same(_array(found["codes"][self.level["name"]]), sorted_by)
