@@ -203,6 +203,9 @@ def test_what_is_refused_before_any_job(spark, table, records, listed, tmp_path:
     ours, rest = {"allocation": parse(BLOCKS)}, {"units": listed}
     table.createOrReplaceTempView("blocks")
     some = "SELECT * FROM blocks WHERE geoid IN (SELECT geoid FROM blocks {})"
+    ranked = (
+        "SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY geoid ORDER BY adults) AS n FROM blocks)"
+    )
     for df, name, options, said in [
         (table, "noisy", {"allocation": parse(stating)}, "PROMISE NOT KEPT: states epsilon 0.5"),
         (table, "there", ours, "out: `.*there` exists already"),
@@ -213,6 +216,8 @@ def test_what_is_refused_before_any_job(spark, table, records, listed, tmp_path:
         (table.limit(5), "noisy", ours, "table: its plan has GlobalLimit"),
         (table.sample(0.5, seed=1), "noisy", ours, "table: its plan has Sample"),
         (table.dropDuplicates(["geoid"]), "noisy", ours, "table: its plan has Deduplicate"),
+        (table.groupBy("geoid").agg(F.first("adults")), "noisy", ours, "table: its plan has First:"),
+        (spark.sql(ranked), "noisy", ours, "table: its plan has RowNumber"),
         (spark.sql(some.format("LIMIT 9")), "noisy", ours, "table: its plan has GlobalLimit"),
         (spark.sql(some.format("WHERE rand() < 0.5")), "noisy", ours, "is not deterministic"),
         (table, "noisy", {**ours, "units": listed}, "units: each row of the table is a unit"),

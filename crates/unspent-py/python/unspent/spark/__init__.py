@@ -17,10 +17,13 @@ from os import PathLike, fspath
 from typing import Any
 
 try:
+    import pandas  # noqa: F401
     import pyarrow  # noqa: F401
     import pyspark  # noqa: F401
 except ImportError as error:
-    raise ImportError("unspent.spark needs pyspark and pyarrow: pip install 'unspent[spark]'") from error
+    raise ImportError(
+        "unspent.spark needs pyspark, pyarrow and pandas: pip install 'unspent[spark]'"
+    ) from error
 
 import unspent
 from unspent._native import Allocation, ReleaseKey, ReleasePlan, UnspentError

@@ -7,6 +7,24 @@ from unspent._native import UnspentError
 #: Operators whose rows may be others when they are made again.
 UNSTEADY = {"Sample", "GlobalLimit", "LocalLimit", "Offset", "Tail"}
 
+#: Functions of several rows that depend on their order, or on that of rows that are equal to them.
+OF_SOME_ROW = {
+    "AnyValue",
+    "ApproximatePercentile",
+    "CollectList",
+    "CollectSet",
+    "First",
+    "Lag",
+    "Last",
+    "Lead",
+    "MaxBy",
+    "MinBy",
+    "Mode",
+    "NTile",
+    "NthValue",
+    "RowNumber",
+}
+
 #: What a cluster must have, each by any of these settings, with the version of Spark that has learnt it.
 PROTECTED = {
     "authentication": {"spark.authenticate": 3},
@@ -43,12 +61,20 @@ def check_frame(what: str, df: Any) -> None:
 
 
 def _unsteady(plan: Any) -> set[str]:
-    """Names of such operators in a plan and its subqueries."""
+    """Names of such operators and functions in a plan and its subqueries."""
     name = str(plan.nodeName())
-    below = [_unsteady(part) for parts in (plan.children(), plan.subqueries()) for part in _all(parts)]
+    found = {name} & UNSTEADY
     # Which of the rows with equal keys it keeps is a matter of their order.
-    keeps_any = name == "Deduplicate" and plan.keys().size() < plan.child().output().size()
-    return set().union(*below) | ({name} if name in UNSTEADY or keeps_any else set())
+    if name == "Deduplicate" and plan.keys().size() < plan.child().output().size():
+        found.add(name)
+    if name in ("Aggregate", "Window"):
+        found |= {function for e in _all(plan.expressions()) for function in _functions(e)} & OF_SOME_ROW
+    return found.union(*(_unsteady(part) for part in _all(plan.children()) + _all(plan.subqueries())))
+
+
+def _functions(expression: Any) -> set[str]:
+    below = (_functions(part) for part in _all(expression.children()))
+    return {str(expression.nodeName())}.union(*below)
 
 
 def _all(parts: Any) -> list[Any]:
