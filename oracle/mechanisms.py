@@ -13,7 +13,7 @@ from .drawn import compose, directions, epsilons
 from .exact import exact, infinity_of
 from .laws import Unaffordable, is_symmetric, law_of
 from .lines import BITS, by_lines
-from .reference import finished, keep, write
+from .reference import draw_until, write
 
 # Fewer certain digits than these are no reference.
 LEAST_DIGITS = 20
@@ -102,28 +102,25 @@ def draw(seed, index, closed, left_out):
 
 
 def run_random(arguments):
-    """Draws until there are enough values; finished compositions are kept in FILE.partial, one a line."""
-    partial = arguments.out + ".partial"
-    records = finished(partial, arguments.seed)
+    """Draws until there are enough values."""
     left_out, seconds = {}, {}
-    values = sum(len(record["cases"]) for record in records)
-    with open(partial, "a") as out:
-        while values < arguments.count:
-            started = time.time()
-            name, cases = draw(arguments.seed, len(records), arguments.closed, left_out)
-            records.append({"seed": arguments.seed, "index": len(records), "cases": cases})
-            keep(records[-1], out)
-            values += len(cases)
-            spent, found = seconds.get(name, (0.0, 0))
-            seconds[name] = (spent + time.time() - started, found + len(cases))
-            if arguments.verbose:
-                print(len(records), values, name, f"{time.time() - started:.2f}", file=sys.stderr)
+
+    def timed(index):
+        started = time.time()
+        name, cases = draw(arguments.seed, index, arguments.closed, left_out)
+        spent, found = seconds.get(name, (0.0, 0))
+        seconds[name] = (spent + time.time() - started, found + len(cases))
+        if arguments.verbose:
+            print(index, len(cases), name, f"{time.time() - started:.2f}", file=sys.stderr)
+        return {"index": index, "cases": cases}
+
+    records = draw_until(arguments.count, arguments, timed, lambda record: len(record["cases"]))
     what = (
         "delta(epsilon) of random compositions; direction: both (symmetric, or the larger), remove or add; "
         "the digits are certain, or those on which two lines agree"
     )
     write(arguments.out, what=what, seed=arguments.seed, cases=[c for r in records for c in r["cases"]])
-    os.remove(partial)
+    os.remove(arguments.out + ".partial")
     for name, (spent, found) in sorted(seconds.items(), key=lambda item: -item[1][0]):
         print(f"{name}: {found} values, {spent:.1f} s")
     for reason, number in sorted(left_out.items()):

@@ -3,7 +3,6 @@
 import json
 import os
 import sys
-import time
 
 from .calibration import calibrations
 from .conversions import conversions
@@ -74,32 +73,37 @@ def keep(record, out):
     out.flush()
 
 
-def run_random(arguments):
-    """Draw until there are enough pairs; finished cases are kept in FILE.partial, one per line."""
+def draw_until(wanted, arguments, draw, size):
+    """Records `draw(index)` until their sizes add up; finished ones are kept in FILE.partial, one a line."""
     partial = arguments.out + ".partial"
     records = finished(partial, arguments.seed)
-    pairs = sum(len(r["case"]["points"]) for r in records if r["case"])
-    started = time.time()
-    special = list(integration_cases(arguments.seed))
+    total = sum(map(size, records))
     with open(partial, "a") as out:
-        while pairs < arguments.pairs:
-            index = len(records)
-            case = (
-                make_integration_case(*special[index])
-                if index < len(special)
-                else make_case(arguments.seed, index)
-            )
-            record = {"seed": arguments.seed, "case": case}
+        while total < wanted:
+            record = {"seed": arguments.seed, **draw(len(records))}
             records.append(record)
             keep(record, out)
-            if case:
-                pairs += len(case["points"])
+            total += size(record)
             if sys.stderr.isatty():
-                sys.stderr.write(
-                    f"\r{pairs}/{arguments.pairs} pairs, {index + 1} draws, {time.time() - started:.0f} s "
-                )
+                sys.stderr.write(f"\r{total}/{wanted} values, {len(records)} draws ")
                 sys.stderr.flush()
-    write_reference(arguments.out, arguments.seed, [r["case"] for r in records if r["case"]])
-    os.remove(partial)
     if sys.stderr.isatty():
         sys.stderr.write("\n")
+    return records
+
+
+def run_random(arguments):
+    """Draws until there are enough pairs."""
+    special = list(integration_cases(arguments.seed))
+
+    def draw(index):
+        if index < len(special):
+            return {"case": make_integration_case(*special[index])}
+        return {"case": make_case(arguments.seed, index)}
+
+    def pairs(record):
+        return len(record["case"]["points"]) if record["case"] else 0
+
+    records = draw_until(arguments.pairs, arguments, draw, pairs)
+    write_reference(arguments.out, arguments.seed, [r["case"] for r in records if r["case"]])
+    os.remove(arguments.out + ".partial")

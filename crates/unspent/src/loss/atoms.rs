@@ -4,7 +4,7 @@ mod made;
 
 pub(super) use made::ln_ratio;
 
-use super::cells::{Cell, Cells};
+use super::cells::{self, Cell, Cells};
 use super::{Along, Grid, Loss, Remainder, Tilted, Way, bracket};
 use crate::number::float::{self, Complex, Dd, FUNCTION, PI, Sum, UNIT};
 use crate::number::{Bounds, Magnitude, Rational, Round};
@@ -248,8 +248,8 @@ impl Loss for Atoms {
     }
 
     /// The losses themselves, if they are not many more.
-    fn cells(&self, cells: usize) -> Option<Cells> {
-        if self.near.len() > 4 * cells {
+    fn cells(&self, number: usize) -> Option<Cells> {
+        if self.near.len() > 4 * number {
             return None;
         }
         let list = |outward: f64| -> Vec<Cell> {
@@ -258,9 +258,13 @@ impl Loss for Atoms {
                 let slack = self.log_error + moved + UNIT * (16.0 + 4.0 * (log.abs() + l.abs()));
                 Cell { loss: l + outward * moved, mass: float::exp(log + l + outward * slack) }
             };
-            self.near.iter().zip(&self.logs).map(one).collect()
+            let mut all: Vec<Cell> = self.near.iter().zip(&self.logs).map(one).collect();
+            // They ascend but for their errors.
+            all.sort_by(|a, b| a.loss.total_cmp(&b.loss));
+            all
         };
-        Some(Cells { lower: list(-1.0), upper: list(1.0), missing: 1e-310 })
+        let lower = list(-1.0).into_iter().filter(|cell| cell.mass >= cells::LEAST).collect();
+        Some(Cells { lower, upper: list(1.0), missing: 1e-310 })
     }
 
     fn grid(&self) -> Option<&Grid> {

@@ -54,7 +54,7 @@ pub(super) struct Sampling {
 }
 
 /// Masses below this are put where they cannot be missed.
-const LEAST: f64 = 1e-306;
+pub(super) const LEAST: f64 = 1e-306;
 /// Deviations that are kept on either side.
 const REACH: f64 = 38.0;
 /// Up to about so many deviations cells are of one size, and grow in proportion beyond.
@@ -192,6 +192,10 @@ impl Sampling {
 
     /// `ln(1 − q + qe^Y)` with its absolute error.
     pub fn log_y(&self, y: f64) -> (f64, f64) {
+        // All records are in the sample: then e^Y may be no ordinary double.
+        if self.rest == 0.0 {
+            return (y, 4.0 * UNIT * y.abs());
+        }
         // Beyond 300 the first part is not seen (q is at least 10⁻¹⁰⁰).
         if y > 300.0 {
             return (y + self.ln_q, UNIT * (6.0 * y + 8.0 * self.ln_q.abs()));

@@ -1,5 +1,6 @@
 //! The laws of losses against 400 bits.
 
+use super::cells::Sampling;
 use super::*;
 use crate::Composition;
 use crate::mechanism::{ApproximateDp, DiscreteLaplace, Finite, TruncatedDiscreteGaussian};
@@ -86,4 +87,13 @@ fn infinity_below_every_double_is_not_zero() {
     let weight = |x: i32| (-big(f64::from(x * x) / 2.0)).exp();
     let total = (-40..=40).map(weight).reduce(|a, b| a + b).unwrap();
     check(noise.into(), 1, weight(40) / total);
+}
+
+/// Of all records together a loss is what it is, even where e^Y is no ordinary double.
+#[test]
+fn a_sample_of_all_keeps_every_loss() {
+    for y in [-800.0, -735.0, -1e-300, 0.0, 0.5, 400.0] {
+        let (log, error) = Sampling::ALL.log_y(y);
+        assert!((log - y).abs() <= error && error <= 1e-15 * y.abs(), "{y} {log} {error}");
+    }
 }

@@ -199,7 +199,7 @@ impl Problem<'_> {
         let mut c = inside(start);
         let (mut below, mut above) = (low, high);
         let mut spread = mu2;
-        for _ in 0..60 {
+        for round in 0..60 {
             let here = self.log_phi(c);
             let (kernel_slope, kernel_curve) = Kernel::log_slope(self.expectation, self.losses, c);
             // Where nothing is known of Φ, it is too large to be summed.
@@ -222,7 +222,9 @@ impl Problem<'_> {
                 break;
             }
             let next = (c + step).clamp(-1e30, 1e30);
-            c = if next > below && next < above { next } else { 0.5 * (below + above) };
+            // Where the law changes suddenly, steps may go back and forth from one side of it to the other.
+            let halve = round >= 8 && round % 2 == 0 && (above - below).is_finite();
+            c = if next > below && next < above && !halve { next } else { 0.5 * (below + above) };
         }
         // Two and a half deviations from a pole cost a factor of about e³ in the size of the
         // integrand and save most of the distance; on a coarse lattice 4/g does.

@@ -197,30 +197,19 @@ impl Gaussians {
     /// δ(ε) at any real ε, to a relative width of about `tolerance` where smoothing is needed.
     pub fn delta(&self, at: &Point, tolerance: f64) -> DeltaBounds {
         let mu2 = self.mu2();
-        // How many deviations ε lies below the mean loss under Q. There δ is near 1 and its
-        // complement is what can be computed well.
+        // How many deviations ε lies below the mean loss under Q.
         let below = (0.5 * mu2 - at.dd.hi) / mu2.sqrt();
         let delta = || DeltaBounds::from_delta(self.solve(Expectation::Delta, at, tolerance));
         let complement = || DeltaBounds::from_complement(self.solve(Expectation::Complement, at, tolerance));
-        let (first, good): (DeltaBounds, bool) = if below <= 1.5 {
-            let found = delta();
-            (found, found.delta.upper() < Magnitude::from_f64(0.9))
-        } else {
-            let found = complement();
-            (found, found.complement.upper() < Magnitude::from_f64(0.5))
-        };
-        if good {
-            return first;
-        }
-        // δ is near 1 after all, or the noise is so small that the loss is nothing like a Gaussian.
-        let both = first.intersect(if below <= 1.5 { complement() } else { delta() });
-        if both.delta.upper() < Magnitude::ONE || at.dd.hi < 0.0 {
-            return both;
+        // Both may be needed too where the noise is so small that the loss is nothing like a Gaussian.
+        let found = DeltaBounds::by_either(below, delta, complement);
+        if found.delta.upper() < Magnitude::ONE || at.dd.hi < 0.0 {
+            return found;
         }
         // Nothing is known, or δ is 1 to all digits: at least never say less than zCDP does.
         let rho = self.spectrum.mu2.scale(0.5);
         let cap = zcdp::canonne_kamath_steinke_delta(rho, at.dd);
-        both.intersect(DeltaBounds::from_delta(Bounds::new(Magnitude::ZERO, cap)))
+        found.intersect(DeltaBounds::from_delta(Bounds::new(Magnitude::ZERO, cap)))
     }
 
     /// `P[L > ε]`, strictly.

@@ -103,7 +103,7 @@ impl Accountant {
             if target.is_met_by(&self.delta(&Point::from_f64(0.0), tolerance)) {
                 return Bounds::new(0.0, 0.0);
             }
-            Bounds::new(0.0, self.first_end(delta, &target, tolerance))
+            Bounds::new(0.0, self.first_end(delta, &target, tolerance, &mut vec![]))
         } else {
             self.search(&target, delta, tolerance, guess)
         };
@@ -112,20 +112,29 @@ impl Accountant {
 
     fn search(&self, target: &Target, delta: &Delta, tolerance: f64, guess: Option<f64>) -> Bounds<f64> {
         let at = |epsilon: f64| self.delta(&Point::from_f64(epsilon), tolerance);
+        let given = guess.is_some();
         let guess = guess.unwrap_or_else(|| self.gaussian_epsilon(target));
         // Only where ε may be 0 is it worth asking; otherwise the search finds out by itself.
         if guess < self.scale().1 && target.is_met_by(&at(0.0)) {
             return Bounds::new(0.0, 0.0);
         }
         // low: certainly ε(δ) ≥ low; high: certainly ε(δ) ≤ high.
-        let (mut low, mut high) = (0.0f64, self.first_end(delta, target, tolerance));
+        let mut seen = vec![];
+        let (mut low, mut high) = (0.0f64, self.first_end(delta, target, tolerance, &mut seen));
         if high.is_infinite() {
             return Bounds::new(0.0, high);
         }
         // The same by the middle of the bounds: not certain, but it steers.
         let (mut left, mut right) = (0.0f64, high);
         let scale = Stretch(self.largest_loss());
-        let mut guess = guess.min(high);
+        // Where the usual distance was not enough, the loss is not much like a Gaussian.
+        let between = match seen[..] {
+            [.., (a, above), (b, below)] if above > 0.0 && below.is_finite() && !given => {
+                a + above / (above - below) * (b - a)
+            }
+            _ => guess,
+        };
+        let mut guess = between.min(high);
         if guess >= scale.0 {
             guess = 0.5 * scale.0;
         }
@@ -165,7 +174,9 @@ impl Accountant {
             } else {
                 right = right.min(guess)
             }
-            slow = if right - left < 0.5 * before { 0 } else { slow + 1 };
+            // Nearing the root from one side is no reason to halve.
+            let nears = previous.is_some_and(|(_, x)| excess.abs() < 0.5 * x.abs());
+            slow = if nears || right - left < 0.5 * before { 0 } else { slow + 1 };
             // Near the largest loss ln δ is linear in the logarithm of the distance from there.
             let (here, share) = (scale.stretched(guess), scale.share(guess));
             let slope = match previous {
@@ -242,8 +253,9 @@ impl Accountant {
         known
     }
 
-    /// A first upper end, loose but certain; infinite if there is none.
-    fn first_end(&self, delta: &Delta, target: &Target, tolerance: f64) -> f64 {
+    /// A first upper end, loose but certain; infinite if there is none. Every ε on the way is noted, with the
+    /// excess of δ.
+    fn first_end(&self, delta: &Delta, target: &Target, tolerance: f64, seen: &mut Vec<(f64, f64)>) -> f64 {
         if let Some(mu2) = self.mu2() {
             // By zCDP.
             return zcdp::canonne_kamath_steinke(float::up(0.5 * mu2, 4.0), delta);
@@ -254,7 +266,9 @@ impl Accountant {
         let mut end = (mean + 8.0 * deviation).max(1e-9);
         for _ in 0..60 {
             end = end.min(most);
-            if target.is_met_by(&self.delta(&Point::from_f64(end), tolerance)) {
+            let found = self.delta(&Point::from_f64(end), tolerance);
+            seen.push((end, target.excess(&found).0));
+            if target.is_met_by(&found) {
                 return end;
             }
             if end >= most {
@@ -391,6 +405,7 @@ pub(crate) fn log_gaussian_delta(mu: f64, epsilon: f64) -> (f64, f64) {
 mod tests {
     use crate::mechanism::Described;
     use crate::number::float;
+    use crate::profile::ASKED;
     use crate::{Composition, Delta};
 
     fn epsilon(mechanisms: &[&str], delta: &str) -> (f64, f64) {
@@ -400,6 +415,30 @@ mod tests {
         });
         let found = Composition::new(groups).unwrap().epsilon(&Delta::parse(delta).unwrap()).unwrap();
         (found.lower(), found.upper())
+    }
+
+    /// How many δ one ε takes.
+    #[test]
+    fn an_epsilon_takes_ten_deltas_at_most() {
+        for mechanisms in [
+            &["subsampled_gaussian:sigma=1,q=0.01,count=10000"][..],
+            &["subsampled_gaussian:sigma=1.1,q=256/60000,count=14000"],
+            &["subsampled_gaussian:sigma=5,q=0.2,count=1000"],
+            &["gaussian:sigma=2,count=3", "laplace:b=3,count=4"],
+            &[
+                "subsampled_gaussian:sigma=1,q=0.01,count=2000",
+                "laplace:b=4,count=4",
+                "randomised_response:k=3,epsilon=0.3,count=3",
+            ],
+        ] {
+            for delta in ["1e-3", "1e-5", "1e-8", "1e-10", "1e-20", "1e-60"] {
+                let before = ASKED.get();
+                let (low, high) = epsilon(mechanisms, delta);
+                let asked = ASKED.get() - before;
+                let most = if delta == "1e-60" { 11 } else { 10 };
+                assert!(high / low - 1.0 < 1e-8 && asked <= most, "{mechanisms:?} {delta}: {asked}");
+            }
+        }
     }
 
     /// Where δ falls to 0 at once, and where its two bounds are far apart.

@@ -109,6 +109,23 @@ impl DeltaBounds {
         DeltaBounds { delta: complement.complement(), complement }
     }
 
+    /// From either of them: where ε lies so many deviations `below` the mean loss under Q, δ is near 1 and its
+    /// complement is what can be computed well. From both where the one says little.
+    fn by_either(
+        below: f64,
+        delta: impl Fn() -> DeltaBounds,
+        complement: impl Fn() -> DeltaBounds,
+    ) -> DeltaBounds {
+        let is_small = below <= 1.5;
+        let first = if is_small { delta() } else { complement() };
+        let (found, good) =
+            if is_small { (first.delta.upper(), 0.9) } else { (first.complement.upper(), 0.5) };
+        if found < Magnitude::from_f64(good) {
+            return first;
+        }
+        first.intersect(if is_small { complement() } else { delta() })
+    }
+
     fn intersect(self, other: DeltaBounds) -> DeltaBounds {
         DeltaBounds {
             delta: self.delta.intersect(&other.delta),
@@ -152,6 +169,12 @@ impl Direction {
 }
 
 named!(Direction, "direction", "remove hides that the record was there, add that it was not");
+
+#[cfg(test)]
+thread_local! {
+    /// How often δ was asked for.
+    static ASKED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
 
 /// Computes profiles of one composition.
 #[derive(Debug)]
@@ -259,6 +282,8 @@ impl Accountant {
 
     /// δ(ε) at ε ≥ 0, to a relative width of about `tolerance` where that is a choice.
     pub fn delta(&self, at: &Point, tolerance: f64) -> DeltaBounds {
+        #[cfg(test)]
+        ASKED.set(ASKED.get() + 1);
         match self {
             Accountant::Gaussian(inner) => inner.delta(at, tolerance),
             Accountant::Pairs(inner) => inner.delta(at, tolerance),

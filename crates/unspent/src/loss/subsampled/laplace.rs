@@ -121,7 +121,7 @@ impl SubsampledLaplaceLoss {
         0.26 * panels.half * sum * quadrature::missed(RHO, 0.0)
     }
 
-    /// The atomic part of the tilted law: `ln` of either mass over Φ, within 10⁻¹⁰.
+    /// The atomic part of the tilted law: `ln` of either mass over Φ, within 10⁻¹⁰ and the error of `log_phi`.
     fn atomic(&self, e: f64, log_phi: f64) -> [f64; 2] {
         let ln_half = float::ln(0.5) - log_phi;
         let y = |l: f64| self.sampling.log_y(l).0;
@@ -147,14 +147,15 @@ impl Loss for SubsampledLaplaceLoss {
     fn line(&self, c: f64, h: Dd) -> Box<dyn Along + '_> {
         let (e, tilted) = (self.exponent(c), self.tilt(c));
         let log_phi = tilted.log.hi;
+        let blur = 1e-9 + tilted.error;
         let known = tilted.error.is_finite() && (e.abs() + 1.0) * (1.0 + self.tau) < 1e5;
         let atoms =
-            if known { self.atomic(e, log_phi).map(|log| float::exp(log + 1e-9)) } else { [1.0, 1.0] };
+            if known { self.atomic(e, log_phi).map(|log| float::exp(log + blur)) } else { [1.0, 1.0] };
         // V9: twice the values of the density at the ends of the segment.
         let density = |l: f64| {
             let exponent =
                 (e + 1.0) * self.sampling.log_y(l).0 - 1.5 * l - 0.5 * self.tau - self.sampling.ln_q;
-            0.5 * float::exp(exponent - log_phi + 1e-9)
+            0.5 * float::exp(exponent - log_phi + blur)
         };
         let mut line = SubsampledLaplaceLine {
             law: self,
@@ -169,7 +170,7 @@ impl Loss for SubsampledLaplaceLoss {
             bins: vec![],
         };
         if known {
-            line.bins = self.bins(e, log_phi);
+            line.bins = self.bins(e, log_phi, blur);
         }
         Box::new(line)
     }
@@ -192,17 +193,17 @@ impl Loss for SubsampledLaplaceLoss {
 
 impl SubsampledLaplaceLoss {
     /// The atoms, and parts of the segment: ends of the loss, and a lower bound of the tilted mass.
-    fn bins(&self, e: f64, log_phi: f64) -> Vec<(f64, f64, f64)> {
+    fn bins(&self, e: f64, log_phi: f64, blur: f64) -> Vec<(f64, f64, f64)> {
         let y = |l: f64| self.sampling.log_y(l).0;
         let [low, high] = self.atomic(e, log_phi);
-        let mut bins = vec![(y(-self.tau), y(-self.tau), float::exp(low - 1e-9))];
+        let mut bins = vec![(y(-self.tau), y(-self.tau), float::exp(low - blur))];
         let width = 2.0 * self.tau / BINS as f64;
         for i in 0..BINS {
             let (a, b) = (-self.tau + width * i as f64, -self.tau + width * (i + 1) as f64);
-            let log = (e * y(a)).min(e * y(b)) - 0.5 * (b + self.tau) - log_phi - 1e-9;
+            let log = (e * y(a)).min(e * y(b)) - 0.5 * (b + self.tau) - log_phi - blur;
             bins.push((y(a), y(b), 0.25 * width * float::exp(log)));
         }
-        bins.push((y(self.tau), y(self.tau), float::exp(high - 1e-9)));
+        bins.push((y(self.tau), y(self.tau), float::exp(high - blur)));
         bins
     }
 }

@@ -32,6 +32,8 @@ const LEAST_CELLS: f64 = 150.0;
 const MOST_CELLS: f64 = 2000.0;
 /// Products of masses below this are not followed.
 const LEAST: f64 = 1e-307;
+/// A lower end below this is none: parts of such products have few digits.
+const LEAST_DELTA: f64 = 1e-290;
 
 impl Halves {
     /// `None` if the law of some kind is not cut, or if cells would be too large to say anything.
@@ -83,7 +85,8 @@ impl Halves {
             let roundings = 64.0 + 24.0 * b.len() as f64 + 2.0 * range;
             above(a, b, epsilon, outward) * (1.0 + outward * UNIT * roundings)
         };
-        let lower = end(&self.lower, -1.0).max(0.0);
+        let lower = end(&self.lower, -1.0);
+        let lower = if lower > LEAST_DELTA { lower } else { 0.0 };
         let upper = end(&self.upper, 1.0) + self.missing * (1.0 + 4.0 * UNIT) + 1e-310;
         let upper = if upper < 1.0 { upper } else { 1.0 };
         Bounds::new(Magnitude::from_f64(lower), Magnitude::from_f64(upper))

@@ -173,17 +173,7 @@ impl Ordered {
             let found = if real.upper() < more { Bounds::new(found.lower(), upper) } else { found };
             DeltaBounds::from_complement(found)
         };
-        let (first, good): (DeltaBounds, bool) = if below <= 1.5 {
-            let found = delta();
-            (found, found.delta.upper() < Magnitude::from_f64(0.9))
-        } else {
-            let found = complement();
-            (found, found.complement.upper() < Magnitude::from_f64(0.5))
-        };
-        if good {
-            return first;
-        }
-        first.intersect(if below <= 1.5 { complement() } else { delta() })
+        DeltaBounds::by_either(below, delta, complement)
     }
 
     /// Adds what is revealed for certain to the part of finite losses.

@@ -24,6 +24,8 @@ enum Noise {
 
 /// Double-doubles below are within this of 1 + their size (R11).
 const WIDE: f64 = 1.0 / (1u128 << 86) as f64;
+/// Distances from the largest loss below this are δ but for this fraction of it.
+const TINY: f64 = UNIT;
 /// Sums that cancel to less than this are left to the integral.
 const LEAST: f64 = 1.0 / (1u64 << 40) as f64;
 
@@ -80,8 +82,14 @@ impl Noise {
             return DeltaBounds::from_delta(Bounds::new(Magnitude::ZERO, Magnitude::ZERO));
         }
         // 1 − e^{−d}, d = (τ − ε)/2, exactly a fraction: within u as a double, which the function moves by as
-        // much, relatively, and 4u of its own.
-        let d = (tau - &at.exact).to_f64() * 0.5;
+        // much, relatively, and 4u of its own. Far below, where d may be no double, it is between d − d² and d.
+        let exact = &(tau - &at.exact) / &Rational::integer(2);
+        let d = exact.to_f64();
+        if d < TINY {
+            let most = exact.to_bounds();
+            let least = most.lower().mul(Magnitude::from_f64(1.0 - TINY), Round::Down);
+            return DeltaBounds::from_delta(Bounds::new(least, most.upper()));
+        }
         let around = |x: f64| {
             Bounds::new(Magnitude::from_f64(float::down(x, 8.0)), Magnitude::from_f64(float::up(x, 8.0)))
         };

@@ -6,7 +6,7 @@ use crate::mechanism::{
     RandomisedResponse, Subsampled, TruncatedDiscreteGaussian, Truth,
 };
 use crate::number::big::Draws;
-use crate::number::{Bounds, Magnitude, Rational, float};
+use crate::number::{Bounds, Magnitude, Rational, Round, float};
 use crate::profile::{Direction, Point};
 use crate::{Composition, Result};
 
@@ -279,4 +279,34 @@ fn laws_of_one_loss_and_of_none_are_counted() {
     let mixed = at(&[(finite(&["1/2", "1/2", "0"], &["1/4", "0", "3/4"]), 3)], Direction::Remove, "0");
     let truth = Magnitude::from_f64(63.0 / 64.0);
     assert!(mixed.lower() <= truth && truth <= mixed.upper() && mixed.relative_width() < 1e-12, "{mixed:?}");
+}
+
+/// Just below the largest loss δ is half of the distance to it, which may be no double.
+#[test]
+fn one_laplace_is_known_however_near_epsilon_is_to_its_largest_loss() {
+    for power in [-15, -18, -310, -400] {
+        let distance = Rational::power_of_ten(power);
+        let epsilon = &Rational::integer(1) - &distance;
+        let made = Composition::new([(laplace("1"), 1)]).unwrap();
+        let found = made.accountant().delta(&Point::new(epsilon), 1e-6).delta;
+        // 1 − e^{−d/2}, but for its square.
+        let (low, high) = (&distance / &Rational::integer(2)).to_magnitude_bounds();
+        let low = low.mul(Magnitude::from_f64(1.0 - 1e-15), Round::Down);
+        assert!(found.lower() <= high && low <= found.upper(), "{power} {found:?}");
+        assert!(found.relative_width() < 1e-14, "{power} {found:?}");
+    }
+}
+
+/// Where the tilted law goes over to that of large losses within a small change of the tilt, the line is found
+/// all the same.
+#[test]
+fn every_epsilon_has_its_line() {
+    for (q, count, epsilons) in
+        [("1/100", 10_000, ["27.1", "27.2", "27.3"]), ("1/50", 2000, ["26.1", "26.25", "26.55"])]
+    {
+        for epsilon in epsilons {
+            let found = at(&[(dp_sgd("1", q), count)], Direction::Remove, epsilon);
+            assert!(found.relative_width() < 1e-9, "{epsilon}: {found:?}");
+        }
+    }
 }
