@@ -333,3 +333,40 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path: Path):
     seeded(table, budget, tmp_path / "noisy")
     noisy, out = str(tmp_path / "noisy"), str(tmp_path / "out")
     assert interrupted(f"unspent.estimate({noisy!r}, out={out!r})", tmp_path) == ["noisy"]
+
+
+#: Two attributes whose values have the same labels, and noise that is 0 for all practical purposes.
+ALIKE = """
+name = "Two flags"
+neighbours = "add-remove"
+delta = "1e-10"
+[attributes]
+hispanic = ["0", "1"]
+adult = ["0", "1"]
+[queries]
+hispanic = ["hispanic"]
+both = ["hispanic", "adult"]
+[[levels]]
+name = "State"
+sigma2 = { hispanic = "1e-3", both = "1e-3" }
+[[levels]]
+name = "Town"
+sigma2 = { both = "1e-3" }
+[table]
+code = "code"
+[table.levels]
+State = 1
+Town = 2
+"""
+
+
+def test_attributes_with_the_same_labels_are_told_apart_by_their_names(tmp_path: Path):
+    people = {
+        "code": ["11", "11", "11", "12"],
+        "hispanic": ["1", "1", "0", "0"],
+        "adult": ["0", "0", "1", "0"],
+    }
+    units = {"code": ["11", "12"]}
+    seeded(people, unspent.Allocation.parse(ALIKE), tmp_path / "noisy", units=units)
+    found = unspent.estimate(tmp_path / "noisy").table("State", "both")
+    assert np.round(found["value"]).tolist() == [1, 1, 2, 0]

@@ -19,10 +19,16 @@ impl Lens {
         let sizes = schema.attributes().iter().map(size).collect();
         let mut attributes: Vec<(usize, Vec<Option<u32>>)> = vec![];
         for attribute in input.schema.attributes() {
-            let same = schema
+            // With the same values; of several attributes with these, that of the same name.
+            let alike: Vec<usize> = schema
                 .attributes()
                 .iter()
-                .position(|other| other.values == attribute.values && other.optional == attribute.optional);
+                .enumerate()
+                .filter(|(_, other)| other.values == attribute.values && other.optional == attribute.optional)
+                .map(|(at, _)| at)
+                .collect();
+            let named = alike.iter().find(|at| schema.attributes()[**at].name == attribute.name);
+            let same = named.or(alike.first().filter(|_| alike.len() == 1)).copied();
             let found = match same {
                 Some(at) => Some((at, (0..size(attribute) as u32).map(Some).collect())),
                 None => schema.recodes().iter().find_map(|recode| {
