@@ -2,8 +2,10 @@
 
 `make soak` builds the command and runs this on a port of its own, on this machine only. Three good clients
 ask what a page asks while a slider moves. Beside them come, one crowd after the other, nobody; clients that
-begin requests and never end them; and clients that send drafts that take long, and leave. Good requests that
-are lost, or answered with anything but 200, are errors.
+begin requests and never end them; clients that send drafts that take long, and leave; and all of these with
+others that send what is no request at all. Good requests that are lost, or answered with anything but 200,
+are errors; so is memory that grows: in the last quarter of a part it may be a fifth and 20 megabytes more
+than in the second, as the server keeps up to 16 megabytes of answers.
 
 usage: soak.py path/to/unspent [seconds of each part]
 """
@@ -57,16 +59,16 @@ def good_client(server, draft, seed, end, times, errors):
     """Moves a slider, as the page does: a certificate, a curve or a trade-off function, and the noise."""
     chance = random.Random(seed)
     draft = json.loads(json.dumps(draft))
-    total = {"kind": "total", "name": None}
+    total = {"scope": "total", "name": None}
     client = None
     while time.monotonic() < end:
         draft["levels"][1]["share"] = f"0.{chance.randrange(10**6, 4 * 10**6)}"
         path, body = chance.choice(
             [
-                ("/api/certificate", {"draft": draft, "reductions": False}),
-                ("/api/figure", {"figure": "curve", "draft": draft, "start": None, "scope": total}),
-                ("/api/figure", {"figure": "tradeoff", "draft": draft, "start": None, "scope": total}),
-                ("/api/noise", {"draft": draft}),
+                ("/api/certificate", {"release": [{"draft": draft}], "reductions": False}),
+                ("/api/figure", {"figure": "curve", "draft": draft, "start": None, "part": total}),
+                ("/api/figure", {"figure": "tradeoff", "draft": draft, "start": None, "part": total}),
+                ("/api/spending", {"allocation": {"draft": draft}}),
             ]
         )
         began = time.monotonic()
@@ -142,10 +144,10 @@ def heavy_client(server, seed, end, answers):
         draft = heavy_draft(chance)
         path, body = chance.choice(
             [
-                ("/api/certificate", {"draft": draft, "reductions": False}),
-                ("/api/certificate", {"draft": draft, "reductions": True}),
-                ("/api/calibrate", {"draft": draft, "epsilon": None, "each_level": True}),
-                ("/api/noise", {"draft": draft}),
+                ("/api/certificate", {"release": [{"draft": draft}], "reductions": False}),
+                ("/api/certificate", {"release": [{"draft": draft}], "reductions": True}),
+                ("/api/calibration", {"allocation": {"draft": draft}, "scaling": "level"}),
+                ("/api/spending", {"allocation": {"draft": draft}}),
             ]
         )
         client = server.client(timeout=chance.choice([0.2, 1, 30]))
@@ -156,7 +158,53 @@ def heavy_client(server, seed, end, answers):
         client.close()
 
 
-def run(name, clients, server, times, errors):
+def broken_client(server, draft, seed, end, answers):
+    """Sends good requests of which some bytes are others, parts of them, or noise."""
+    chance = random.Random(seed)
+    body = json.dumps({"release": [{"draft": draft}], "reductions": False}).encode()
+    head = (
+        f"POST /api/certificate HTTP/1.1\r\nHost: {server.host}:{server.port}\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    ).encode()
+    while time.monotonic() < end:
+        request = bytearray(head + body)
+        for _ in range(chance.choice([1, 3, 30])):
+            request[chance.randrange(len(head) if chance.random() < 0.5 else len(request))] = (
+                chance.randrange(256)
+            )
+        if chance.random() < 0.2:
+            request = request[: chance.randrange(len(request))]
+        if chance.random() < 0.1:
+            request = chance.randbytes(chance.randrange(1, 5000))
+        try:
+            with socket.create_connection((server.host, server.port), timeout=2) as stream:
+                stream.sendall(request)
+                if chance.random() < 0.8:
+                    answer = stream.recv(4096)
+                    answers.append(answer[9:12].decode("latin-1") if answer else "closed")
+        except OSError:
+            answers.append("closed")
+        time.sleep(0.005)
+
+
+def watch_memory(server, end, memory):
+    """What the server has in memory, in megabytes, twice a second."""
+    while time.monotonic() < end:
+        memory.append(server.memory()[0])
+        time.sleep(0.5)
+
+
+def is_flat(memory):
+    """Says how it went over the four quarters, and whether it grew."""
+    quarter = max(1, len(memory) // 4)
+    medians = [sorted(memory[i * quarter : (i + 1) * quarter])[quarter // 2] for i in range(4)]
+    print(f"    memory by quarters: {', '.join(map(str, medians))} MB", flush=True)
+    return medians[3] <= 1.2 * medians[1] + 20
+
+
+def run(name, clients, server, end, times, errors):
+    memory = []
+    clients = [*clients, threading.Thread(target=watch_memory, args=(server, end, memory))]
     for client in clients:
         client.start()
     for client in clients:
@@ -171,7 +219,7 @@ def run(name, clients, server, times, errors):
     )
     for error in errors[:5]:
         print("   ", error)
-    return not errors
+    return is_flat(memory) and not errors
 
 
 def main():
@@ -180,23 +228,38 @@ def main():
     fine = True
     try:
         draft = preset(server, "dhc-persons-us-2020")
-        for name in ("alone", "beside half-open connections", "beside heavy drafts", "alone again"):
+        parts = (
+            "alone",
+            "half-open connections",
+            "heavy drafts",
+            "all at once, and broken requests",
+            "alone again",
+        )
+        for name in parts:
+            everything = "all" in name
             end = time.monotonic() + seconds
             times, errors, answers = [], [], []
             clients = [
                 threading.Thread(target=good_client, args=(server, draft, i, end, times, errors))
                 for i in range(GOOD)
             ]
-            if "half-open" in name:
+            if "half-open" in name or everything:
                 clients.append(threading.Thread(target=half_open_client, args=(server, end)))
-            if "heavy" in name:
+            if "heavy" in name or everything:
                 clients += [
                     threading.Thread(target=heavy_client, args=(server, i, end, answers))
                     for i in range(HEAVY)
                 ]
-            fine &= run(name, clients, server, times, errors)
+            if everything:
+                clients += [
+                    threading.Thread(target=broken_client, args=(server, draft, i, end, answers))
+                    for i in range(2)
+                ]
+            fine &= run(name, clients, server, end, times, errors)
             if answers:
-                print("    heavy ones:", {str(a): answers.count(a) for a in sorted(set(answers), key=str)})
+                print("    others:", {str(a): answers.count(a) for a in sorted(set(answers), key=str)})
+            # An answer that is in the making when all have left is no one's, and ends.
+            fine &= "500" not in map(str, answers)
         fine &= server.process.poll() is None
     finally:
         server.process.kill()

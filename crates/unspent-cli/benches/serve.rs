@@ -117,12 +117,15 @@ fn main() {
             let mut times: Vec<f64> = (0..21)
                 .map(|i| {
                     draft["levels"][1]["share"] = json!(format!("0.{}", 100 + 17 * i));
-                    let total = json!({ "kind": "total", "name": null });
+                    let total = json!({ "scope": "total", "name": null });
                     let (path, body) = match figure {
-                        None => ("/api/certificate", json!({ "draft": draft, "reductions": false })),
+                        None => (
+                            "/api/certificate",
+                            json!({ "release": [{ "draft": draft }], "reductions": false }),
+                        ),
                         Some(f) => (
                             "/api/figure",
-                            json!({ "figure": f, "draft": draft, "start": null, "scope": total }),
+                            json!({ "figure": f, "draft": draft, "start": null, "part": total }),
                         ),
                     };
                     client.ask("POST", path, &body.to_string()).1
@@ -136,7 +139,7 @@ fn main() {
 
     println!("Requests a second, {CLIENTS} clients for {SECONDS} seconds");
     let draft = client.draft("paper-2022-08-25");
-    let same = json!({ "draft": draft, "reductions": false }).to_string();
+    let same = json!({ "release": [{ "draft": draft }], "reductions": false }).to_string();
     println!(
         "  the 80-fold certificate, the same again      {:7.0}",
         rate(&server, "POST", "/api/certificate", |_| same.clone())
@@ -144,7 +147,7 @@ fn main() {
     let other = |i: usize| {
         let mut draft = draft.clone();
         draft["levels"][1]["share"] = json!(format!("0.274{i}"));
-        json!({ "draft": draft, "reductions": false }).to_string()
+        json!({ "release": [{ "draft": draft }], "reductions": false }).to_string()
     };
     println!(
         "  the same with another share in every request {:7.0}",
