@@ -117,8 +117,8 @@ TARGETS ?=
 fuzz:
 	fuzz/run $(MINUTES) $(TARGETS)
 
-# Licences, sources and duplicates of all dependencies; with ADVISORIES, the directory of a copy of the RustSec
-# advisory database, known defects of them too.
+# Licences, sources and duplicates of all dependencies; with ADVISORIES, the directory of a copy of the
+# RustSec advisory database, known defects of them too.
 ADVISORIES ?=
 supply-chain:
 	python3 .ci/supply_chain.py $(ADVISORIES)

@@ -21,8 +21,8 @@ use unspent::{
 
 use crate::bytes::Bytes;
 
-/// Time for all questions of a case. Whether one of them takes too long is looked at elsewhere, with a clock that
-/// means something; here a case that is late is given up.
+/// Time for all questions of a case. Whether one of them takes too long is looked at elsewhere, with a clock
+/// that means something; here a case that is late is given up.
 const ENOUGH: Duration = Duration::from_secs(2);
 
 fn in_time(judge: impl FnOnce() -> bool) -> bool {

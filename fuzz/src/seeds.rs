@@ -125,7 +125,8 @@ pub(crate) fn requests() -> Vec<Vec<u8>> {
         post("/api/account", &format!("{json}Origin: http://example.org\r\n"), body),
         post("/api/presets", &format!("{json}Expect: 100-continue\r\n"), "{}"),
         format!(
-            "POST /api/presets HTTP/1.1\r\n{host}{json}Transfer-Encoding: chunked\r\n\r\n2\r\n{{}}\r\n0\r\n\r\n"
+            "POST /api/presets HTTP/1.1\r\n{host}{json}Transfer-Encoding: chunked\r\n\r\n\
+             2\r\n{{}}\r\n0\r\n\r\n"
         ),
         format!("GET / HTTP/1.1\r\n{host}\r\nGET /api/limits HTTP/1.1\r\n{host}\r\n"),
     ])

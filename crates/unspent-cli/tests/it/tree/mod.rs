@@ -195,3 +195,34 @@ fn no_line_is_too_wide() {
     }
     only_known(&format!("lines of more than {WIDTH} characters"), &found, WIDE);
 }
+
+/// Where `unsafe` may stand, each with its reason; SECURITY.md has the same list.
+const UNSAFE: [(&str, &str); 5] = [
+    ("crates/unspent/src/sampler/vector.rs", "loads and stores of registers, and calls that need them"),
+    ("crates/unspent/tests/fork.rs", "a real fork, in a test"),
+    ("crates/unspent-py/src/arrow.rs", "structures, functions and memory of Arrow's C interface"),
+    ("crates/unspent-py/src/columns.rs", "memory of NumPy's arrays"),
+    ("crates/unspent-py/src/memory.rs", "slices of memory that others own"),
+];
+
+#[test]
+fn unsafe_code_is_where_it_is_listed() {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let mut found = BTreeMap::new();
+    for path in files().into_iter().filter(|path| has_extension(path, &["rs"])) {
+        let text = source::without_comments(&read(&repository(&path)));
+        if text.split(|c| !is_word(c)).any(|word| ["unsafe", "unsafe_code"].contains(&word)) {
+            found.insert(path.clone(), path);
+        }
+    }
+    let known: Vec<&str> = UNSAFE.iter().map(|(path, _)| *path).collect();
+    only_known("files with unsafe code", &found, &known);
+    let listed = read(&repository("SECURITY.md"));
+    for (path, reason) in UNSAFE {
+        assert!(!reason.is_empty());
+        let name = path.rsplit('/').next().expect("a file");
+        assert!(listed.contains(name), "SECURITY.md does not list {path}");
+    }
+    // Whoever adds some elsewhere is stopped by the compiler too.
+    assert!(read(&repository("Cargo.toml")).contains("unsafe_code = \"deny\""));
+}

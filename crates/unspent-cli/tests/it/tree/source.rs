@@ -123,7 +123,8 @@ pub fn code(text: &str) -> String {
     without_tests(&without_comments(text))
 }
 
-fn without_comments(text: &str) -> String {
+/// The text without comments and without what stands in quotation marks.
+pub fn without_comments(text: &str) -> String {
     let mut kept = String::new();
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
