@@ -7,7 +7,7 @@
 //! is no limit.
 
 use super::super::oracle::{self, Form, chances};
-use super::super::{AddressedNoise, Key, ReleaseKey};
+use super::super::{AddressedNoise, Key, Path, ReleaseKey};
 use super::{ratio, sampler};
 use crate::number::float;
 
@@ -15,9 +15,14 @@ const DRAWS: usize = 10_000_000;
 /// ln 10⁹.
 const T: f64 = 20.723_265_836_946_41;
 
+/// With the instructions that this machine prefers.
 fn draws(sigma2: &str, seed: u64) -> Vec<i64> {
+    draws_on(*Path::available().last().unwrap(), sigma2, seed)
+}
+
+fn draws_on(path: Path, sigma2: &str, seed: u64) -> Vec<i64> {
     let mut draws = vec![0; DRAWS];
-    Key::not_private(seed).noise(&sampler(sigma2)).fill(&mut draws).unwrap();
+    Key::not_private(seed).noise(&sampler(sigma2).on(path)).fill(&mut draws).unwrap();
     draws
 }
 
@@ -140,6 +145,20 @@ fn check(draws: &[i64], magnitudes: &[f64]) -> Result<(), String> {
 fn ten_million_narrow_draws_have_the_law_and_are_independent() {
     for (sigma2, seed) in [("0.3", 1), ("5", 2), ("68.49", 3), ("1000", 4)] {
         check(&draws(sigma2, seed), &magnitudes(sigma2)).unwrap_or_else(|e| panic!("{sigma2}: {e}"));
+    }
+}
+
+/// Each path by itself, with keys of its own: that all make the same draws is another test's affair.
+#[test]
+fn ten_million_draws_of_every_path_have_the_law_and_are_independent() {
+    for (i, path) in Path::available().into_iter().enumerate() {
+        for (name, seed) in [("5", 101), ("1025", 102), ("b=3", 103), ("b=250", 104)] {
+            let seed = seed + 10 * i as u64;
+            check(&draws_on(path, name, seed), &magnitudes(name))
+                .unwrap_or_else(|e| panic!("{path:?}, {name}: {e}"));
+            let noise = ReleaseKey::not_private(seed).noise("Block", "a", &sampler(name).on(path));
+            addressed(name, &[noise]).unwrap_or_else(|e| panic!("{path:?}, {name}, by address: {e}"));
+        }
     }
 }
 
