@@ -3,7 +3,7 @@
 
 .PHONY: test test-web test-rust test-python kills check bench fuzz soak peers browser try-browser gallery \
 	wheel java try-java spark-cluster bench-spark \
-	oracle oracle-certificates oracle-mechanisms oracle-estimate oracle-rounding oracle-design \
+	docs docs-links oracle oracle-certificates oracle-mechanisms oracle-estimate oracle-rounding oracle-design \
 	oracle-reference elementary bench-estimate coverage bench-tables table-errors design-coverage
 
 # Everything but the benches that compile others' programs to measure against.
@@ -80,13 +80,30 @@ java:
 try-java:
 	@$(MAKE) --silent java || echo "SKIPPED: no Java for the tests of unspent.spark (make java)"
 
-# The README's pictures; those of the explorer are made by its test.
+# The documentation's pictures; those of the explorer are made by its test.
 gallery: browser
 	cargo test --locked -p unspent-cli --test it serve::the_page_in_a_browser
 	cp target/explorer/explorer.png target/explorer/explorer-dark.png target/explorer/explorer-narrow.png docs/
 	cargo run --release --locked -- reproduce --force --no-png --out target/gallery
 	cp target/gallery/figures/curves-by-level.svg target/gallery/figures/tradeoff-by-level.svg \
 		target/gallery/figures/overall-curve.svg docs/
+
+# The documentation as a site in target/book, with its links checked. The program that makes it is compiled
+# once, which takes some minutes; the tests check links and run every block without it.
+MDBOOK = target/mdbook/bin/mdbook
+
+$(MDBOOK):
+	cargo install --locked --quiet --root target/mdbook --target-dir target/mdbook/build --no-default-features \
+		--version 0.5.4 mdbook
+
+docs: $(MDBOOK)
+	python3 crates/unspent-py/tests/pages.py --check
+	$(MDBOOK) build
+	python3 crates/unspent-py/tests/pages.py --built target/book
+
+# Links every term of the glossary where a page first uses it.
+docs-links:
+	python3 crates/unspent-py/tests/pages.py
 
 # Formatting, lints and documentation, warnings denied. (What documents the Python package is for Python.)
 check: target/python-venv/installed

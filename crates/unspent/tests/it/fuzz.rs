@@ -161,7 +161,6 @@ impl Seeds {
     fn new() -> Seeds {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let mut files: Vec<String> = Preset::ALL.iter().map(|preset| preset.text.to_string()).collect();
-        files.push(std::fs::read_to_string(root.join("allocation.toml")).unwrap());
         for entry in std::fs::read_dir(root.join("examples")).unwrap() {
             let path = entry.unwrap().path();
             if path.extension().is_some_and(|e| e == "toml") {
