@@ -5,10 +5,12 @@ import signal
 import time
 from fractions import Fraction
 
-import unspent
 from flint import arb
 
+import unspent
+
 from .balls import ball, scientific
+from .tally import USELESS
 
 NOISE = {
     "discrete_gaussian": unspent.DiscreteGaussian,
@@ -26,7 +28,7 @@ NOISE = {
 
 
 # Seconds for an answer; how many take longer is counted.
-LONGEST_WAIT = 8.0
+LONGEST_WAIT = 5.0
 
 # Bits of a fraction that is handed over as one.
 LONGEST = 10_000
@@ -67,17 +69,21 @@ def give_up(_signal, _frame):
 signal.signal(signal.SIGALRM, give_up)
 
 
-def ask(kind, call):
+def ask(kind, call, *arguments, **named):
     """(what is returned, seconds), or an Answer that says why nothing is."""
     start = time.perf_counter()
     signal.setitimer(signal.ITIMER_REAL, LONGEST_WAIT)
     try:
-        found = call()
+        found = call(*arguments, **named)
         signal.setitimer(signal.ITIMER_REAL, 0)
     except unspent.UnspentError as error:
         return None, Answer(kind, "refused", seconds=time.perf_counter() - start, text=str(error)[:160])
     except TooLong:
         return None, Answer(kind, "too long", seconds=time.perf_counter() - start)
+    except BaseException as error:
+        if "Panic" not in type(error).__name__:
+            raise
+        return None, Answer(kind, "panic", seconds=time.perf_counter() - start, text=str(error)[:160])
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
     return (found, time.perf_counter() - start), None
@@ -103,8 +109,10 @@ def judge(kind, bounds, truth, seconds, about=""):
     """Inside, or outside: only what is certain is called outside."""
     lower, upper = ends(bounds)
     holds = not (lower > truth) and not (upper < truth)
-    text = "" if holds else f"{about}: {bounds.decimal(17)} but {truth.str(25)}"
-    return Answer(kind, "inside" if holds else "outside", width_of(lower, upper), seconds, text)
+    width = width_of(lower, upper)
+    plain = holds and (width is None or width <= USELESS)
+    text = "" if plain else f"{about}: {bounds.decimal(17)}, exactly {truth.str(25)}"
+    return Answer(kind, "inside" if holds else "outside", width, seconds, text)
 
 
 def answer(made, question):
@@ -114,8 +122,10 @@ def answer(made, question):
     if argument is not None and argument.denominator.bit_length() > LONGEST:
         # Too long as a fraction.
         argument = scientific(argument)
-    found, refusal = ask(kind, (lambda: call()) if argument is None else (lambda: call(argument)))
+    found, refusal = ask(kind, call, *([] if argument is None else [argument]))
     if refusal:
+        if refusal.status != "refused":
+            refusal.text += f" at {str(argument)[:200]}"
         return refusal
     return judge(kind, found[0], question.truth, found[1], str(argument)[:200])
 

@@ -81,9 +81,7 @@ class Prepared:
             return "beyond the largest loss", self.infinity
         level = ball(epsilon) if is_exact else epsilon
         if self.sampled:
-            method, value = with_samples(
-                self.sampled, self.lists, self.laplaces, self.mu2, level, self.bits
-            )
+            method, value = with_samples(self.sampled, self.lists, self.laplaces, self.mu2, level, self.bits)
         elif self.laplaces:
             method = "closed form (Laplace, erfc)" if self.mu2 else "closed form (Laplace)"
             value = by_laplace(self.lists, self.laplaces, self.mu2 or None, level, self.bits)

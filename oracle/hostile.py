@@ -18,7 +18,9 @@ def long_digits(rng, value):
     if way < 0.6:
         return drawn.decimal(value, 12) + Fraction(rng.randrange(-9, 10), 10 ** rng.choice((13, 20, 30)))
     if way < 0.8:
-        return Fraction(value).limit_denominator(rng.choice((7, 100, 99991, 10**12)))
+        return Fraction(value).limit_denominator(rng.choice((7, 100, 99991, 10**12))) or drawn.decimal(
+            value, 4
+        )
     return Fraction(math.ceil(value * 10**9) * 10**9 + rng.randrange(10**9), 10**18 + rng.randrange(10**6))
 
 
@@ -103,7 +105,9 @@ def long_laplace(rng, depth):
     parts = []
     for _ in range(rng.choice((1, 1, 2))):
         tau = long_digits(rng, math.exp(rng.uniform(-5, 2)))
-        parts.append({"kind": "laplace", "count": drawn.whole(rng, 1, 9), "scale": str(1 / tau), "shift": "1"})
+        parts.append(
+            {"kind": "laplace", "count": drawn.whole(rng, 1, 9), "scale": str(1 / tau), "shift": "1"}
+        )
     return parts
 
 
@@ -136,30 +140,30 @@ def many_kinds(rng, depth):
 
 # name: (weight, whether outcomes can be listed, draw)
 FAMILIES = {
-    "one variance": (14, True, one_variance),
+    "one variance": (24, True, one_variance),
     "wide": (1, True, wide),
-    "sparse": (9, True, sparse),
-    "commensurate": (6, True, commensurate),
-    "unlike": (7, True, unlike),
-    "lattice": (6, True, from_drawn("lattice")),
-    "lattices": (6, True, from_drawn("lattices")),
-    "finite": (6, True, from_drawn("finite")),
-    "revealing": (6, True, revealing),
-    "two outcomes": (2, True, from_drawn("finite, two outcomes")),
-    "truncated": (4, True, from_drawn("truncated")),
-    "discrete Gaussian and others": (5, True, from_drawn("discrete Gaussian and others")),
-    "subsampled discrete Laplace": (5, True, from_drawn("subsampled discrete Laplace")),
-    "subsampled discrete Gaussian": (5, True, from_drawn("subsampled discrete Gaussian")),
-    "Laplace": (5, False, long_laplace),
-    "Laplaces": (3, False, from_drawn("Laplaces")),
-    "Laplace and atoms": (4, False, from_drawn("Laplace and atoms")),
-    "Gaussian": (4, False, long_gaussian),
+    "sparse": (16, True, sparse),
+    "commensurate": (10, True, commensurate),
+    "unlike": (12, True, unlike),
+    "lattice": (10, True, from_drawn("lattice")),
+    "lattices": (4, True, from_drawn("lattices")),
+    "finite": (10, True, from_drawn("finite")),
+    "revealing": (9, True, revealing),
+    "two outcomes": (4, True, from_drawn("finite, two outcomes")),
+    "truncated": (3, True, from_drawn("truncated")),
+    "discrete Gaussian and others": (2, True, from_drawn("discrete Gaussian and others")),
+    "subsampled discrete Laplace": (6, True, from_drawn("subsampled discrete Laplace")),
+    "subsampled discrete Gaussian": (2, True, from_drawn("subsampled discrete Gaussian")),
+    "Laplace": (3, False, long_laplace),
+    "Laplaces": (2, False, from_drawn("Laplaces")),
+    "Laplace and atoms": (2, False, from_drawn("Laplace and atoms")),
+    "Gaussian": (10, False, long_gaussian),
     "Gaussian and atoms": (4, False, from_drawn("Gaussian and atoms")),
     "Gaussian and Laplace": (2, False, from_drawn("Gaussian and Laplace")),
-    "few samples of Gaussian noise": (5, False, from_drawn("few samples of Gaussian noise")),
-    "few samples of Laplace noise": (5, False, from_drawn("few samples of Laplace noise")),
+    "few samples of Gaussian noise": (6, False, from_drawn("few samples of Gaussian noise")),
+    "few samples of Laplace noise": (6, False, from_drawn("few samples of Laplace noise")),
     "few samples and others": (1, False, from_drawn("few samples and others")),
-    "many kinds": (3, False, many_kinds),
+    "many kinds": (1, False, many_kinds),
 }
 
 

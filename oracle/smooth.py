@@ -1,9 +1,9 @@
 """What follows from delta alone, by its convexity, for compositions whose outcomes cannot be listed.
 
 delta is convex in x = e^eps, and its slope there is -P[L > eps] from the right and -P[L >= eps] from the
-left. So chords to both sides of a point enclose that probability, and with it Q[L > eps] = delta + x P[L > eps]
-and the test that raises an alarm above eps: a point of the trade-off function. Between the points of two
-tests f lies below their chord, and it is nowhere below 1 - delta - x alpha.
+left. So chords to both sides of a point enclose that probability, and with it Q[L > eps], which is
+delta + x P[L > eps], and the test that raises an alarm above eps: a point of the trade-off function. Between
+the points of two tests f lies below their chord, and it is nowhere below 1 - delta - x alpha.
 """
 
 import math

@@ -54,14 +54,12 @@ class Truths:
             make = Table if listed else Smooth
             self.ways = [make(composition, way, bits) for way in ways]
 
-    def worst(self, of, least=False):
-        found = [of(way) for way in self.ways]
+    def worst(self, what, *arguments):
+        """The larger of both directions; None where one is not known."""
+        found = [getattr(way, what)(*arguments) for way in self.ways]
         if any(x is None for x in found):
             return None
-        best = found[0]
-        for other in found[1:]:
-            best = best.min(other) if least else best.max(other)
-        return best
+        return found[0] if len(found) == 1 else found[0].max(found[1])
 
     def epsilons(self, count):
         """Places at which something happens, and others."""
@@ -88,7 +86,9 @@ class Truths:
                 epsilon = Fraction(f"{float(near):.{rng.choice((1, 2, 3, 6))}e}")
             else:
                 other = as_fraction(way.loss(min(i + 1, len(way) - 1)))
-                epsilon = Fraction(math.floor((near + (other - near) * Fraction(rng.random())) * 10**25), 10**25)
+                epsilon = Fraction(
+                    math.floor((near + (other - near) * Fraction(rng.random())) * 10**25), 10**25
+                )
             if 0 <= epsilon <= 10**12:
                 out.append(epsilon)
         return list(dict.fromkeys(out))
@@ -109,22 +109,21 @@ class Truths:
             yield from self.listed_questions() if self.listed else self.curve_questions()
 
     def listed_questions(self):
-        rng = self.rng
         epsilons = self.epsilons(18)
         for epsilon in epsilons:
-            yield Question("delta", epsilon, self.worst(lambda way: way.delta(epsilon)))
+            yield Question("delta", epsilon, self.worst("delta", epsilon))
         if len(self.ways) == 1:
             for epsilon in epsilons[:7]:
                 yield Question("p_tail", epsilon, self.ways[0].p_tail(epsilon))
                 yield Question("q_tail", epsilon, self.ways[0].q_tail(epsilon))
-        yield Question("total_variation", None, self.worst(lambda way: way.delta(Fraction(0))))
+        yield Question("total_variation", None, self.worst("delta", Fraction(0)))
         for delta in self.levels(epsilons[:12]):
-            truth = self.worst(lambda way: way.epsilon(delta))
+            truth = self.worst("epsilon", delta)
             if truth is not None:
                 yield Question("epsilon", delta, truth)
         # Where the record may be revealed for certain these are refused.
         for alpha in self.rates(14 if all(way.infinity.is_zero() for way in self.ways) else 1):
-            power = self.worst(lambda way: way.best_test(alpha))
+            power = self.worst("best_test", alpha)
             yield Question("power", alpha, power)
             yield Question("tradeoff", alpha, 1 - power)
 
@@ -132,7 +131,7 @@ class Truths:
         """Deltas that are reached near these, with few digits or many."""
         rng = self.rng
         for epsilon in epsilons:
-            delta = few_digits(rng, self.worst(lambda way: way.delta(epsilon)))
+            delta = few_digits(rng, self.worst("delta", epsilon))
             if rng.random() < 0.3:
                 delta = Fraction(1, 10 ** rng.randint(1, max(2, self.depth // 4)))
             if delta is not None and 0 < delta < 1:
@@ -158,16 +157,16 @@ class Truths:
         if self.is_slow:
             # Seconds for an answer: one of each kind that is not slower still.
             for epsilon in self.epsilons(1):
-                yield Question("delta", epsilon, self.worst(lambda way: way.delta(epsilon)))
+                yield Question("delta", epsilon, self.worst("delta", epsilon))
                 for delta in self.levels([epsilon]):
-                    truth = self.worst(lambda way: way.epsilon(delta, epsilon))
+                    truth = self.worst("epsilon", delta, epsilon)
                     if truth is not None:
                         yield Question("epsilon", delta, truth)
             return
         epsilons = self.epsilons(5)
         for epsilon in epsilons:
-            yield Question("delta", epsilon, self.worst(lambda way: way.delta(epsilon)))
-        yield Question("total_variation", None, self.worst(lambda way: way.delta(Fraction(0))))
+            yield Question("delta", epsilon, self.worst("delta", epsilon))
+        yield Question("total_variation", None, self.worst("delta", Fraction(0)))
         for epsilon in epsilons[:3]:
             if len(self.ways) == 1:
                 way = self.ways[0]
@@ -179,7 +178,7 @@ class Truths:
                     yield Question("tradeoff", found[0], 1 - found[1])
             near = epsilon
             for delta in self.levels([epsilon]):
-                truth = self.worst(lambda way: way.epsilon(delta, near))
+                truth = self.worst("epsilon", delta, near)
                 if truth is not None:
                     yield Question("epsilon", delta, truth)
         if rng.random() < 0.3 and len(self.ways) == 1:
