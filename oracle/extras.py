@@ -9,11 +9,12 @@ from flint import arb
 import unspent
 
 from . import drawn
-from .asked import Answer, ask, composition, ends, upper_end, width_of
+from .asked import Answer, ask, composition, ends, judge, upper_end, width_of
 from .balls import ball, precision
 from .conversions import bun_steinke_delta, bun_steinke_epsilon, cks_delta, cks_epsilon
 from .hostile import gaussian_on_integers, long_digits, sigma2
 from .laws import Unaffordable
+from .steps import enclosing
 from .table import Table
 
 
@@ -280,7 +281,42 @@ def dominating(rng):
             yield Answer("dominating law", status, width, found[1], "" if status == "inside" else text)
 
 
+def several_samples(rng):
+    """Steps of DP-SGD, fewer than make a smooth law, between two laws of which one says more and one less."""
+    value, q = long_digits(rng, log_uniform(rng, 0.3, 9)), drawn.decimal(log_uniform(rng, 0.01, 0.9), 1)
+    count, direction = drawn.whole(rng, 3, 60), rng.choice(("remove", "add"))
+    parts = [{"kind": "subsampled_gaussian", "count": count, "sigma2": str(value), "q": str(q)}]
+    about = f"{parts} {direction}"
+    made = composition(parts, direction)
+    with precision(200):
+        try:
+            less, more = enclosing(value, q, count, direction)
+        except Unaffordable:
+            return
+
+        def answers(kind, what, arguments, truth):
+            for argument in arguments:
+                ends = truth(less, argument), truth(more, argument)
+                if any(end is None or not end.is_finite() for end in ends):
+                    continue
+                found, refusal = ask(kind, getattr(made, what), argument)
+                yield refusal or judge(
+                    kind, found[0], ends[0].union(ends[1]), found[1], f"{about} {argument}"
+                )
+
+        epsilons = [Fraction(0), *(drawn.decimal(log_uniform(rng, 0.01, 8), 2) for _ in range(7))]
+        yield from answers("delta, several samples", "delta", epsilons, lambda law, e: law.delta(e))
+        deltas = [Fraction(rng.randint(1, 99), 100 * 10 ** rng.randint(0, 7)) for _ in range(5)]
+        yield from answers("epsilon, several samples", "epsilon", deltas, lambda law, d: law.epsilon(d))
+        alphas = [Fraction(rng.randint(1, 99), 100 * 10 ** rng.randint(0, 4)) for _ in range(4)]
+        yield from answers("power, several samples", "power", alphas, lambda law, a: law.best_test(a))
+        yield from answers(
+            "tradeoff, several samples", "tradeoff", alphas, lambda law, a: 1 - law.best_test(a)
+        )
+
+
 EXTRAS = {
+    "several samples": (3, several_samples),
     "conversions": (5, conversions),
     "largest mu": (3, largest_mu),
     "intervals": (5, intervals),

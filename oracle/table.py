@@ -34,13 +34,8 @@ class Table:
         self.infinity = infinity_of(laws)
         joined = self.on_one_lattice(laws)
         if joined is not None:
-            self.exact = [(joined.offset, joined.unit)]
-            rows = sorted((k, *masses) for k, masses in joined.masses.items())
-            self.indices = [k for k, _, _ in rows]
-            self.losses = None
-            tail = joined.tail
+            self.take(joined)
         else:
-            self.exact = None
             lists, tail = atoms_of(laws)
             size = math.prod(len(one) for one in lists)
             if size > MOST_OUTCOMES:
@@ -51,6 +46,25 @@ class Table:
             # By the midpoint: what overlaps is sorted out where it matters.
             rows.sort(key=lambda row: as_fraction(row[0]))
             self.losses = [row[0] for row in rows]
+            self.add_up(rows, tail)
+
+    @classmethod
+    def of(cls, lattice, infinity):
+        """A law that is given."""
+        made = cls.__new__(cls)
+        made.infinity = infinity
+        made.take(lattice)
+        return made
+
+    def take(self, lattice):
+        """Exact losses: an offset and multiples of a unit."""
+        self.offset, self.unit = lattice.offset, lattice.unit
+        rows = sorted((k, *masses) for k, masses in lattice.masses.items())
+        self.indices = [k for k, _, _ in rows]
+        self.losses = None
+        self.add_up(rows, lattice.tail)
+
+    def add_up(self, rows, tail):
         self.left_out = arb(tail).upper()
         self.p, self.q = [row[1] for row in rows], [row[2] for row in rows]
         self.p_from, self.q_from = cumulated(self.p), cumulated(self.q)
@@ -76,15 +90,13 @@ class Table:
         return self.losses[i] if self.losses is not None else ball(self.exact_loss(i))
 
     def exact_loss(self, i):
-        offset, unit = self.exact[0]
-        return offset + unit * self.indices[i]
+        return self.offset + self.unit * self.indices[i]
 
     def above(self, epsilon):
         """(low, high): outcomes from `high` on are above epsilon, those before `low` are not."""
         if self.losses is None:
-            offset, unit = self.exact[0]
-            # unit is positive.
-            first = bisect.bisect_right(self.indices, (epsilon - offset) / unit)
+            # The unit is positive.
+            first = bisect.bisect_right(self.indices, (epsilon - self.offset) / self.unit)
             return first, first
         level = ball(epsilon) if isinstance(epsilon, (int, Fraction)) else epsilon
         low = partition(self.losses, lambda loss: not loss <= level)
