@@ -4,7 +4,7 @@ only an upper end is known, laws that dominate. Each yields Answers."""
 import math
 from fractions import Fraction
 
-from flint import arb
+from flint import arb, fmpq, fmpq_mat
 
 import unspent
 
@@ -315,7 +315,71 @@ def several_samples(rng):
         )
 
 
+def shares(rng, names):
+    parts = [rng.randint(1, 20) for _ in names]
+    return {name: Fraction(part, sum(parts)) for name, part in zip(names, parts)}
+
+
+def accuracies(rng):
+    """Deviations of the best estimates on a small regular tree, by normal equations in exact fractions."""
+    values, branches = rng.randint(2, 4), [1, *(rng.randint(1, 4) for _ in range(rng.choice((1, 1, 2))))]
+    names, queries = [f"level{i}" for i in range(len(branches))], ["total", "a"]
+    text = ['name = "tree"', 'record = "person"', 'neighbours = "add-remove"', 'delta = "1e-10"', "rho = 2"]
+    text += [
+        "[attributes]",
+        f"a = {[f'v{i}' for i in range(values)]}",
+        "[queries]",
+        "total = []",
+        'a = ["a"]',
+    ]
+    for name, share in shares(rng, names).items():
+        text += ["[[levels]]", f'name = "{name}"', f'share = "{share}"', "[levels.shares]"]
+        text += [f'{query} = "{part}"' for query, part in shares(rng, queries).items()]
+    made = unspent.Allocation.parse("\n".join(text).replace("'", '"'))
+    found, refusal = ask(
+        "accuracy", unspent.accuracy, made, [math.prod(branches[: i + 1]) for i in range(len(branches))]
+    )
+    if refusal:
+        yield refusal
+        return
+    variances = {(m.level, m.query): m.sigma2 for m in made.measurements}
+    leaves = math.prod(branches)
+    rows = []
+    for i, name in enumerate(names):
+        below = leaves // math.prod(branches[: i + 1])
+        for unit in range(leaves // below):
+            cells = [
+                range((unit * below + j) * values, (unit * below + j + 1) * values) for j in range(below)
+            ]
+            rows.append((name, "total", [c for leaf in cells for c in leaf]))
+            rows += [(name, "a", [leaf[v] for leaf in cells]) for v in range(values)]
+    size = leaves * values
+    information = fmpq_mat(size, size)
+    for name, query, cells in rows:
+        weight = fmpq(variances[name, query].denominator, variances[name, query].numerator)
+        for a in cells:
+            for b in cells:
+                information[a, b] += weight
+    covariance = information.inv()
+    for level in found[0].to_dict()["levels"]:
+        for one in level["queries"]:
+            cells = next(
+                cells for name, query, cells in rows if (name, query) == (level["level"], one["query"])
+            )
+            truth = sum((covariance[a, b] for a in cells for b in cells), fmpq(0))
+            truth = math.sqrt(Fraction(int(truth.p), int(truth.q)))
+            noise = math.sqrt(variances[level["level"], one["query"]])
+            # 97.5 % of a normal law; and what holds for any sub-Gaussian one, which may be rounded up only.
+            exact = [noise, truth, 1.959963984540054 * truth, math.sqrt(2 * math.log(40)) * truth]
+            stated = [one["noise"]["sd"], one["estimate"]["sd"], one["margin"], one["guaranteed_margin"]]
+            for i, (a, b) in enumerate(zip(stated, exact)):
+                holds = abs(a - b) <= 1e-9 * b if i < 3 else b * (1 - 1e-13) <= a <= b * (1 + 1e-8)
+                text = "" if holds else f"{made.to_toml()}: {one} but {exact}"
+                yield Answer("accuracy", "inside" if holds else "outside", None, found[1], text)
+
+
 EXTRAS = {
+    "accuracies": (3, accuracies),
     "several samples": (3, several_samples),
     "conversions": (5, conversions),
     "largest mu": (3, largest_mu),
