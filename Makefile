@@ -3,8 +3,9 @@
 
 .PHONY: test test-web test-rust test-python kills check bench fuzz soak peers browser try-browser gallery \
 	wheel java try-java spark-cluster bench-spark \
-	docs docs-links oracle oracle-certificates oracle-mechanisms oracle-estimate oracle-rounding oracle-design \
-	oracle-reference elementary bench-estimate coverage bench-tables table-errors design-coverage
+	docs docs-links oracle oracle-pairs oracle-answers oracle-search oracle-hostile oracle-certificates \
+	oracle-mechanisms oracle-estimate oracle-rounding oracle-design oracle-reference elementary bench-estimate \
+	coverage bench-tables table-errors design-coverage
 
 # Everything but the benches that compile others' programs to measure against.
 WORKSPACE = --workspace --exclude unspent-bench-noise --exclude unspent-bench-tables
@@ -184,10 +185,13 @@ table-errors: $(BENCH_VENV)/installed
 peers:
 	python3 benchmarks/peers/run.py
 
-# The long search: fresh random compositions from the high-precision oracle against the bounds.
-# SEED and PAIRS may be given. Takes some fifteen minutes.
+# Fresh random answers against exact ones: compositions of discrete Gaussian noise (PAIRS of them), of all
+# mechanisms (COUNT values), all kinds of questions to the library (CASES_OF_ALL compositions), and to the
+# Python package (ANSWERS). SEED and these may be given. Takes some fifteen minutes; nothing may be outside.
 SEED ?= 1
-PAIRS ?= 10000
+PAIRS ?= 2000
+CASES_OF_ALL ?= 200
+ANSWERS ?= 5000
 ORACLE_VENV = target/oracle-venv
 ORACLE = $(ORACLE_VENV)/bin/python -m oracle
 
@@ -196,10 +200,26 @@ $(ORACLE_VENV)/installed: oracle/requirements.txt
 	$(ORACLE_VENV)/bin/pip install --quiet -r oracle/requirements.txt
 	touch $@
 
-oracle: $(ORACLE_VENV)/installed
+oracle: oracle-pairs oracle-mechanisms oracle-answers oracle-search
+
+oracle-pairs: $(ORACLE_VENV)/installed
 	$(ORACLE) random --seed $(SEED) --pairs $(PAIRS) --out target/oracle-$(SEED).json
 	UNSPENT_ORACLE=$(CURDIR)/target/oracle-$(SEED).json \
 		cargo test --release --locked -p unspent --lib every_answer_of_the_oracle -- --nocapture
+
+# Questions of all kinds, knots, beliefs and expected errors among them, with enclosures of the answers.
+oracle-answers: $(ORACLE_VENV)/installed
+	$(ORACLE).answers --seed $(SEED) --cases $(CASES_OF_ALL) --out target/oracle-answers-$(SEED).json
+	UNSPENT_ORACLE_ANSWERS=$(CURDIR)/target/oracle-answers-$(SEED).json \
+		cargo test --release --locked -p unspent --lib oracle::answers -- --nocapture
+
+# Hostile compositions, and all that the Python package can be asked about them. The second is the long one.
+oracle-search: $(ORACLE_VENV)/installed wheel
+	$(ORACLE_VENV)/bin/pip install --quiet --no-deps --force-reinstall target/wheels/unspent-*.whl
+	$(ORACLE).search run --seed $(SEED) --answers $(ANSWERS) --out target/oracle-search-$(SEED).jsonl
+
+oracle-hostile: ANSWERS = 100000
+oracle-hostile: oracle-search
 
 # Every line of every preset's certificate, by the oracle's own reading of the preset.
 oracle-certificates: $(ORACLE_VENV)/installed
@@ -242,6 +262,7 @@ oracle-reference: $(ORACLE_VENV)/installed
 	$(ORACLE) selftest
 	$(ORACLE) fixed oracle
 	$(ORACLE) random --seed 20221 --pairs 3000 --out oracle/reference.json
+	$(ORACLE).answers --seed 20228 --cases 80 --out oracle/answers.json
 	$(ORACLE).mechanisms check oracle/mechanisms.json
 	$(ORACLE).mechanisms random --seed 20226 --count 1930 --out oracle/mechanisms_random.json
 	$(ORACLE).mechanisms random --closed --seed 20227 --count 400 --out oracle/mechanisms_closed.json
