@@ -32,19 +32,22 @@ mod regress;
 mod reproduce;
 mod sample;
 mod serve;
+mod shell;
 mod source;
 mod stated;
 mod synthesize;
+mod terminal;
 mod terms;
 mod tradeoff;
 mod usage;
 mod utility;
 mod values;
 
+use std::ffi::OsString;
 use std::io::{self, Write};
-use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use terminal::Colour;
 use unspent::ErrorKind;
 use unspent_plot as plot;
 
@@ -60,10 +63,15 @@ Exit codes:
   2  the command line is at fault: bad usage or bad input
   3  a promised epsilon is not certified to be kept (certificate --check, measure), or a need is not
      met (design --check)
+  130  Ctrl-C ended it, and nothing half-written is left
 
 `unspent certificate --help` and the like have examples."
 )]
 struct Arguments {
+    /// Says nothing but answers, warnings and errors: no progress, and not what was written
+    #[arg(long, short, global = true)]
+    quiet: bool,
+
     #[command(subcommand)]
     command: Command,
 }
@@ -90,6 +98,8 @@ enum Command {
     Reproduce(reproduce::Arguments),
     Account(account::Arguments),
     Serve(serve::Arguments),
+    Completions(shell::CompletionsArguments),
+    Man(shell::ManArguments),
 }
 
 /// Why there is no answer: one line of cause, perhaps the line of a file, one line of hint, and the exit
@@ -145,13 +155,17 @@ impl From<plot::Error> for Failure {
     }
 }
 
-fn main() -> ExitCode {
+/// Runs the command with these arguments, the first of which is its own name; the exit code.
+///
+/// For a process that does nothing else: a defect and Ctrl-C end it.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     defect::report();
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
+    defect::on_interrupt();
+    match run(arguments) {
+        Ok(()) => 0,
         Err(failure) => {
             report_failure(&failure);
-            ExitCode::from(failure.code)
+            failure.code
         }
     }
 }
@@ -161,15 +175,22 @@ fn report_failure(failure: &Failure) {
     let line = |text: &str| output::printable(text).replace('\n', " ");
     let (cause, hint) = (line(&failure.cause), line(&failure.hint));
     // If stderr is gone too, the exit code is all there is to say it with.
-    let _ = writeln!(io::stderr(), "error: {cause}\n{}hint: {hint}", output::printable(&failure.excerpt));
+    let (error, advice) = (terminal::label("error", Colour::Red), terminal::label("hint", Colour::Cyan));
+    let excerpt = output::printable(&failure.excerpt);
+    let _ = writeln!(io::stderr(), "{error} {cause}\n{excerpt}{advice} {hint}");
 }
 
-fn run() -> Result<(), Failure> {
-    let arguments = match Arguments::try_parse() {
+fn run(given: impl IntoIterator<Item = OsString>) -> Result<(), Failure> {
+    let arguments = match Arguments::try_parse_from(given) {
         Ok(arguments) => arguments,
         Err(error) if error.use_stderr() => return Err(usage::failure(&error)),
-        Err(help_or_version) => return output::print(&help_or_version.render().to_string()),
+        Err(help_or_version) => {
+            return output::print(&terminal::help(&help_or_version.render().to_string()));
+        }
     };
+    if arguments.quiet {
+        terminal::be_quiet();
+    }
     match arguments.command {
         Command::Presets(arguments) => arguments.run(),
         Command::Preset(arguments) => arguments.run(),
@@ -191,5 +212,7 @@ fn run() -> Result<(), Failure> {
         Command::Reproduce(arguments) => arguments.run(),
         Command::Serve(arguments) => arguments.run(),
         Command::Account(arguments) => arguments.run(),
+        Command::Completions(arguments) => arguments.run(),
+        Command::Man(arguments) => arguments.run(),
     }
 }
