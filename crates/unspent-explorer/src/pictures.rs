@@ -198,22 +198,29 @@ pub fn of_tradeoff(curve: &TradeoffCurve, log: bool) -> Figure {
 /// Rates of false alarms of a function that a linear picture would show as a corner: dense where the power
 /// grows, which is decades below 1. Nothing if it can be seen there.
 pub fn rates_of_power(ask: &dyn Fn(Vec<Rational>) -> Result<TradeoffCurve>) -> Result<Option<Vec<Rational>>> {
-    let decades: Vec<Rational> =
-        (1..=MOST_DECADES).rev().map(|k| format!("1e-{k}").parse()).collect::<Result<_>>()?;
-    let found = ask(decades)?;
-    let misses = |p: &TradeoffPoint| p.misses.bounds().lower().to_f64(Round::Down);
-    if found.points.last().is_none_or(|tenth| misses(tenth) >= CORNER) {
+    let misses = |decades: u32| -> Result<f64> {
+        let found = ask(vec![format!("1e-{decades}").parse()?])?;
+        Ok(found.points.first().map_or(0.0, |p| p.misses.bounds().lower().to_f64(Round::Down)))
+    };
+    if misses(1)? >= CORNER {
         return Ok(None);
     }
-    let from = found.points.iter().rev().find(|p| misses(p) >= 1.0 - CORNER).or(found.points.first());
-    let one = Rational::from(1);
-    Ok(from.map(|from| grid::logarithmic(&from.alpha, &one, SMOOTH)))
+    let mut from = DECADES[0];
+    for decades in DECADES {
+        from = decades;
+        if misses(decades)? >= NEARLY_ALL {
+            break;
+        }
+    }
+    Ok(Some(grid::logarithmic(&format!("1e-{from}").parse()?, &Rational::from(1), SMOOTH)))
 }
 
 /// Misses at one false alarm in ten below which a linear picture shows a corner.
-const CORNER: f64 = 0.05;
-/// Decades in which the power is looked for.
-const MOST_DECADES: u32 = 60;
+const CORNER: f64 = 0.25;
+/// Misses from which on there is no power to be seen.
+const NEARLY_ALL: f64 = 0.98;
+/// How far below 1 the power is looked for.
+const DECADES: [u32; 10] = [2, 3, 4, 6, 8, 12, 16, 24, 40, 60];
 
 /// A trade-off function as a picture of the power, 1 − f(α), against the logarithm of α.
 pub fn of_power(curve: &TradeoffCurve) -> Figure {

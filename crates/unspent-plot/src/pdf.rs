@@ -6,7 +6,9 @@ use std::io::Write as _;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use resvg::tiny_skia::{PathSegment, Transform};
-use resvg::usvg::{ClipPath, FillRule, Group, LineCap, LineJoin, Node, Paint, Path, Pattern, Stroke};
+use resvg::usvg::{
+    ClipPath, FillRule, Group, LineCap, LineJoin, Node, Paint, PaintOrder, Path, Pattern, Stroke,
+};
 
 use crate::Error;
 use crate::png::tree;
@@ -83,31 +85,39 @@ impl Content {
     }
 
     fn path(&mut self, path: &Path, opacity: f32) -> Result<(), Error> {
-        if let Some(fill) = path.fill() {
-            self.opacity(opacity * fill.opacity().get(), 1.0);
-            let operator = if fill.rule() == FillRule::EvenOdd { "f*" } else { "f" };
-            match fill.paint() {
-                Paint::Color(_) => {
-                    self.colour(fill.paint(), "rg")?;
-                    self.outline(path);
-                    self.put(&[], operator);
-                }
-                Paint::Pattern(pattern) => self.tiles(path, pattern)?,
-                _ => return Err(Error::new("a figure has no gradients")),
-            }
+        if path.paint_order() == PaintOrder::StrokeAndFill {
+            self.stroke(path, opacity)?;
+            return self.fill(path, opacity);
         }
-        if let Some(stroke) = path.stroke() {
-            self.opacity(1.0, opacity * stroke.opacity().get());
-            self.colour(stroke.paint(), "RG")?;
-            self.pen(stroke);
-            self.outline(path);
-            self.put(&[], "S");
+        self.fill(path, opacity)?;
+        self.stroke(path, opacity)
+    }
+
+    fn fill(&mut self, path: &Path, opacity: f32) -> Result<(), Error> {
+        let Some(fill) = path.fill() else { return Ok(()) };
+        self.opacity(opacity * fill.opacity().get(), 1.0);
+        let operator = if fill.rule() == FillRule::EvenOdd { "f*" } else { "f" };
+        match fill.paint() {
+            Paint::Pattern(pattern) => return self.tiles(path, pattern),
+            paint => self.colour(paint, "rg")?,
         }
+        self.outline(path);
+        self.put(&[], operator);
+        Ok(())
+    }
+
+    fn stroke(&mut self, path: &Path, opacity: f32) -> Result<(), Error> {
+        let Some(stroke) = path.stroke() else { return Ok(()) };
+        self.opacity(1.0, opacity * stroke.opacity().get());
+        self.colour(stroke.paint(), "RG")?;
+        self.pen(stroke);
+        self.outline(path);
+        self.put(&[], "S");
         Ok(())
     }
 
     fn colour(&mut self, paint: &Paint, operator: &str) -> Result<(), Error> {
-        let Paint::Color(colour) = paint else { return Err(Error::new("not one colour")) };
+        let Paint::Color(colour) = paint else { return Err(Error::new("a figure has no gradients")) };
         let parts = [colour.red, colour.green, colour.blue].map(|part| f32::from(part) / 255.0);
         self.put(&parts, operator);
         Ok(())

@@ -125,13 +125,13 @@ fn at_of(place: &Place, p: Interval) -> Point {
     place.at(p.at, p.value)
 }
 
-/// What a point is called: on its left, below, where a curve that falls leaves room; or else on its right.
+/// What a point is called: on its left, below, where a curve that falls leaves room; or else on its right,
+/// above.
 fn beside(sheet: &mut Sheet, place: &Place, (x, y): Point, label: &str) {
-    let fits = x - BODY.width(label) - 8.0 > place.area.x.0 + 4.0;
-    let below = y + BODY.leading() < place.area.y.1;
-    let y = if below { y + BODY.leading() } else { y - 8.0 };
-    let (x, anchor) = if fits { (x - 8.0, "end") } else { (x + 8.0, "start") };
-    sheet.text((x, y), anchor, BODY, label, Setting::Grounded);
+    let fits = x - BODY.width(label) - 8.0 > place.area.x.0 + 4.0 && y + BODY.leading() < place.area.y.1;
+    let (at, anchor) =
+        if fits { ((x - 8.0, y + BODY.leading()), "end") } else { ((x + 8.0, y - 8.0), "start") };
+    sheet.text(at, anchor, BODY, label, Setting::Grounded);
 }
 
 /// What a point is filled with: a disc is full, another marker has its outline only.
