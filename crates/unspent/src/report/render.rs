@@ -113,7 +113,7 @@ impl Page {
             for group in &table.groups {
                 if let Some(head) = &group.head {
                     self.line("", Style::Plain);
-                    self.line(&format!("  {head}"), Style::Bold);
+                    self.wrapped(&format!("  {head}"), Style::Bold);
                 }
                 for row in &group.rows {
                     self.aligned(&columns, &widths, &row.cells, Style::Plain);
