@@ -2,10 +2,10 @@
 # change things.
 
 .PHONY: test test-web test-rust test-python kills check bench fuzz soak peers browser try-browser gallery \
-	wheel java try-java spark-cluster bench-spark \
-	docs docs-links oracle oracle-pairs oracle-answers oracle-search oracle-hostile oracle-certificates \
-	oracle-mechanisms oracle-estimate oracle-rounding oracle-design oracle-reference elementary bench-estimate \
-	coverage bench-tables table-errors design-coverage
+	wheel java try-java spark-cluster bench-spark docs docs-links oracle oracle-pairs oracle-answers \
+	oracle-search oracle-hostile oracle-certificates oracle-mechanisms oracle-estimate oracle-rounding \
+	oracle-design oracle-reference elementary bench-estimate coverage bench-tables table-errors \
+	design-coverage msrv packages workflows
 
 # Everything but the benches that compile others' programs to measure against.
 WORKSPACE = --workspace --exclude unspent-bench-noise --exclude unspent-bench-tables
@@ -105,6 +105,29 @@ docs: $(MDBOOK)
 # Links every term of the glossary where a page first uses it.
 docs-links:
 	python3 crates/unspent-py/tests/pages.py
+
+# The oldest compiler that Cargo.toml states builds all that is released, with what Cargo.lock has.
+MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+msrv:
+	rustup toolchain install $(MSRV) --profile minimal
+	CARGO_TARGET_DIR=target/msrv cargo +$(MSRV) check --locked -p unspent-cli -p unspent-py
+
+PACKAGES_VENV = target/packages-venv
+
+# What registries would get, built from itself: crates, and the source of the wheel.
+packages: $(PACKAGES_VENV)/installed
+	cargo package --locked --workspace --exclude unspent-py --exclude unspent-bench-noise \
+		--exclude unspent-bench-tables
+	$(PACKAGES_VENV)/bin/maturin sdist --out target/package
+
+# The workflows, against the schema of such files.
+workflows: $(PACKAGES_VENV)/installed
+	$(PACKAGES_VENV)/bin/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+
+$(PACKAGES_VENV)/installed:
+	python3 -m venv $(PACKAGES_VENV)
+	$(PACKAGES_VENV)/bin/pip install --quiet --disable-pip-version-check 'maturin>=1.9,<2' check-jsonschema
+	touch $@
 
 # Formatting, lints and documentation, warnings denied. (What documents the Python package is for Python.)
 check: target/python-venv/installed
