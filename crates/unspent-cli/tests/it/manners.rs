@@ -53,10 +53,10 @@ fn pipes_get_no_colours() {
 
 #[test]
 fn files_may_come_from_standard_input() {
-    let text = read(&repository("allocation.toml"));
+    let text = read(&repository("examples/allocation.toml"));
     let from_file = succeeds(
         &program()
-            .args(["certificate", "allocation.toml", "--csv"])
+            .args(["certificate", "examples/allocation.toml", "--csv"])
             .current_dir(repository(""))
             .output()
             .unwrap(),

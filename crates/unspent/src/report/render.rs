@@ -132,7 +132,10 @@ impl Page {
         let first = widths.first().copied().unwrap_or_default();
         let room = match self.terminal.width {
             Some(width) if first + 2 + others > width => width,
-            _ => return (vec![1..widths.len().max(1)], WIDTH.saturating_sub(others + 2).max(10)),
+            _ => {
+                let all = 1..widths.len().max(1);
+                return (vec![all], WIDTH.saturating_sub(others + 2).max(10));
+            }
         };
         let first = first.min((room / 2).max(10));
         let (mut parts, mut start, mut taken) = (vec![], 1, first + 2);
