@@ -328,8 +328,8 @@ fn pictures_are_drawn() {
         "make it first, or check the path",
     );
     place.refuses(
-        "curve pl94-persons-us-2020 --plot curve.pdf",
-        "--plot: `curve.pdf` does not end in .svg, .png",
+        "curve pl94-persons-us-2020 --plot curve.gif",
+        "--plot: `curve.gif` does not end in .svg, .png, .pdf",
         "the extension says what to write",
     );
 }

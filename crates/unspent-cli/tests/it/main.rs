@@ -15,6 +15,7 @@ mod estimate;
 mod files;
 mod help;
 mod interval;
+mod manners;
 mod measure;
 mod names;
 mod openapi;
