@@ -141,12 +141,12 @@ def many_kinds(rng, depth):
 # name: (weight, whether outcomes can be listed, draw)
 FAMILIES = {
     "one variance": (24, True, one_variance),
-    "wide": (1, True, wide),
+    "wide": (0.5, True, wide),
     "sparse": (16, True, sparse),
     "commensurate": (10, True, commensurate),
     "unlike": (12, True, unlike),
     "lattice": (10, True, from_drawn("lattice")),
-    "lattices": (4, True, from_drawn("lattices")),
+    "lattices": (2, True, from_drawn("lattices")),
     "finite": (10, True, from_drawn("finite")),
     "revealing": (9, True, revealing),
     "two outcomes": (4, True, from_drawn("finite, two outcomes")),
@@ -159,11 +159,11 @@ FAMILIES = {
     "Laplace and atoms": (2, False, from_drawn("Laplace and atoms")),
     "Gaussian": (10, False, long_gaussian),
     "Gaussian and atoms": (4, False, from_drawn("Gaussian and atoms")),
-    "Gaussian and Laplace": (2, False, from_drawn("Gaussian and Laplace")),
+    "Gaussian and Laplace": (1, False, from_drawn("Gaussian and Laplace")),
     "few samples of Gaussian noise": (6, False, from_drawn("few samples of Gaussian noise")),
     "few samples of Laplace noise": (6, False, from_drawn("few samples of Laplace noise")),
-    "few samples and others": (1, False, from_drawn("few samples and others")),
-    "many kinds": (1, False, many_kinds),
+    "few samples and others": (0.5, False, from_drawn("few samples and others")),
+    "many kinds": (0.5, False, many_kinds),
 }
 
 

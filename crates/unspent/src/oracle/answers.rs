@@ -190,4 +190,13 @@ fn a_delta_next_to_what_is_revealed_is_refused() {
     assert!(error.contains("a delta that can be told from 7.9999997"), "{error}");
     let found = made.epsilon(&Delta::parse("8e-8").unwrap()).unwrap();
     assert!(found.upper() < 16.0 * 13.0 / 853.0 + 1e-12 && found.lower() > 0.2, "{found:?}");
+    // A sample whose largest loss is known to be small only by its limit.
+    let sample = r#"{"direction": "add", "composition": [{"kind": "subsampled_discrete_gaussian", "count": 1,
+        "sigma2": "13/22", "shift": 1, "q": "1/2500"}]}"#;
+    let made = Composition::new(groups(&serde_json::from_str(sample).unwrap())).unwrap();
+    let made = made.in_direction(Direction::Add).unwrap();
+    match made.epsilon(&Delta::parse("1e-500").unwrap()) {
+        Ok(found) => assert!(found.lower() < 0.000_400_1 && found.upper().is_finite(), "{found:?}"),
+        Err(error) => assert!(error.to_string().contains("a finite epsilon can be certified"), "{error}"),
+    }
 }
