@@ -37,7 +37,10 @@ def gaussian_on_integers(value, count=1, shift=1):
 def one_variance(rng, depth):
     value = sigma2(rng, 0.001, 3000)
     most = max(1, int(9000 / (2 * math.sqrt(1.4 * (depth + 160) * float(value)) + 2)))
-    count = drawn.whole(rng, 1, min(most, 300))
+    if value < Fraction(1, 2):
+        # Masses of very unlike sizes take long to multiply out.
+        most = min(most, 4000 // depth)
+    count = drawn.whole(rng, 1, max(1, min(most, 300)))
     shift = rng.choice((1, 1, 1, 2, 3, 7, drawn.whole(rng, 1, 1000)))
     if shift > 3:
         # Not so far that nothing is private.
