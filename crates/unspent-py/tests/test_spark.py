@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import threading
+import time
 from pathlib import Path
 
 import clusters
@@ -212,6 +213,18 @@ def test_a_run_that_fails_leaves_nothing(spark, table, tmp_path: Path, monkeypat
             measured(table, tmp_path / "noisy")
     assert os.listdir(tmp_path) == []
     assert spark.conf.get("spark.sql.adaptive.enabled") == "true"
+
+
+def test_tasks_that_were_told_to_stop_leave_nothing(spark, table, tmp_path: Path, monkeypatch):
+    """Spark fails a job while others of its tasks are at work, which make directories again."""
+    from unspent.spark import _tasks
+
+    monkeypatch.setattr(_tasks, "MeasureRows", clusters.breaking(_tasks.MeasureRows, "late", tmp_path / "m"))
+    with pytest.raises(Exception, match="broken on purpose"):
+        measured(table, tmp_path / "noisy", partitions=4)
+    for _ in range(8):
+        assert os.listdir(tmp_path) == []
+        time.sleep(0.5)
 
 
 def test_of_two_runs_one_is_a_release(spark, table, expected, tmp_path: Path, monkeypatch):
