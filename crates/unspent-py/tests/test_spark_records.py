@@ -288,6 +288,8 @@ def test_plans_whose_rows_are_always_the_same(spark, table):
         by("sum(adults) FILTER (WHERE children > 3)"),
         by("count_if(adults > 3)"),
         by("max(adults)"),
+        by("bit_xor(adults)"),
+        by("bool_or(adults > 3)"),
         by("avg(adults)"),
         table.groupBy("geoid").pivot("adults_elsewhere", [0, 1]).count(),
         table.distinct(),
@@ -309,7 +311,7 @@ def test_plans_whose_rows_are_always_the_same(spark, table):
         (by("hll_sketch_agg(adults)"), "HllSketchAgg"),
         (by("stddev(adults)"), "StddevSamp"),
         (by("max_by(adults, children)"), "MaxBy"),
-        (of_rdd(table.limit(9)), r"an RDD \(UNORDERED\)"),
+        (of_rdd(table.unionAll(table).limit(9)), r"an RDD \(UNORDERED\)"),
         (of_rdd(table.repartition(3)), r"an RDD \(UNORDERED\)"),
         (table._joinAsOf(table, "adults", "adults", on="geoid"), "AsOfJoin"),
     ]:

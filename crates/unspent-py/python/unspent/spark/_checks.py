@@ -18,32 +18,32 @@ UNSTEADY = {
 #: Functions of several rows that depend neither on their order nor on how they are divided. All others are
 #: refused, also those that a later Spark may bring.
 STEADY = {
-    "Average",
-    "BitAndAgg",
-    "BitOrAgg",
-    "BitXorAgg",
-    "BoolAnd",
-    "BoolOr",
-    "Count",
-    "CountIf",
-    "HyperLogLogPlusPlus",
-    "Max",
-    "Median",
-    "Min",
-    "Percentile",
+    "average",
+    "bitand",
+    "bitor",
+    "bitxor",
+    "booland",
+    "boolor",
+    "count",
+    "countif",
+    "hyperloglogplusplus",
+    "max",
+    "median",
+    "min",
+    "percentile",
     # There is one row for each of the values that became columns.
-    "PivotFirst",
-    "RegrCount",
-    "Sum",
-    "TryAverage",
-    "TrySum",
+    "pivotfirst",
+    "regrcount",
+    "sum",
+    "tryaverage",
+    "trysum",
     # What a function in Python does cannot be seen.
-    "PythonUDAF",
-    "PythonUDF",
+    "pythonudaf",
+    "pythonudf",
 }
 
 #: Those that round, so that the order of doubles matters.
-ROUNDED = {"Average", "Sum", "TryAverage", "TrySum"}
+ROUNDED = {"average", "sum", "tryaverage", "trysum"}
 
 #: Functions of a window that rows with equal keys have the same of.
 RANKS = {"CumeDist", "DenseRank", "PercentRank", "Rank"}
@@ -122,10 +122,12 @@ WHOLE = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
 
 def _unsteady_function(function: Any) -> set[str]:
     name = str(function.nodeName())
-    if name not in STEADY:
+    # Some are called as in SQL, others as in Spark's own code.
+    plain = name.replace("_", "").lower()
+    if plain not in STEADY:
         return {name}
     kinds = {str(part.dataType().typeName()) for part in _all(function.children())} & {"double", "float"}
-    return {f"{name} of {kind}s" for kind in kinds} if name in ROUNDED else set()
+    return {f"{name} of {kind}s" for kind in kinds} if plain in ROUNDED else set()
 
 
 def _all(parts: Any) -> list[Any]:

@@ -172,6 +172,7 @@ class MeasureSums(MeasureUnits):
     def units(self, batches: Batches, at_once: int) -> Iterator[tuple[pa.Array, Any]]:
         places = {name: 1 + i for i, name in enumerate(self.names)}
         for batch in _pieces(batches, at_once):
+            _check_codes(batch.column(0))
             if any(column.null_count for column in batch.columns):
                 raise UnspentError(TOO_LARGE)
             sums = {name: batch.column(at).to_numpy(zero_copy_only=False) for name, at in places.items()}
@@ -194,6 +195,7 @@ class MeasureCells(MeasureUnits):
         reader = TableReader(self.text) if smallest else None
         for table in _whole_units(batches):
             *codes, cells, counts = table.columns
+            _check_codes(codes[0])
             if counts.null_count:
                 raise UnspentError(TOO_LARGE)
             cells, counts = (_one(column).to_numpy(zero_copy_only=False) for column in (cells, counts))
@@ -229,6 +231,11 @@ LIES_IN_TWO = (
     "table: a unit lies in two units of a larger level\nhint: levels must nest; if other units have the same "
     'code, name several columns, as in ["county", "tract"]'
 )
+
+
+def _check_codes(codes: Any) -> None:
+    if codes.null_count:
+        raise UnspentError("table: a code is missing\nhint: every row has one")
 
 
 def _pieces(batches: Batches, at_once: int) -> Iterator[pa.RecordBatch]:
