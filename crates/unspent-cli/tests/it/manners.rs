@@ -27,7 +27,9 @@ fn tables_fit_eighty_columns() {
         let run = |columns: Option<&str>| {
             let mut command = program();
             command.args(arguments).env_remove("COLUMNS");
-            columns.map(|columns| command.env("COLUMNS", columns));
+            if let Some(columns) = columns {
+                command.env("COLUMNS", columns);
+            }
             succeeds(&command.output().unwrap())
         };
         let (narrow, wide) = (run(Some("80")), run(None));
