@@ -105,7 +105,7 @@ fn shells_take_the_completions() {
         for word in ["certificate", "measure", "after-processing", "quiet"] {
             assert!(script.contains(word), "{shell}: {word}");
         }
-        std::fs::write(place.path(&format!("unspent.{shell}")), script).unwrap();
+        std::fs::write(place.path(format!("unspent.{shell}")), script).unwrap();
         let run =
             Command::new(shell).args(["-c", check]).current_dir(&place.0).env("HOME", &place.0).output();
         // Of the shells that there are; bash is everywhere.
