@@ -3,6 +3,7 @@
 import math
 import signal
 import time
+from contextlib import contextmanager
 from fractions import Fraction
 
 from flint import arb
@@ -69,13 +70,21 @@ def give_up(_signal, _frame):
 signal.signal(signal.SIGALRM, give_up)
 
 
+@contextmanager
+def limited(seconds):
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
 def ask(kind, call, *arguments, **named):
     """(what is returned, seconds), or an Answer that says why nothing is."""
     start = time.perf_counter()
-    signal.setitimer(signal.ITIMER_REAL, LONGEST_WAIT)
     try:
-        found = call(*arguments, **named)
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        with limited(LONGEST_WAIT):
+            found = call(*arguments, **named)
     except unspent.UnspentError as error:
         return None, Answer(kind, "refused", seconds=time.perf_counter() - start, text=str(error)[:160])
     except TooLong:
@@ -84,8 +93,6 @@ def ask(kind, call, *arguments, **named):
         if "Panic" not in type(error).__name__:
             raise
         return None, Answer(kind, "panic", seconds=time.perf_counter() - start, text=str(error)[:160])
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
     return (found, time.perf_counter() - start), None
 
 

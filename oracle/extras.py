@@ -379,8 +379,8 @@ def accuracies(rng):
 
 
 EXTRAS = {
-    "accuracies": (3, accuracies),
-    "several samples": (3, several_samples),
+    "accuracies": (2, accuracies),
+    "several samples": (0.6, several_samples),
     "conversions": (5, conversions),
     "largest mu": (3, largest_mu),
     "intervals": (5, intervals),

@@ -25,10 +25,13 @@ EXTRA = 0.25
 # Of a composition that takes the program so many seconds no more is asked.
 PATIENCE = 1.0
 
+# Seconds for an exact value.
+LONGEST_TRUTH = 5.0
+
 
 def draw(seed, index):
     """What was asked, and the answers."""
-    from .asked import answer, composition
+    from .asked import TooLong, answer, composition, limited
     from .extras import EXTRAS
 
     rng = random.Random(f"{seed}/{index}")
@@ -37,24 +40,27 @@ def draw(seed, index):
         return {"family": name}, [found.row() for found in EXTRAS[name][1](rng)]
     family, listed, depth, parts = compose(rng)
     record = {"family": family, "depth": depth, "composition": parts}
+    rows, spent = [], 0.0
     try:
-        truths = Truths(rng, parts, listed, depth)
+        with limited(LONGEST_TRUTH):
+            truths = Truths(rng, parts, listed, depth)
         made = composition(parts, truths.direction)
         record |= {"direction": truths.direction, "method": made.method}
-        rows, spent = [], 0.0
-        for question in truths.questions():
-            if spent > PATIENCE:
-                record["cut short"] = True
-                break
+        questions = truths.questions()
+        while spent <= PATIENCE:
+            with limited(LONGEST_TRUTH):
+                question = next(questions, None)
+            if question is None:
+                return record, rows
             if not question.is_known():
                 rows.append([question.kind, "truth not known", None, 0.0])
                 continue
             found = answer(made, question)
             spent += found.seconds
             rows.append(found.row())
-        return record, rows
-    except Unaffordable as error:
-        return record | {"left out": str(error)}, []
+        return record | {"cut short": True}, rows
+    except (Unaffordable, TooLong) as error:
+        return record | {"left out": str(error) or "the truth takes too long"}, rows
 
 
 def run(arguments):

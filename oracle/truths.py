@@ -109,20 +109,20 @@ class Truths:
             yield from self.listed_questions() if self.listed else self.curve_questions()
 
     def listed_questions(self):
-        epsilons = self.epsilons(18)
+        epsilons = self.epsilons(36)
         for epsilon in epsilons:
             yield Question("delta", epsilon, self.worst("delta", epsilon))
         if len(self.ways) == 1:
-            for epsilon in epsilons[:7]:
+            for epsilon in epsilons[:14]:
                 yield Question("p_tail", epsilon, self.ways[0].p_tail(epsilon))
                 yield Question("q_tail", epsilon, self.ways[0].q_tail(epsilon))
         yield Question("total_variation", None, self.worst("delta", Fraction(0)))
-        for delta in self.levels(epsilons[:12]):
+        for delta in self.levels(epsilons[:24]):
             truth = self.worst("epsilon", delta)
             if truth is not None:
                 yield Question("epsilon", delta, truth)
         # Where the record may be revealed for certain these are refused.
-        for alpha in self.rates(14 if all(way.infinity.is_zero() for way in self.ways) else 1):
+        for alpha in self.rates(26 if all(way.infinity.is_zero() for way in self.ways) else 1):
             power = self.worst("best_test", alpha)
             yield Question("power", alpha, power)
             yield Question("tradeoff", alpha, 1 - power)
