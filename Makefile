@@ -96,7 +96,7 @@ gallery: browser
 MDBOOK = target/mdbook/bin/mdbook
 
 $(MDBOOK):
-	cargo install --locked --quiet --root target/mdbook --target-dir target/mdbook/build --no-default-features \
+	cargo install --locked --quiet --debug --root target/mdbook --target-dir target/mdbook/build --no-default-features \
 		--version 0.5.4 mdbook
 
 docs: $(MDBOOK)

@@ -29,7 +29,7 @@ CODE = re.compile(r"`[^`]+`")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 INLINE = re.compile(r"!?\[((?:[^\[\]]|\[[^\]]*\]\([^)]*\))*)\]\(([^)]*)\)")
 DEFINITION = re.compile(r"^\[([^\]]+)\]: (\S+)$", re.MULTILINE)
-REFERENCE = re.compile(r"\[([^\[\]]+)\](?![(\[:])")
+REFERENCE = re.compile(r"\[([^\[\]]+)\](?![(\[])")
 
 
 def pages() -> list[Path]:

@@ -140,3 +140,39 @@ def test_types(root: Path, tmp_path: Path):
 def run_quietly(module: str, *arguments, cwd: Path) -> None:
     done = subprocess.run([sys.executable, "-m", module, *arguments], capture_output=True, text=True, cwd=cwd)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_what_notebooks_show():
+    """Everything that a notebook shows as HTML: its numbers are those of the text."""
+    release = unspent.Composition([unspent.DiscreteGaussian(sigma2=5, count=10)])
+    epsilon = release.epsilon("1e-10")
+    assert epsilon._repr_html_() == "<p>[9.6005283, 9.6005284]: at most <b>9.6005284</b></p>"
+    many = release.epsilon([f"1e-{n}" for n in range(1, 13)])._repr_html_()
+    assert "<td>9.6005283</td><td>9.6005284</td>" in many and "shape (12)" in many and "…" in many
+    calibration = release.calibrate(epsilon="9.7", delta="1e-10")._repr_html_()
+    assert "keeps it, certified" in calibration and "does not, certified" in calibration
+    census = unspent.preset("pl94-units-us-2020")
+    certificate = census.certificate()
+    shown = certificate._repr_html_()
+    lower, upper = str(certificate.total.tight)[1:-1].split(", ")
+    assert f"<td>{upper}</td><td>{lower}</td>" in shown and "<table>" in shown and "<style" not in shown
+    assert "certified" in census.calibrate()._repr_html_()
+    assert "calibrated" in str(census.calibrate())
+
+
+def test_what_notebooks_show_of_estimates(root: Path, tmp_path: Path):
+    allocation = unspent.Allocation.read(root / "examples" / "blocks.toml")
+    table = root / "examples" / "blocks.csv"
+    assert "<th>estimate sd</th>" in unspent.accuracy(allocation, units=table)._repr_html_()
+    units = {"State": 1, "County": 5, "Tract": 250, "Block group": 792, "Block": 25181}
+    needs = unspent.Needs(allocation, units=units, rest="drop").need("County", margin=50, name="<counties>")
+    design = needs.design(prices=False)
+    for report in [design, needs.check(allocation), allocation.explain(units=units)]:
+        assert "<table>" in report._repr_html_() and "<counties>" not in report._repr_html_()
+    unspent.measure(table, allocation, tmp_path / "noisy")
+    estimates = unspent.estimate(tmp_path / "noisy", tables=True)
+    assert "<td>State, County, Tract, Block group, Block</td>" in estimates._repr_html_()
+    shown = estimates.table("Block")._repr_html_()
+    assert shown.count("<tr>") == 11 and "10 of " in shown and "<th>geocode</th>" in shown
+    whole = estimates.tables.table("State")
+    assert all(note[:20] in whole._repr_html_() for note in whole.notes.values())

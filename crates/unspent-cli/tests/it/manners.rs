@@ -27,7 +27,9 @@ fn tables_fit_eighty_columns() {
         let run = |columns: Option<&str>| {
             let mut command = program();
             command.args(arguments).env_remove("COLUMNS");
-            columns.map(|columns| command.env("COLUMNS", columns));
+            if let Some(columns) = columns {
+                command.env("COLUMNS", columns);
+            }
             succeeds(&command.output().unwrap())
         };
         let (narrow, wide) = (run(Some("80")), run(None));
@@ -103,7 +105,7 @@ fn shells_take_the_completions() {
         for word in ["certificate", "measure", "after-processing", "quiet"] {
             assert!(script.contains(word), "{shell}: {word}");
         }
-        std::fs::write(place.path(&format!("unspent.{shell}")), script).unwrap();
+        std::fs::write(place.path(format!("unspent.{shell}")), script).unwrap();
         let run =
             Command::new(shell).args(["-c", check]).current_dir(&place.0).env("HOME", &place.0).output();
         // Of the shells that there are; bash is everywhere.
