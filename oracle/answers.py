@@ -70,7 +70,9 @@ def case(rng):
         for q in rng.sample(known, min(MOST, len(known))):
             rows.append([q.kind, number(q.argument), *enclosed(q.truth)])
             if q.kind == "power" and q.argument.denominator < 10**6:
-                rows.append(beliefs(rng, q.argument, q.truth))
+                row = beliefs(rng, q.argument, q.truth)
+                # What is believed after the worst of both directions.
+                rows += [row] if truths.direction == "both" else []
         kinds = {part["kind"] for part in parts}
         if listed and kinds == {"discrete_gaussian"} and truths.ways[0].losses is None:
             rows += knots(rng, truths.ways[0])
