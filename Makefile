@@ -1,7 +1,7 @@
 # `make test` is all a fresh machine with a Rust toolchain, Python and Node needs; the rest is for those who
 # change things.
 
-.PHONY: test test-web test-rust test-python kills check bench fuzz soak peers browser try-browser gallery \
+.PHONY: mutants test test-web test-rust test-python kills check bench fuzz soak peers browser try-browser gallery \
 	wheel java try-java spark-cluster bench-spark docs docs-links oracle oracle-pairs oracle-answers \
 	oracle-search oracle-hostile oracle-certificates oracle-mechanisms oracle-estimate oracle-rounding \
 	oracle-design oracle-reference elementary bench-estimate coverage bench-tables table-errors \
@@ -268,6 +268,11 @@ oracle-search: $(ORACLE_VENV)/installed wheel
 
 oracle-hostile: ANSWERS = 100000
 oracle-hostile: oracle-search
+
+# Mutants of the library, all in one build, and which of them the tests notice: MUTANTS of them from SEED.
+MUTANTS ?= 120
+mutants:
+	python3 -m oracle.mutants --seed $(SEED) --count $(MUTANTS) --out target/mutants.jsonl
 
 # Every line of every preset's certificate, by the oracle's own reading of the preset.
 oracle-certificates: $(ORACLE_VENV)/installed
