@@ -208,6 +208,13 @@ def break_(how: str, marker: Path) -> None:
         raise RuntimeError("broken on purpose")
     if how == "always":
         raise RuntimeError("broken on purpose")
+    if how == "late":
+        from pyspark import TaskContext
+
+        # The first fails for good; by then the second has begun, and it writes after that.
+        if TaskContext.get().partitionId() == 0:
+            raise RuntimeError("broken on purpose")
+        time.sleep(1.5)
     if how == "kill":
         try:
             marker.touch(exist_ok=False)

@@ -87,7 +87,7 @@ fn presets_are_listed_and_printed() {
 #[test]
 fn the_commented_example_works() {
     let place = Place::new("example");
-    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../allocation.toml");
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/allocation.toml");
     fs::copy(example, place.path("allocation.toml")).unwrap();
     let report = place.report("certificate allocation.toml");
     assert_eq!(report["products"][0]["measurements"], 7);

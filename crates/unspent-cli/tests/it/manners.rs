@@ -55,10 +55,10 @@ fn pipes_get_no_colours() {
 
 #[test]
 fn files_may_come_from_standard_input() {
-    let text = read(&repository("allocation.toml"));
+    let text = read(&repository("examples/allocation.toml"));
     let from_file = succeeds(
         &program()
-            .args(["certificate", "allocation.toml", "--csv"])
+            .args(["certificate", "examples/allocation.toml", "--csv"])
             .current_dir(repository(""))
             .output()
             .unwrap(),
@@ -105,7 +105,7 @@ fn shells_take_the_completions() {
         for word in ["certificate", "measure", "after-processing", "quiet"] {
             assert!(script.contains(word), "{shell}: {word}");
         }
-        std::fs::write(place.path(&format!("unspent.{shell}")), script).unwrap();
+        std::fs::write(place.path(format!("unspent.{shell}")), script).unwrap();
         let run =
             Command::new(shell).args(["-c", check]).current_dir(&place.0).env("HOME", &place.0).output();
         // Of the shells that there are; bash is everywhere.

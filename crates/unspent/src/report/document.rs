@@ -145,4 +145,10 @@ impl Document {
     pub fn html(&self, title: &str) -> String {
         render::html(self, title)
     }
+
+    /// The same without the page around it and without a style, for another page: a notebook.
+    #[must_use]
+    pub fn fragment(&self) -> String {
+        render::fragment(self)
+    }
 }

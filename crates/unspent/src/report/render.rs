@@ -132,7 +132,10 @@ impl Page {
         let first = widths.first().copied().unwrap_or_default();
         let room = match self.terminal.width {
             Some(width) if first + 2 + others > width => width,
-            _ => return (vec![1..widths.len().max(1)], WIDTH.saturating_sub(others + 2).max(10)),
+            _ => {
+                let all = 1..widths.len().max(1);
+                return (vec![all], WIDTH.saturating_sub(others + 2).max(10));
+            }
         };
         let first = first.min((room / 2).max(10));
         let (mut parts, mut start, mut taken) = (vec![], 1, first + 2);
@@ -269,6 +272,13 @@ pub(super) fn html(document: &Document, title: &str) -> String {
          </head>\n<body>\n",
         html_text(title)
     );
+    text += &fragment(document);
+    text + "</body>\n</html>\n"
+}
+
+/// The blocks of a page, without the page.
+pub(super) fn fragment(document: &Document) -> String {
+    let mut text = String::new();
     for (i, block) in document.blocks().iter().enumerate() {
         let _ = match block {
             Block::Title(line) => {
@@ -287,7 +297,7 @@ pub(super) fn html(document: &Document, title: &str) -> String {
             }
         };
     }
-    text + "</body>\n</html>\n"
+    text
 }
 
 fn html_table(text: &mut String, table: &Table) {
@@ -390,5 +400,7 @@ mod tests {
         assert!(text.contains("<p class=\"note\">a &lt;note&gt;</p>") && text.contains("<li>an item</li>"));
         assert_eq!(text.matches("<td>").count(), 2);
         assert!(!text.contains("http") && !text.contains("<script"), "nothing is loaded");
+        let fragment = example().fragment();
+        assert!(text.contains(&fragment) && fragment.starts_with("<p>") && !fragment.contains("<style"));
     }
 }
