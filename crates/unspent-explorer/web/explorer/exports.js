@@ -1,5 +1,5 @@
 // Files to take along.
-import { ask } from './api.js';
+import { ask } from './ask.js';
 import { byId, el } from './dom.js';
 import { signed } from './draft.js';
 import { showTrouble } from './notices.js';
