@@ -20,6 +20,20 @@ function outward(text, up) {
   return up ? found : Math.max(0, found);
 }
 
+/** A text in so many significant digits, rounded outward. */
+function shortened(text, digits, up) {
+  const [mantissa, exponent] = text.split('e');
+  const [whole, decimals = ''] = mantissa.split('.');
+  const all = whole + decimals;
+  const length = Math.max(whole.length, all.search(/[1-9]/) + digits);
+  if (!/[1-9]/.test(all) || all.length <= length) return text;
+  const isMore = up && /[1-9]/.test(all.slice(length));
+  const kept = String(BigInt(all.slice(0, length)) + (isMore ? 1n : 0n)).padStart(length, '0');
+  const places = length - whole.length;
+  const found = places ? `${kept.slice(0, -places)}.${kept.slice(-places)}` : kept;
+  return exponent ? `${found}e${exponent}` : found;
+}
+
 /** The bounds of an answer. For an ε or a δ `upper` is the guarantee. */
 export class Bounds {
   #texts;
@@ -48,10 +62,10 @@ export class Bounds {
 
   get log10_upper() { return this.#log10?.upper; }
 
-  /** Both ends as decimals of 17 digits, rounded outward. */
-  decimal() { return [...this.#texts]; }
+  /** Both ends as decimals of so many digits, 17 at most, rounded outward. */
+  decimal(digits = 17) { return this.#texts.map((text, i) => shortened(text, digits, i === 1)); }
 
-  toString() { return `[${this.#texts.join(', ')}]`; }
+  toString() { return `[${this.decimal(8).join(', ')}]`; }
 
   toJSON() { return { lower: this.#texts[0], upper: this.#texts[1] }; }
 

@@ -14,8 +14,8 @@ export class Bounds {
   /** Of a δ. */
   readonly log10_lower: number | undefined;
   readonly log10_upper: number | undefined;
-  /** Both ends as decimals of 17 digits, rounded outward. */
-  decimal(): [string, string];
+  /** Both ends as decimals of so many digits, 17 at most, rounded outward. */
+  decimal(digits?: number): [string, string];
   toString(): string;
   toJSON(): { lower: string; upper: string };
 }

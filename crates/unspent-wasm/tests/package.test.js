@@ -1,7 +1,7 @@
 // The package, as npm packs it, on the reference values: every exact value lies between the ends.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -88,6 +88,27 @@ test('exact values lie between the ends: δ and tails of discrete Gaussian noise
     }
   }
   t.diagnostic(`${count} values`);
+});
+
+test('bounds are shortened outward', { skip }, () => {
+  const { Bounds } = found.unspent;
+  for (const [text, down, up] of [
+    ['10.124830934480938', '10.124830', '10.124831'], ['9.99999999', '9.9999999', '10.0000000'], ['0', '0', '0'],
+    ['0.0012345678901', '0.0012345678', '0.0012345679'], ['1.234567891e-300', '1.2345678e-300', '1.2345679e-300'],
+    ['1234567890.5', '1234567890', '1234567891'], ['2.5', '2.5', '2.5'],
+  ]) assert.deepEqual(new Bounds(text, text).decimal(8), [down, up]);
+});
+
+test('the README is right', { skip }, async () => {
+  const [, code] = /```js\n([^]*?)```/.exec(readFileSync(join(packed, 'README.md'), 'utf8'));
+  const said = [];
+  const expected = [...code.matchAll(/\/\/ (\[.*\])/g)].map(([, text]) => text);
+  const lines = code.replace(/^import .*$/m, '').replaceAll('console.log', 'say');
+  const { Composition, DiscreteGaussian, Gaussian, Subsampled, preset } = found.unspent;
+  Function('say', 'Composition', 'DiscreteGaussian', 'Gaussian', 'Subsampled', 'preset', lines)(
+    (text) => said.push(text), Composition, DiscreteGaussian, Gaussian, Subsampled, preset);
+  assert.equal(expected.length, 3);
+  assert.deepEqual(said, expected);
 });
 
 test('what Python says, JavaScript says', { skip }, () => {
