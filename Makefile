@@ -2,9 +2,11 @@
 # change things.
 
 .PHONY: test test-web test-rust test-python kills check bench fuzz soak peers browser try-browser gallery \
-	wheel java try-java spark-cluster bench-spark wasm debian-wasm try-wasm test-wasm pack site \
-	oracle oracle-certificates oracle-mechanisms oracle-estimate oracle-rounding oracle-design \
-	oracle-reference elementary bench-estimate coverage bench-tables table-errors design-coverage
+	wheel java try-java spark-cluster bench-spark docs docs-links oracle oracle-pairs oracle-answers \
+	oracle-search oracle-hostile oracle-certificates oracle-mechanisms oracle-estimate oracle-rounding \
+	oracle-design oracle-reference elementary bench-estimate coverage bench-tables table-errors \
+	design-coverage msrv packages workflows wasm debian-wasm try-wasm \
+	test-wasm pack site sanitize timing supply-chain audit-python
 
 # Everything but the benches that compile others' programs to measure against.
 WORKSPACE = --workspace --exclude unspent-bench-noise --exclude unspent-bench-tables
@@ -53,9 +55,11 @@ bench-spark: wheel java
 	cargo build --release --locked -p unspent-cli
 	$(PYTHON) benchmarks/spark.py target/release/unspent
 
-# Runs of `measure` that are killed or panic, at two hundred points; the tests have twenty.
+# Runs of `measure` and `estimate` that are killed, panic or find a full disk, at two hundred points each; the
+# tests have some.
 kills:
-	UNSPENT_KILLS=200 cargo test --locked -p unspent-cli --test it disk::a_run_that_is_killed -- --nocapture
+	UNSPENT_KILLS=200 cargo test --locked -p unspent-cli --test it -- --nocapture \
+		disk::a_run_that_is_killed kills::
 
 # What the tests of the pages need besides: a Chromium, which is Debian's if there is none and it may be
 # installed; Node; and from npm the driver between them.
@@ -80,7 +84,7 @@ java:
 try-java:
 	@$(MAKE) --silent java || echo "SKIPPED: no Java for the tests of unspent.spark (make java)"
 
-# The README's pictures; those of the explorer are made by its test.
+# The documentation's pictures; those of the explorer are made by its test.
 gallery: browser
 	cargo test --locked -p unspent-cli --test it serve::the_page_in_a_browser
 	cp target/explorer/explorer.png target/explorer/explorer-dark.png target/explorer/explorer-narrow.png docs/
@@ -135,19 +139,59 @@ test-wasm: pack browser
 
 # Explorer, calculator, documentation and the report on the paper as one static site: target/site.
 SITE = target/site
-site: wasm
+site: wasm docs
 	rm -rf $(SITE)
 	mkdir -p $(SITE)
 	cp $(WEB)/explorer.html $(WEB)/calculator.html crates/unspent-site/index.html $(SITE)
 	cargo run --release --locked -- reproduce --force --no-png --out $(SITE)/paper
-	if [ -d target/book ]; then cp -r target/book $(SITE)/docs; else mkdir $(SITE)/docs && \
-		cp docs/* README.md $(SITE)/docs; fi
+	cp -r target/book $(SITE)/docs
+
+# The documentation as a site in target/book, with its links checked. The program that makes it is compiled
+# once, which takes some minutes; the tests check links and run every block without it.
+MDBOOK = target/mdbook/bin/mdbook
+
+$(MDBOOK):
+	cargo install --locked --quiet --root target/mdbook --target-dir target/mdbook/build --no-default-features \
+		--version 0.5.4 mdbook
+
+docs: $(MDBOOK)
+	python3 crates/unspent-py/tests/pages.py --check
+	$(MDBOOK) build
+	python3 crates/unspent-py/tests/pages.py --built target/book
+
+# Links every term of the glossary where a page first uses it.
+docs-links:
+	python3 crates/unspent-py/tests/pages.py
+
+# The oldest compiler that Cargo.toml states builds all that is released, with what Cargo.lock has.
+MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+msrv:
+	rustup toolchain install $(MSRV) --profile minimal
+	CARGO_TARGET_DIR=target/msrv cargo +$(MSRV) check --locked -p unspent-cli -p unspent-py
+
+PACKAGES_VENV = target/packages-venv
+
+# What registries would get, built from itself: crates, and the source of the wheel.
+packages: $(PACKAGES_VENV)/installed
+	cargo package --locked --workspace --exclude unspent-py --exclude unspent-bench-noise \
+		--exclude unspent-bench-tables
+	$(PACKAGES_VENV)/bin/maturin sdist --out target/package
+
+# The workflows, against the schema of such files.
+workflows: $(PACKAGES_VENV)/installed
+	$(PACKAGES_VENV)/bin/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+
+$(PACKAGES_VENV)/installed:
+	python3 -m venv $(PACKAGES_VENV)
+	$(PACKAGES_VENV)/bin/pip install --quiet --disable-pip-version-check 'maturin>=1.9,<2' check-jsonschema
+	touch $@
 
 # Formatting, lints and documentation, warnings denied. (What documents the Python package is for Python.)
 check: target/python-venv/installed
 	$(PYTHON) -m ruff format --check --quiet
 	$(PYTHON) -m ruff check --quiet
 	cargo fmt --all --check
+	python3 .ci/supply_chain.py
 	cargo clippy $(WORKSPACE) --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" \
 		cargo doc $(WORKSPACE) --exclude unspent-py --no-deps --document-private-items --locked
@@ -161,13 +205,35 @@ bench:
 	cargo bench -p unspent-cli --bench serve
 	cargo bench -p unspent-bench-noise
 
-# A million mutated numbers, files, tables, schemas and drafts, from CASES and FUZZ_SEED alone. Takes some
-# minutes.
-CASES ?= 1000000
-FUZZ_SEED ?= 2
+# Every parser and entry, and answers that must agree, under libFuzzer: MINUTES for all of them together, or
+# for those of TARGETS. Needs a C++ compiler. The tests try the same targets with fewer inputs.
+MINUTES ?= 17
+TARGETS ?=
 fuzz:
-	CASES=$(CASES) SEED=$(FUZZ_SEED) \
-		cargo test --release --locked -p unspent --test it fuzz -- --ignored --nocapture
+	fuzz/run $(MINUTES) $(TARGETS)
+
+# Licences, sources and duplicates of all dependencies; with ADVISORIES, the directory of a copy of the RustSec
+# advisory database, known defects of them too.
+ADVISORIES ?=
+supply-chain:
+	python3 .ci/supply_chain.py $(ADVISORIES)
+
+# Known defects of the Python packages that tests and benches install. Asks PyPI, and fails where it cannot.
+audit-python: target/python-venv/installed
+	$(PYTHON) $(INSTALL) pip-audit
+	$(PYTHON) -m pip_audit --strict --local
+
+# The sampler's tests under AddressSanitizer, registers and all. RUSTC_BOOTSTRAP because the sanitizer is not
+# stable yet; the program itself is never built so.
+HOST = $(shell rustc -vV | sed -n 's/^host: //p')
+sanitize:
+	RUSTC_BOOTSTRAP=1 RUSTFLAGS="--cfg chacha20_avx512 -Zsanitizer=address" \
+		cargo test --locked -p unspent --lib --target $(HOST) --target-dir target/sanitize sampler::tests -- \
+		--skip ten_million --skip statistics
+
+# Whether the time of draws depends on what is drawn. On a machine that has nothing else to do.
+timing:
+	cargo bench --locked -p unspent --bench timing
 
 # Elementary functions at ARGUMENTS random arguments in each of their ranges, beside double-doubles: the one
 # assumption about the library behind them. For a new version of it. Takes some minutes.
@@ -176,8 +242,8 @@ elementary:
 	ARGUMENTS=$(ARGUMENTS) SEED=$(SEED) \
 		cargo test --release --locked -p unspent --lib float::elementary -- --nocapture
 
-# How long good clients of the explorer's server wait beside bad ones: four parts of SECONDS each, on this
-# machine only.
+# How long good clients of the explorer's server wait beside bad ones, and whether memory stays: five parts of
+# SECONDS each, on this machine only. SECONDS=120 is ten minutes.
 SECONDS ?= 30
 soak:
 	cargo build --release --locked -p unspent-cli
@@ -222,10 +288,13 @@ table-errors: $(BENCH_VENV)/installed
 peers:
 	python3 benchmarks/peers/run.py
 
-# The long search: fresh random compositions from the high-precision oracle against the bounds.
-# SEED and PAIRS may be given. Takes some fifteen minutes.
+# Fresh random answers against exact ones: compositions of discrete Gaussian noise (PAIRS of them), of all
+# mechanisms (COUNT values), all kinds of questions to the library (CASES_OF_ALL compositions), and to the
+# Python package (ANSWERS). SEED and these may be given. Takes some fifteen minutes; nothing may be outside.
 SEED ?= 1
-PAIRS ?= 10000
+PAIRS ?= 2000
+CASES_OF_ALL ?= 200
+ANSWERS ?= 5000
 ORACLE_VENV = target/oracle-venv
 ORACLE = $(ORACLE_VENV)/bin/python -m oracle
 
@@ -234,10 +303,26 @@ $(ORACLE_VENV)/installed: oracle/requirements.txt
 	$(ORACLE_VENV)/bin/pip install --quiet -r oracle/requirements.txt
 	touch $@
 
-oracle: $(ORACLE_VENV)/installed
+oracle: oracle-pairs oracle-mechanisms oracle-answers oracle-search
+
+oracle-pairs: $(ORACLE_VENV)/installed
 	$(ORACLE) random --seed $(SEED) --pairs $(PAIRS) --out target/oracle-$(SEED).json
 	UNSPENT_ORACLE=$(CURDIR)/target/oracle-$(SEED).json \
 		cargo test --release --locked -p unspent --lib every_answer_of_the_oracle -- --nocapture
+
+# Questions of all kinds, knots, beliefs and expected errors among them, with enclosures of the answers.
+oracle-answers: $(ORACLE_VENV)/installed
+	$(ORACLE).answers --seed $(SEED) --cases $(CASES_OF_ALL) --out target/oracle-answers-$(SEED).json
+	UNSPENT_ORACLE_ANSWERS=$(CURDIR)/target/oracle-answers-$(SEED).json \
+		cargo test --release --locked -p unspent --lib oracle::answers -- --nocapture
+
+# Hostile compositions, and all that the Python package can be asked about them. The second is the long one.
+oracle-search: $(ORACLE_VENV)/installed wheel
+	$(ORACLE_VENV)/bin/pip install --quiet --no-deps --force-reinstall target/wheels/unspent-*.whl
+	$(ORACLE).search run --seed $(SEED) --answers $(ANSWERS) --out target/oracle-search-$(SEED).jsonl
+
+oracle-hostile: ANSWERS = 100000
+oracle-hostile: oracle-search
 
 # Every line of every preset's certificate, by the oracle's own reading of the preset.
 oracle-certificates: $(ORACLE_VENV)/installed
@@ -280,6 +365,7 @@ oracle-reference: $(ORACLE_VENV)/installed
 	$(ORACLE) selftest
 	$(ORACLE) fixed oracle
 	$(ORACLE) random --seed 20221 --pairs 3000 --out oracle/reference.json
+	$(ORACLE).answers --seed 20228 --cases 80 --out oracle/answers.json
 	$(ORACLE).mechanisms check oracle/mechanisms.json
 	$(ORACLE).mechanisms random --seed 20226 --count 1930 --out oracle/mechanisms_random.json
 	$(ORACLE).mechanisms random --closed --seed 20227 --count 400 --out oracle/mechanisms_closed.json

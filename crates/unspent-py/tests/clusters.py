@@ -111,7 +111,7 @@ def needs_spark():
     """Skips where there is no Java or no Spark."""
     if shutil.which("java") is None:
         pytest.skip("no Java: apt-get install openjdk-17-jre-headless")
-    pytest.importorskip("pyspark", reason="no Spark: pip install 'unspent[spark]'")
+    pytest.importorskip("pyspark", reason="no Spark: pip install pyspark pyarrow pandas")
 
 
 def work_of(spark) -> Path:

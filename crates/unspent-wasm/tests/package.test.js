@@ -58,6 +58,9 @@ test('npm packs it', { skip }, (t) => {
   for (const name of needed) {
     assert.ok(found.names.includes(name), name);
   }
+  const cargo = readFileSync(new URL('../../../Cargo.toml', import.meta.url), 'utf8');
+  const [, version] = /^version = "(.*)"/m.exec(cargo);
+  assert.equal(JSON.parse(readFileSync(join(packed, 'package.json'), 'utf8')).version, version);
 });
 
 test('exact values lie between the ends: δ of all mechanisms', { skip }, (t) => {

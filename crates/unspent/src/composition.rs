@@ -248,7 +248,25 @@ impl Composition {
     /// The least ε for which the release is (ε, δ)-differentially private.
     pub fn epsilon(&self, delta: &Delta) -> Result<Bounds<f64>> {
         self.has_finite_epsilon(delta)?;
-        self.demand("epsilon", |aim| self.accountant().epsilon(delta, aim, None))
+        let found = self.demand("epsilon", |aim| self.accountant().epsilon(delta, aim, None))?;
+        self.known_finite(delta, found)
+    }
+
+    /// Refuses a δ of which it is not known whether any ε has it: one that cannot be told from the probability
+    /// that the record is revealed for certain.
+    pub(crate) fn known_finite(&self, delta: &Delta, found: Bounds<f64>) -> Result<Bounds<f64>> {
+        if found.upper().is_finite() {
+            return Ok(found);
+        }
+        let (_, most) = self.infinity().to_decimal();
+        Err(Error::input(
+            "delta",
+            delta.value().to_short(),
+            format!(
+                "a delta that can be told from {most}, the probability that the record is revealed for certain"
+            ),
+            "no finite epsilon is certified at this delta: ask for a larger one",
+        ))
     }
 
     /// Refuses a δ that no ε has.

@@ -24,6 +24,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, Semaphore};
 use tokio::{task, time};
@@ -53,7 +54,8 @@ pub const MOST_TO_ANSWER: Duration = LIFETIME.saturating_add(Duration::from_secs
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-struct Server {
+/// What all connections share.
+pub struct Server {
     address: SocketAddr,
     /// How long any answer may take.
     to_answer: Duration,
@@ -111,7 +113,7 @@ impl Connections {
 }
 
 /// A place among the connections, while it lives.
-struct Place {
+pub struct Place {
     server: Arc<Server>,
     number: Mutex<u64>,
 }
@@ -225,8 +227,49 @@ pub fn serve(
         let listener = TcpListener::bind(address).await.map_err(cannot)?;
         let address = listener.local_addr().map_err(cannot)?;
         ready(address)?;
+        let server = Arc::new(Server::new(address, to_answer));
+        loop {
+            let Ok((stream, peer)) = listener.accept().await else {
+                // Out of file descriptors, say: others will close theirs.
+                time::sleep(Duration::from_millis(50)).await;
+                continue;
+            };
+            let place = server.place_for(peer.ip()).await;
+            let number = *place.number.lock().expect("nothing panics with it");
+            // Held until the task is known: it may begin at once, and move to another number.
+            let mut connections = server.connections.lock().expect("nothing panics with it");
+            let task = task::spawn(place.attend(stream));
+            connections.open.get_mut(&number).expect("it was just placed").task = Some(task.abort_handle());
+        }
+    })
+}
+
+impl Place {
+    /// Answers whoever is at the other end, until one of both has had enough.
+    pub async fn attend(self, stream: impl AsyncRead + AsyncWrite + Unpin) {
+        let service =
+            service_fn(|request| async { Ok::<_, Infallible>(self.server.respond(request, &self).await) });
+        let mut connection = pin!(
+            http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(TO_ARRIVE)
+                .max_buf_size(64 << 10)
+                .serve_connection(TokioIo::new(stream), service)
+        );
+        // A connection that breaks is the other side's affair; one that does not read its answers is closed
+        // too.
+        if time::timeout(LIFETIME, connection.as_mut()).await.is_err() {
+            connection.as_mut().graceful_shutdown();
+            let _ = time::timeout(TO_FINISH, connection).await;
+        }
+    }
+}
+
+impl Server {
+    /// One that nobody is connected to, and that believes to be at that address.
+    pub fn new(address: SocketAddr, to_answer: Duration) -> Server {
         let cores = thread::available_parallelism().map_or(1, usize::from);
-        let server = Arc::new(Server {
+        Server {
             address,
             to_answer,
             connections: Mutex::default(),
@@ -234,49 +277,21 @@ pub fn serve(
             answers: Arc::new(Semaphore::new(2 * cores)),
             long_answers: Arc::new(Semaphore::new(1)),
             given: Mutex::default(),
-        });
-        let connections = || server.connections.lock().expect("nothing panics with it");
-        loop {
-            let Ok((stream, peer)) = listener.accept().await else {
-                // Out of file descriptors, say: others will close theirs.
-                time::sleep(Duration::from_millis(50)).await;
-                continue;
-            };
-            let number = loop {
-                let found = connections().place_for(peer.ip());
-                match found {
-                    Some(number) => break number,
-                    // All of them wait for an answer.
-                    None => server.room.notified().await,
-                }
-            };
-            let place = Place { server: server.clone(), number: Mutex::new(number) };
-            // Held until the task is known: it may begin at once, and move to another number.
-            let mut connections = connections();
-            let task = task::spawn(async move {
-                let service = service_fn(|request| async {
-                    Ok::<_, Infallible>(place.server.respond(request, &place).await)
-                });
-                let mut connection = pin!(
-                    http1::Builder::new()
-                        .timer(TokioTimer::new())
-                        .header_read_timeout(TO_ARRIVE)
-                        .max_buf_size(64 << 10)
-                        .serve_connection(TokioIo::new(stream), service)
-                );
-                // A connection that breaks is the other side's affair; one that does not read its answers is
-                // closed too.
-                if time::timeout(LIFETIME, connection.as_mut()).await.is_err() {
-                    connection.as_mut().graceful_shutdown();
-                    let _ = time::timeout(TO_FINISH, connection).await;
-                }
-            });
-            connections.open.get_mut(&number).expect("it was just placed").task = Some(task.abort_handle());
         }
-    })
-}
+    }
 
-impl Server {
+    /// A place for somebody new, as soon as there is one.
+    pub async fn place_for(self: &Arc<Server>, peer: IpAddr) -> Place {
+        loop {
+            let found = self.connections.lock().expect("nothing panics with it").place_for(peer);
+            match found {
+                Some(number) => return Place { server: self.clone(), number: Mutex::new(number) },
+                // All of them wait for an answer.
+                None => self.room.notified().await,
+            }
+        }
+    }
+
     async fn respond(&self, request: Request<Incoming>, place: &Place) -> Response<Full<Bytes>> {
         let began = Instant::now();
         let head = request.method() == Method::HEAD;

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::composition::Composition;
 use crate::error::{Error, Result};
 use crate::mechanism::{Described, Mechanism};
-use crate::number::{Bounds, LogBounds, Magnitude, Number, Rational, Round, rounded_up};
+use crate::number::{LogBounds, Magnitude, Number, Rational, Round, rounded_up};
 use crate::profile::{Direction, Method};
 use crate::quantity::{Alpha, Delta, Epsilon, Rho};
 use crate::report::document::{Document, Table};
@@ -125,7 +125,7 @@ impl Account {
             let place = |e: Error| e.at(format!("delta {}", brief(delta.value(), Round::Up)));
             points.push(AccountPoint {
                 input: Input::Delta,
-                epsilon: finite(composition.epsilon(delta)).map_err(place)?.into(),
+                epsilon: composition.epsilon(delta).map_err(place)?.into(),
                 delta: Number::Exact(delta.value().clone()),
                 log10_delta: delta.value().to_bounds().into(),
                 zcdp: rho.as_ref().and_then(|rho| conversions(rho, delta)),
@@ -285,18 +285,6 @@ fn parameters(mechanism: &Mechanism) -> String {
     mechanism.parameters().into_iter().map(shown).collect::<Vec<_>>().join(", ")
 }
 
-/// An ε that is a guarantee: its upper end may be beyond all doubles.
-fn finite(epsilon: Result<Bounds<f64>>) -> Result<Bounds<f64>> {
-    let epsilon = epsilon?;
-    if epsilon.upper().is_finite() {
-        return Ok(epsilon);
-    }
-    Err(Error::not_certified(
-        format!("it is not certified that any epsilon is finite; it is at least {}", epsilon.lower()),
-        "delta is within rounding errors of what is revealed for certain: ask for a larger one",
-    ))
-}
-
 /// ε by the published conversions; `None` where ρ is too small for them.
 fn conversions(rho: &Number, delta: &Delta) -> Option<Conversions> {
     let rho = Rho::new(rho.upper()).ok()?;
@@ -304,26 +292,4 @@ fn conversions(rho: &Number, delta: &Delta) -> Option<Conversions> {
         canonne_kamath_steinke: Magnitude::from_f64(rho.epsilon_canonne_kamath_steinke(delta)),
         bun_steinke: Magnitude::from_f64(rho.epsilon_bun_steinke(delta)),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::question::Question;
-    use crate::{ErrorKind, Terms};
-
-    /// Right at the probability that the record is revealed bounds of ε may have no end above.
-    #[test]
-    fn an_epsilon_without_an_end_is_refused() {
-        let asked = |delta: &str| {
-            let json = format!(
-                r#"{{"mechanisms": [{{"kind": "approximate_dp", "count": 5943, "epsilon": "9/500",
-                    "delta": "3/1000000000000000"}}], "deltas": ["{delta}"]}}"#
-            );
-            Question::read("account", json.as_bytes()).unwrap().ask(&Terms::default())
-        };
-        let error = asked("1.782899999984109012300094e-11").unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::NotCertified);
-        assert!(error.to_string().contains("not certified that any epsilon is finite"), "{error}");
-        assert!(asked("1.79e-11").is_ok());
-    }
 }

@@ -11,7 +11,6 @@ mod certificates;
 mod closed_forms;
 mod external;
 mod figures;
-mod fuzz;
 mod golden;
 mod laplace;
 mod paths;

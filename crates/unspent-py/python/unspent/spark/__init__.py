@@ -1,4 +1,4 @@
-"""Noisy measurements of tables that are too large for one machine (``pip install 'unspent[spark]'``).
+"""Noisy measurements of tables that are too large for one machine (``pip install pyspark pyarrow pandas``).
 
 Spark makes rows again: after a failure, for a task that is slow, for a DataFrame that is used twice. Noise
 that was drawn anew would then give one count two noises. Here noise is a function of its address: the key of
@@ -22,7 +22,7 @@ try:
     import pyspark  # noqa: F401
 except ImportError as error:
     raise ImportError(
-        "unspent.spark needs pyspark, pyarrow and pandas: pip install 'unspent[spark]'"
+        "unspent.spark needs pyspark, pyarrow and pandas: pip install pyspark pyarrow pandas"
     ) from error
 
 import unspent
