@@ -1,16 +1,17 @@
 # `make test` is all a fresh machine with a Rust toolchain, Python and Node needs; the rest is for those who
 # change things.
 
-.PHONY: test test-web test-rust test-python kills check bench fuzz sanitize timing supply-chain audit-python \
-	soak peers browser try-browser gallery \
-	wheel java try-java spark-cluster bench-spark \
-	oracle oracle-certificates oracle-mechanisms oracle-estimate oracle-rounding oracle-design \
-	oracle-reference elementary bench-estimate coverage bench-tables table-errors design-coverage
+.PHONY: mutants test test-web test-rust test-python kills check bench fuzz soak peers browser try-browser gallery \
+	wheel java try-java spark-cluster bench-spark docs docs-links oracle oracle-pairs oracle-answers \
+	oracle-search oracle-hostile oracle-certificates oracle-mechanisms oracle-estimate oracle-rounding \
+	oracle-design oracle-reference elementary bench-estimate coverage bench-tables table-errors \
+	design-coverage msrv packages workflows wasm debian-wasm try-wasm \
+	test-wasm pack site sanitize timing supply-chain audit-python
 
 # Everything but the benches that compile others' programs to measure against.
 WORKSPACE = --workspace --exclude unspent-bench-noise --exclude unspent-bench-tables
 
-test: try-browser try-java test-web test-rust test-python
+test: try-browser try-java test-web try-wasm test-rust test-python
 
 # The pages' modules, as far as they need no browser.
 test-web:
@@ -83,13 +84,107 @@ java:
 try-java:
 	@$(MAKE) --silent java || echo "SKIPPED: no Java for the tests of unspent.spark (make java)"
 
-# The README's pictures; those of the explorer are made by its test.
+# The documentation's pictures; those of the explorer are made by its test.
 gallery: browser
 	cargo test --locked -p unspent-cli --test it serve::the_page_in_a_browser
 	cp target/explorer/explorer.png target/explorer/explorer-dark.png target/explorer/explorer-narrow.png docs/
 	cargo run --release --locked -- reproduce --force --no-png --out target/gallery
 	cp target/gallery/figures/curves-by-level.svg target/gallery/figures/tradeoff-by-level.svg \
 		target/gallery/figures/overall-curve.svg docs/
+
+# The accountant as a WebAssembly module, and the pages with it inside: target/web. By rustup's toolchain
+# where it has the target (rustup target add wasm32-unknown-unknown), else by Debian's, which builds the
+# standard library along.
+WEB = target/web
+WASM = wasm32-unknown-unknown
+WASM_BUILD = build --package unspent-wasm --lib --profile wasm --target $(WASM) --locked
+DEBIAN = RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=wasm-ld \
+	/usr/bin/cargo
+
+wasm:
+	if rustup target list --installed 2> /dev/null | grep -qx $(WASM); then cargo $(WASM_BUILD); \
+		else $(MAKE) debian-wasm && $(DEBIAN) $(WASM_BUILD) -Zbuild-std=std,panic_abort; fi
+	mkdir -p $(WEB)
+	cp target/$(WASM)/wasm/unspent_wasm.wasm $(WEB)/unspent.wasm
+	cargo run --quiet --locked --package unspent-site -- $(WEB)/unspent.wasm $(WEB)
+
+# Debian's toolchain, if need be installed.
+DEBIAN_SOURCES = /usr/lib/rustlib/src/rust/library/std
+debian-wasm:
+	test -x /usr/bin/cargo -a -d $(DEBIAN_SOURCES) || { [ "$$(id -u)" = 0 ] && timeout 60 apt-get update -qq && \
+		timeout 240 apt-get install -y -qq rustc-web cargo-web rust-web-src lld > /dev/null; }
+
+# The package for JavaScript: what `npm pack target/web/package` packs.
+PACKAGE = $(WEB)/package
+pack: wasm
+	rm -rf $(PACKAGE)
+	mkdir -p $(PACKAGE)
+	cp crates/unspent-wasm/package/* crates/unspent-explorer/web/alone/accountant.js LICENSE-* \
+		$(WEB)/unspent.wasm $(PACKAGE)
+	npm pack --silent --pack-destination $(WEB) ./$(PACKAGE)
+
+# The module and the package by themselves, where they can be built. Otherwise they are skipped, by name;
+# nothing else is.
+try-wasm:
+	@if $(MAKE) --silent pack; then \
+		node --test crates/unspent-wasm/tests/module.test.js crates/unspent-wasm/tests/package.test.js; \
+		else echo "SKIPPED: no WebAssembly module for its tests (make wasm)"; fi
+
+# The module beside the native library, on all reference values and presets, bit for bit; the package; and the
+# pages from a disk, in Chromium. Takes some minutes.
+test-wasm: pack browser
+	cargo build --quiet --locked --package unspent-wasm --example native
+	NATIVE=target/debug/examples/native node --test crates/unspent-wasm/tests/*.test.js
+	cargo test --locked -p unspent-cli --test it serve::the_page -- --ignored --nocapture
+
+# Explorer, calculator, documentation and the report on the paper as one static site: target/site.
+SITE = target/site
+site: wasm docs
+	rm -rf $(SITE)
+	mkdir -p $(SITE)
+	cp $(WEB)/explorer.html $(WEB)/calculator.html crates/unspent-site/index.html $(SITE)
+	cargo run --release --locked -- reproduce --force --no-png --out $(SITE)/paper
+	cp -r target/book $(SITE)/docs
+
+# The documentation as a site in target/book, with its links checked. The program that makes it is compiled
+# once, which takes some minutes; the tests check links and run every block without it.
+MDBOOK = target/mdbook/bin/mdbook
+
+$(MDBOOK):
+	cargo install --locked --quiet --debug --root target/mdbook --target-dir target/mdbook/build --no-default-features \
+		--version 0.5.4 mdbook
+
+docs: $(MDBOOK)
+	python3 crates/unspent-py/tests/pages.py --check
+	$(MDBOOK) build
+	python3 crates/unspent-py/tests/pages.py --built target/book
+
+# Links every term of the glossary where a page first uses it.
+docs-links:
+	python3 crates/unspent-py/tests/pages.py
+
+# The oldest compiler that Cargo.toml states builds all that is released, with what Cargo.lock has.
+MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+msrv:
+	rustup toolchain install $(MSRV) --profile minimal
+	CARGO_TARGET_DIR=target/msrv cargo +$(MSRV) check --locked -p unspent-cli -p unspent-py
+
+PACKAGES_VENV = target/packages-venv
+
+# What registries would get, built from itself: crates, and the source of the wheel.
+packages: $(PACKAGES_VENV)/installed
+	cargo package --locked --workspace --exclude unspent-py --exclude unspent-bench-noise \
+		--exclude unspent-bench-tables
+	$(PACKAGES_VENV)/bin/maturin sdist --out target/package
+
+# The workflows, against the schema of such files.
+workflows: $(PACKAGES_VENV)/installed
+	$(PACKAGES_VENV)/bin/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+
+$(PACKAGES_VENV)/installed:
+	python3 -m venv $(PACKAGES_VENV)
+	$(PACKAGES_VENV)/bin/pip install --quiet --disable-pip-version-check 'maturin>=1.9,<2' check-jsonschema
+	touch $@
 
 # Formatting, lints and documentation, warnings denied. (What documents the Python package is for Python.)
 check: target/python-venv/installed
@@ -193,10 +288,13 @@ table-errors: $(BENCH_VENV)/installed
 peers:
 	python3 benchmarks/peers/run.py
 
-# The long search: fresh random compositions from the high-precision oracle against the bounds.
-# SEED and PAIRS may be given. Takes some fifteen minutes.
+# Fresh random answers against exact ones: compositions of discrete Gaussian noise (PAIRS of them), of all
+# mechanisms (COUNT values), all kinds of questions to the library (CASES_OF_ALL compositions), and to the
+# Python package (ANSWERS). SEED and these may be given. Takes some fifteen minutes; nothing may be outside.
 SEED ?= 1
-PAIRS ?= 10000
+PAIRS ?= 2000
+CASES_OF_ALL ?= 200
+ANSWERS ?= 5000
 ORACLE_VENV = target/oracle-venv
 ORACLE = $(ORACLE_VENV)/bin/python -m oracle
 
@@ -205,10 +303,31 @@ $(ORACLE_VENV)/installed: oracle/requirements.txt
 	$(ORACLE_VENV)/bin/pip install --quiet -r oracle/requirements.txt
 	touch $@
 
-oracle: $(ORACLE_VENV)/installed
+oracle: oracle-pairs oracle-mechanisms oracle-answers oracle-search
+
+oracle-pairs: $(ORACLE_VENV)/installed
 	$(ORACLE) random --seed $(SEED) --pairs $(PAIRS) --out target/oracle-$(SEED).json
 	UNSPENT_ORACLE=$(CURDIR)/target/oracle-$(SEED).json \
 		cargo test --release --locked -p unspent --lib every_answer_of_the_oracle -- --nocapture
+
+# Questions of all kinds, knots, beliefs and expected errors among them, with enclosures of the answers.
+oracle-answers: $(ORACLE_VENV)/installed
+	$(ORACLE).answers --seed $(SEED) --cases $(CASES_OF_ALL) --out target/oracle-answers-$(SEED).json
+	UNSPENT_ORACLE_ANSWERS=$(CURDIR)/target/oracle-answers-$(SEED).json \
+		cargo test --release --locked -p unspent --lib oracle::answers -- --nocapture
+
+# Hostile compositions, and all that the Python package can be asked about them. The second is the long one.
+oracle-search: $(ORACLE_VENV)/installed wheel
+	$(ORACLE_VENV)/bin/pip install --quiet --no-deps --force-reinstall target/wheels/unspent-*.whl
+	$(ORACLE).search run --seed $(SEED) --answers $(ANSWERS) --out target/oracle-search-$(SEED).jsonl
+
+oracle-hostile: ANSWERS = 100000
+oracle-hostile: oracle-search
+
+# Mutants of the library, all in one build, and which of them the tests notice: MUTANTS of them from SEED.
+MUTANTS ?= 120
+mutants:
+	python3 -m oracle.mutants --seed $(SEED) --count $(MUTANTS) --out target/mutants.jsonl
 
 # Every line of every preset's certificate, by the oracle's own reading of the preset.
 oracle-certificates: $(ORACLE_VENV)/installed
@@ -251,6 +370,7 @@ oracle-reference: $(ORACLE_VENV)/installed
 	$(ORACLE) selftest
 	$(ORACLE) fixed oracle
 	$(ORACLE) random --seed 20221 --pairs 3000 --out oracle/reference.json
+	$(ORACLE).answers --seed 20228 --cases 80 --out oracle/answers.json
 	$(ORACLE).mechanisms check oracle/mechanisms.json
 	$(ORACLE).mechanisms random --seed 20226 --count 1930 --out oracle/mechanisms_random.json
 	$(ORACLE).mechanisms random --closed --seed 20227 --count 400 --out oracle/mechanisms_closed.json

@@ -30,6 +30,12 @@ def ball(x):
     return arb(x)
 
 
+def as_fraction(x):
+    """The midpoint of a ball."""
+    mantissa, exponent = x.mid().man_exp()
+    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+
+
 def between(low, high):
     """A ball that contains everything from the lower end of `low` to the upper end of `high`."""
     return arb(low).union(arb(high))

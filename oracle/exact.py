@@ -57,31 +57,39 @@ def largest_loss(laws):
     return total
 
 
-def attempt(composition, direction, epsilon, bits):
-    """(method, ball) at a precision."""
-    laws = [(law_of(part, direction, bits, part["count"]), part["count"]) for part in composition]
-    level = ball(epsilon)
-    largest = largest_loss(laws)
-    if largest is not None and epsilon >= largest:
-        return "beyond the largest loss", infinity_of(laws)
-    lists, tail = atoms_of([(law, n) for law, n in laws if hasattr(law, "power")])
-    laplaces = {}
-    for law, n in laws:
-        if isinstance(law, Laplace):
-            laplaces[law.tau] = laplaces.get(law.tau, 0) + n
-    laplaces = sorted(laplaces.items())
-    mu2 = sum((n * law.mu2 for law, n in laws if isinstance(law, Gaussian)), Fraction(0))
-    sampled = [law for law, n in laws if isinstance(law, Sampled) for _ in range(min(n, 4))]
-    if sampled:
-        method, value = with_samples(sampled, lists, laplaces, mu2, level, bits)
-    elif laplaces:
-        method = "closed form (Laplace, erfc)" if mu2 else "closed form (Laplace)"
-        value = by_laplace(lists, laplaces, mu2 or None, level, bits)
-    elif mu2:
-        method, value = "sum over atoms of erfc", by_gaussian(lists, mu2, level)
-    else:
-        method, value = "sum over atoms", by_atoms(lists, level)
-    return method, infinity_of(laws) + value + arb(0).union(tail.upper())
+class Prepared:
+    """The laws of a composition in one direction, at a precision, for any number of levels."""
+
+    def __init__(self, composition, direction, bits):
+        laws = [(law_of(part, direction, bits, part["count"]), part["count"]) for part in composition]
+        self.bits = bits
+        self.largest = largest_loss(laws)
+        self.infinity = infinity_of(laws)
+        self.lists, self.tail = atoms_of([(law, n) for law, n in laws if hasattr(law, "power")])
+        laplaces = {}
+        for law, n in laws:
+            if isinstance(law, Laplace):
+                laplaces[law.tau] = laplaces.get(law.tau, 0) + n
+        self.laplaces = sorted(laplaces.items())
+        self.mu2 = sum((n * law.mu2 for law, n in laws if isinstance(law, Gaussian)), Fraction(0))
+        self.sampled = [law for law, n in laws if isinstance(law, Sampled) for _ in range(min(n, 4))]
+
+    def at(self, epsilon):
+        """(method, ball) at a fraction or a ball."""
+        is_exact = isinstance(epsilon, (int, Fraction))
+        if is_exact and self.largest is not None and epsilon >= self.largest:
+            return "beyond the largest loss", self.infinity
+        level = ball(epsilon) if is_exact else epsilon
+        if self.sampled:
+            method, value = with_samples(self.sampled, self.lists, self.laplaces, self.mu2, level, self.bits)
+        elif self.laplaces:
+            method = "closed form (Laplace, erfc)" if self.mu2 else "closed form (Laplace)"
+            value = by_laplace(self.lists, self.laplaces, self.mu2 or None, level, self.bits)
+        elif self.mu2:
+            method, value = "sum over atoms of erfc", by_gaussian(self.lists, self.mu2, level)
+        else:
+            method, value = "sum over atoms", by_atoms(self.lists, level)
+        return method, self.infinity + value + arb(0).union(self.tail.upper())
 
 
 def with_samples(sampled, lists, laplaces, mu2, level, bits):
@@ -98,7 +106,7 @@ def exact(composition, direction, epsilon, start_bits=200):
     bits = start_bits
     while bits <= MAX_BITS:
         with precision(bits + 60):
-            method, value = attempt(composition, direction, epsilon, bits)
+            method, value = Prepared(composition, direction, bits).at(epsilon)
             if value.is_zero() or value.rel_accuracy_bits() >= WANTED_BITS:
                 return method, value
             accuracy = value.rel_accuracy_bits() if value.is_finite() else -WANTED_BITS

@@ -75,9 +75,11 @@ class Lattice:
 
     def power(self, n):
         """The n-fold law as a list of (loss, p, q), and the tail."""
+        if n == 1:
+            return Lattice(self.unit, self.offset, self.masses, None, self.tail)
         low, high = min(self.masses), max(self.masses)
         size = (high - low) * n + 1
-        if size > MOST_POINTS or (len(self.masses) > 2 and n > 1 and size > LONGEST_POWER):
+        if size > MOST_POINTS or (len(self.masses) > 2 and size > LONGEST_POWER):
             raise Unaffordable("n-fold lattice")
         if len(self.masses) == 2:
             p, q = (binomials([self.masses[k][side] for k in (low, high)], n) for side in (0, 1))

@@ -30,7 +30,6 @@ fn root() -> &'static Path {
 
 fn files() -> Vec<String> {
     let mut files: Vec<String> = Preset::ALL.iter().map(|preset| preset.text.to_string()).collect();
-    files.push(fs::read_to_string(root().join("allocation.toml")).unwrap());
     let mut paths: Vec<_> =
         fs::read_dir(root().join("examples")).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.extension().is_some_and(|e| e == "toml"));

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use unspent::mechanism::Entry;
 use unspent::question::{AccountQuestion, ParameterQuestion};
-use unspent::{Ask, Delta, Direction, Epsilon, Error, Rational, Result};
+use unspent::{Ask, Delta, Direction, Epsilon, Error, Rational, Result, file};
 
 use crate::Failure;
 use crate::output;
+use crate::terminal;
 use crate::terms::TermsArguments;
 
 /// What a release promises: delta at given epsilon, epsilon at given delta.
@@ -122,11 +123,11 @@ impl Arguments {
             return output::print(&if self.json {
                 output::json(&report)
             } else {
-                report.document().terminal()
+                terminal::shown(&report.document())
             });
         }
         let report = self.question(mechanisms)?.ask(&self.terms.terms()?)?;
-        output::print(&if self.json { output::json(&report) } else { report.document().terminal() })
+        output::print(&if self.json { output::json(&report) } else { terminal::shown(&report.document()) })
     }
 
     /// Reads all mechanisms; computes no answer.
@@ -192,6 +193,7 @@ impl Arguments {
             epsilons: self.epsilons.iter().map(|e| Epsilon::parse(e)).collect::<Result<_>>()?,
             deltas: self.deltas.iter().map(|d| Delta::parse(d)).collect::<Result<_>>()?,
             direction: self.direction()?,
+            rates: vec![],
             tolerance,
             tails: self.tails,
         })
@@ -200,11 +202,7 @@ impl Arguments {
 
 /// The text of a file, or of standard input for `-`.
 fn read_text(path: &Path) -> Result<String> {
-    let read = if path == Path::new("-") {
-        std::io::read_to_string(std::io::stdin())
-    } else {
-        std::fs::read_to_string(path)
-    };
+    let read = file::open(path).and_then(std::io::read_to_string);
     let cause = || format!("{}: cannot be read", path.display());
     read.map_err(|source| Error::io(cause(), source, "--mechanisms takes a TOML or JSON file, or -"))
 }

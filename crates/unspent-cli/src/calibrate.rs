@@ -8,6 +8,7 @@ use unspent::{Ask, Conversion, Delta, Epsilon, Neighbours, Promise};
 use crate::Failure;
 use crate::output::{self, Target, printable};
 use crate::source;
+use crate::terminal;
 
 /// Less noise for the same promise: a new allocation that spends what was promised.
 ///
@@ -128,6 +129,6 @@ impl Arguments {
             Some(out) => format!("Written to {out}."),
             None => "Nothing was written: --out FILE.toml writes the allocation.".into(),
         });
-        output::print(&text.terminal())
+        output::print(&terminal::shown(&text))
     }
 }

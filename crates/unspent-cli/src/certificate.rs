@@ -9,6 +9,7 @@ use unspent_data::date;
 use crate::Failure;
 use crate::output::{self, Format};
 use crate::source::Source;
+use crate::terminal;
 use crate::terms::TermsArguments;
 
 /// What a release promises: by level, attribute and place, as published and tight.
@@ -81,7 +82,7 @@ impl Arguments {
             Format { csv: true, .. } => certificate.columns().csv(),
             Format { markdown: true, .. } => signed().markdown(),
             _ if self.html => signed().html(&format!("Privacy certificate: {}", certificate.name)),
-            _ => certificate.document().terminal(),
+            _ => terminal::shown(&certificate.document()),
         })?;
         if self.check { keeps(&certificate) } else { Ok(()) }
     }

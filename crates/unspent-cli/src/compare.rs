@@ -7,6 +7,7 @@ use unspent::{Ask, Delta, Neighbours};
 use crate::Failure;
 use crate::output::{self, Format};
 use crate::source;
+use crate::terminal;
 use crate::terms::TermsArguments;
 
 /// Two allocations side by side: where they differ, and what it costs.
@@ -60,7 +61,7 @@ impl Arguments {
             Format { json: true, .. } => output::json(&comparison),
             Format { csv: true, .. } => comparison.csv(),
             Format { markdown: true, .. } => comparison.document().markdown(),
-            _ => comparison.document().terminal(),
+            _ => terminal::shown(&comparison.document()),
         })
     }
 }

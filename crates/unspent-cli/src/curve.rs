@@ -84,7 +84,13 @@ impl Arguments {
         let (curve, over) = ask(points)?;
         files.write(&self.columns(&curve), &curve, &curve.subject, || {
             let (smooth, over) = if points < SMOOTH { ask(SMOOTH)? } else { (curve.clone(), over) };
-            Ok(pictures::of_curve(&smooth, &over, release.delta()))
+            let at = |delta: &Delta| {
+                let over = Grid::Delta(vec![delta.clone()]);
+                CurveQuestion { release: products.clone(), part: part.clone(), over }.ask(&terms)
+            };
+            let exact = release.delta().map(at).transpose()?;
+            let exact = exact.as_ref().and_then(|curve| curve.points.first()).map(|point| &point.epsilon);
+            Ok(pictures::of_curve(&smooth, &over, release.delta().map(|delta| (delta, exact))))
         })
     }
 

@@ -2,6 +2,7 @@
 //! half-written.
 
 use std::any::Any;
+use std::io::{self, IsTerminal, Write};
 use std::panic::{self, Location};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -45,11 +46,14 @@ pub fn hide_values() {
     CONFIDENTIAL.store(true, Ordering::Relaxed);
 }
 
-/// From now on an interrupted run leaves nothing behind.
+/// From now on a run that is interrupted leaves nothing behind, and the cursor on a line of its own.
 pub fn on_interrupt() {
-    // A second handler is refused: there is one already then.
+    // Where it cannot be set, an interrupt is what the system makes of it.
     let _ = ctrlc::set_handler(|| {
         directory::abandon();
+        if io::stderr().is_terminal() {
+            let _ = writeln!(io::stderr());
+        }
         std::process::exit(130);
     });
 }

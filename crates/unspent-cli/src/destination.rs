@@ -19,7 +19,7 @@ pub struct Destination {
     out: Option<String>,
 
     /// Draws the curve
-    #[arg(long, value_name = "FILE.svg|png")]
+    #[arg(long, value_name = "FILE.svg|png|pdf")]
     plot: Option<String>,
 
     /// Replaces files that exist
@@ -46,7 +46,7 @@ impl Destination {
         };
         Ok(Files {
             out: file("--out", &self.out, &["csv", "json", "parquet"])?,
-            plot: file("--plot", &self.plot, &["svg", "png"])?,
+            plot: file("--plot", &self.plot, plot::EXTENSIONS)?,
             json: self.json,
         })
     }

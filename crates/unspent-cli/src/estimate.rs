@@ -10,7 +10,8 @@ use unspent_data::{Estimate, WholeTables};
 use crate::accuracy::figure;
 use crate::output::Target;
 use crate::progress::Progress;
-use crate::{Failure, defect, output, plot};
+use crate::terminal;
+use crate::{Failure, output, plot};
 
 /// The best unbiased estimate of every count from noisy measurements, with its variance and intervals.
 ///
@@ -122,7 +123,7 @@ pub struct Arguments {
     #[arg(long, requires = "tables")]
     records: bool,
 
-    /// Draws the deviations of noise and estimates by level: .svg or .png
+    /// Draws the deviations of noise and estimates by level: .svg, .png or .pdf
     #[arg(long, value_name = "FILE")]
     plot: Option<String>,
 
@@ -158,8 +159,7 @@ impl Arguments {
             }),
         };
         let plot = self.plot.as_ref();
-        let plot = plot.map(|path| Target::new("--plot", path, &["svg", "png"], self.force)).transpose()?;
-        defect::on_interrupt();
+        let plot = plot.map(|path| Target::new("--plot", path, plot::EXTENSIONS, self.force)).transpose()?;
         let mut progress = Progress::new();
         let made = question.to_directory(Path::new(&self.out), &mut progress);
         drop(progress);
@@ -176,7 +176,7 @@ impl Arguments {
             text.line(format!("WARNING: {warning}."));
         }
         text.line(format!("Written to {}.", self.out));
-        output::print(&text.terminal())
+        output::confirm(&terminal::shown(&text))
     }
 }
 

@@ -128,6 +128,6 @@ impl Arguments {
         {
             text += &format!("Not in {folder}: {}.\n", dataset.missing().join(", "));
         }
-        output::print(&text)
+        output::confirm(&text)
     }
 }

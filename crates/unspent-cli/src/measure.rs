@@ -10,8 +10,9 @@ use unspent_data::{BypassRule, Measure, RowOrder, UnitList};
 use crate::noise::NoiseArguments;
 use crate::output;
 use crate::progress::Progress;
+use crate::terminal;
 use crate::values::Values;
-use crate::{Failure, defect, source};
+use crate::{Failure, source};
 
 /// What a row of the table is, and which units there are.
 #[derive(Args)]
@@ -177,13 +178,12 @@ impl Arguments {
             break_promise: self.break_promise,
             ..Measure::new(source::table(&self.table), source::allocation(&self.allocation, neighbours)?)
         };
-        defect::on_interrupt();
         let mut progress = Progress::new();
         let measured = self.values.hiding(|| measure.to_directory(Path::new(&self.out), &mut progress));
         drop(progress);
         let measured = measured.map_err(|error| self.failure(error))?;
         // What was released is spent, whoever reads of it.
-        output::print(&measured.document().terminal()).map_err(|failure| Failure {
+        output::confirm(&terminal::shown(&measured.document())).map_err(|failure| Failure {
             hint: format!("the measurements were released all the same, in {}", measured.path.display()),
             ..failure
         })

@@ -76,7 +76,7 @@ impl Arguments {
             Some(out) => {
                 out.write(text.as_bytes())?;
                 let path = self.out.as_deref().unwrap_or_default();
-                output::print(&format!(
+                output::confirm(&format!(
                     "Written to {path}. `unspent certificate {path}` says what it guarantees.\n"
                 ))
             }

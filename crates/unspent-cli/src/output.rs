@@ -8,7 +8,7 @@ use clap::Args;
 
 use unspent_data::directory;
 
-use crate::{Failure, defect};
+use crate::{Failure, terminal};
 
 pub use unspent::report::columns::csv;
 pub use unspent::report::printable;
@@ -38,6 +38,11 @@ pub fn json(report: &impl serde::Serialize) -> String {
 /// Writes to stdout.
 pub fn print(text: &str) -> Result<(), Failure> {
     stream(|stdout| stdout.write_all(text.as_bytes()))
+}
+
+/// Says on stdout what was written elsewhere, unless that is not wanted.
+pub fn confirm(text: &str) -> Result<(), Failure> {
+    if terminal::is_quiet() { Ok(()) } else { print(text) }
 }
 
 /// Writes to stdout, some at a time; a reader that has seen enough is not an error.
@@ -94,7 +99,6 @@ impl Target {
 
     /// Writes all of it under another name first, so that the file is there whole or not at all.
     pub fn write_with(&self, write: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), Failure> {
-        defect::on_interrupt();
         let may_replace = || {
             // Somebody else may have made the file in the meantime.
             if self.path.exists() && !self.force { Err(io::ErrorKind::AlreadyExists.into()) } else { Ok(()) }

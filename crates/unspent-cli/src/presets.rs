@@ -8,6 +8,7 @@ use unspent::{Ask, Preset};
 
 use crate::Failure;
 use crate::output;
+use crate::terminal;
 
 /// Lists the presets: published allocations that need no file.
 #[derive(Args)]
@@ -41,7 +42,7 @@ impl Arguments {
             "`unspent certificate PRESET` says what one promises, `unspent preset PRESET` prints it as a \
              file.",
         );
-        output::print(&text.terminal())
+        output::print(&terminal::shown(&text))
     }
 }
 

@@ -3,6 +3,8 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
+use crate::terminal::{self, Colour};
+
 /// A line on stderr.
 pub struct Progress {
     shown: bool,
@@ -15,7 +17,8 @@ pub struct Progress {
 impl Progress {
     /// Nothing is shown yet.
     pub fn new() -> Progress {
-        Progress { shown: io::stderr().is_terminal(), started: Instant::now(), last: None, doing: None }
+        let shown = io::stderr().is_terminal() && !terminal::is_quiet();
+        Progress { shown, started: Instant::now(), last: None, doing: None }
     }
 
     /// What is being done.
@@ -58,7 +61,7 @@ impl unspent_data::Progress for Progress {
 
     fn warning(&mut self, text: &str) {
         self.line("");
-        let _ = writeln!(io::stderr(), "warning: {text}");
+        let _ = writeln!(io::stderr(), "{} {text}", terminal::label("warning", Colour::Yellow));
     }
 }
 

@@ -13,6 +13,7 @@ use crate::output::{self, Format};
 use crate::progress::Progress;
 use crate::source;
 use crate::stated;
+use crate::terminal;
 use crate::values::Values;
 
 /// The slope of earnings on the share with a bachelor's degree, and how noise moves it.
@@ -125,7 +126,7 @@ impl Arguments {
             Format { json: true, .. } => output::json(&report),
             Format { csv: true, .. } => report.columns().csv(),
             Format { markdown: true, .. } => report.document().markdown(),
-            _ => report.document().terminal(),
+            _ => terminal::shown(&report.document()),
         })
     }
 

@@ -15,6 +15,7 @@ use parquet::schema::types::Type;
 use unspent::mechanism::{DiscreteLaplace, kind_named};
 use unspent::sampler::{Noise, Sampler};
 use unspent::{DiscreteGaussian, Error, Mechanism, Rational, Result};
+use unspent_data::Progress as _;
 
 use crate::Failure;
 use crate::noise::NoiseArguments;
@@ -89,7 +90,10 @@ impl Arguments {
         let out = out.transpose()?;
         let noise = self.noise.source()?;
         let (key, warning) = (noise.key(&mut Progress::new())?, noise.warning());
-        let mut draws = Chunks { noise: key.noise(&sampler), left: count, threads, chunk: vec![] };
+        // In a pipe whoever reads says how far it is.
+        let progress = out.is_some().then(Progress::new);
+        let noise = key.noise(&sampler);
+        let mut draws = Chunks { noise, left: count, all: count, threads, chunk: vec![], progress };
         let warning = warning.as_deref();
         let written = match &out {
             None => return output::stream(|stdout| text(stdout, &mut draws, self.csv, warning)),
@@ -99,13 +103,14 @@ impl Arguments {
             Some(out) => out
                 .write_with(|file| text(BufWriter::new(file), &mut draws, out.extension() == "csv", warning)),
         };
+        drop(draws);
         written?;
         let name = self.out.as_deref().unwrap_or_default();
         let law = match (width(&mechanism), &mechanism) {
             ((_, scale), Mechanism::DiscreteLaplace(_)) => format!("discrete Laplace noise of scale {scale}"),
             ((_, sigma2), _) => format!("N_Z(0, {sigma2})"),
         };
-        output::print(&format!("{count} draws of {law} written to {name}.\n"))
+        output::confirm(&format!("{count} draws of {law} written to {name}.\n"))
     }
 
     /// The noise, on an answer that moves by one.
@@ -136,12 +141,17 @@ fn width(mechanism: &Mechanism) -> (&'static str, String) {
 struct Chunks {
     noise: Noise,
     left: u64,
+    all: u64,
     threads: NonZeroUsize,
     chunk: Vec<i64>,
+    progress: Option<Progress>,
 }
 
 impl Chunks {
     fn next(&mut self) -> io::Result<Option<&[i64]>> {
+        if let Some(progress) = &mut self.progress {
+            progress.done("draws", self.all - self.left, self.all);
+        }
         let count = self.left.min(CHUNK as u64);
         if count == 0 {
             return Ok(None);

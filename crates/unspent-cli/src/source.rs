@@ -16,7 +16,8 @@ use crate::Failure;
 pub struct Source {
     /// A preset or an allocation file
     ///
-    /// `unspent presets` lists the presets. A file is TOML, or a table (.csv) with --neighbours.
+    /// `unspent presets` lists the presets. A file is TOML, or a table (.csv) with --neighbours; - is
+    /// standard input.
     #[arg(value_name = "PRESET|FILE")]
     named: Option<String>,
 
@@ -121,7 +122,9 @@ fn read(name: &str, neighbours: Option<Neighbours>) -> Result<(Allocation, FileD
             "a preset says what its neighbours are; `unspent compare` shows another reading",
         )),
         // A bare word that is no file was meant to be a preset.
-        (Err(error), _) if !name.contains(['.', '/', '\\']) && !Path::new(name).exists() => Err(error),
+        (Err(error), _) if name != "-" && !name.contains(['.', '/', '\\']) && !Path::new(name).exists() => {
+            Err(error)
+        }
         (Err(_), neighbours) => Allocation::read_with_digest(Path::new(name), neighbours),
     }
 }

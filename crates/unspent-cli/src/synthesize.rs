@@ -15,6 +15,7 @@ use unspent_data::synthesize::{RecordRows, Synthetic, SyntheticRecords};
 use crate::Failure;
 use crate::output::{self, Target};
 use crate::progress::Progress;
+use crate::terminal;
 
 /// Makes up a population to try things out with: nobody in it exists.
 ///
@@ -232,6 +233,6 @@ impl<'o> Files<'o> {
         if let Some((units, _)) = &self.units {
             summary.line(format!("{units} lists all blocks, with the number of persons of each."));
         }
-        output::print(&summary.terminal())
+        output::confirm(&terminal::shown(&summary))
     }
 }

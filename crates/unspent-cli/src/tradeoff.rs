@@ -95,6 +95,10 @@ impl Arguments {
         ];
         columns.extend(destination::of(&answer.subject, answer.points.len()));
         files.write(&Columns(columns), &answer, &answer.subject, || {
+            let whole = !self.log && from == Rational::from(0) && to == Rational::from(1);
+            if whole && let Some(rates) = pictures::rates_of_power(&ask)? {
+                return Ok(pictures::of_power(&ask(rates)?));
+            }
             Ok(pictures::of_tradeoff(&ask(pictures::smooth_rates(&from, &to)?)?, self.log))
         })
     }

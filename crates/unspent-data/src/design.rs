@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use unspent::file::read_text;
+use unspent::file::{read_text, shown};
 use unspent::schema::Schema;
 use unspent::{Allocation, ErrorKind, Preset, Result};
 use unspent_estimate::design::{OtherFiles, UnitTree};
@@ -49,7 +49,7 @@ pub fn unit_tree(
 pub fn needs_text(path: &Path) -> Result<String> {
     let hint = "a needs file is a short text; examples/needs.toml is one";
     let text = read_text(path, hint, "check the path");
-    text.map_err(|e| e.at(path.display()).with_kind(ErrorKind::Unreadable))
+    text.map_err(|e| e.at(shown(path)).with_kind(ErrorKind::Unreadable))
 }
 
 /// The files beside a needs file. Paths are from its folder on.

@@ -10,7 +10,7 @@ use unspent::{
     Allocation, Alpha, Ask, Conversion, Curve, Delta, Effort, Epsilon, Error, Magnitude, Number, Rational,
     Release, Result, Rho, Round, Scope, Terms, TradeoffCurve,
 };
-use unspent_plot::{Axis, Bar, Figure, Panel, Role, Series};
+use unspent_plot::{Axis, Bar, Figure, Interval, Panel, Role, Series};
 
 use crate::grid;
 
@@ -62,7 +62,7 @@ pub fn curve_picture(
         let release = vec![allocation.clone().into()];
         CurveQuestion { release, part: part.clone(), over: grid.clone() }.ask(terms)
     };
-    let mut figure = of_curve(&curve(allocation)?, &grid, release.delta());
+    let mut figure = of_curve(&curve(allocation)?, &grid, release.delta().map(|delta| (delta, None)));
     if let Some(other) = other {
         beside(&mut figure, &of_curve(&curve(other)?, &grid, None));
     }
@@ -107,7 +107,9 @@ fn beside(figure: &mut Figure, other: &Figure) {
 }
 
 /// A curve as a picture.
-pub fn of_curve(curve: &Curve, over: &Grid, stated: Option<&Delta>) -> Figure {
+///
+/// `stated` is the δ that is promised, and the exact ε at it if that is to be marked.
+pub fn of_curve(curve: &Curve, over: &Grid, stated: Option<(&Delta, Option<&Number>)>) -> Figure {
     let upper = |number: &Number| number.bounds().upper();
     let epsilon = |x: Magnitude| x.to_f64(Round::Up);
     let line = |pick: &dyn Fn(&Point) -> Magnitude| {
@@ -144,10 +146,15 @@ pub fn of_curve(curve: &Curve, over: &Grid, stated: Option<&Delta>) -> Figure {
     if floor.is_finite() {
         y = y.between(floor.floor().min(-1.0), 0.0);
     }
-    if let Some(delta) = stated {
+    if let Some((delta, exact)) = stated {
         let at = delta.value().to_bounds().log10().upper();
         let label = format!("δ = {}, as stated", power(delta));
         series.push(Series::line(label, Role::Reference, vec![(left, at), (right, at)]));
+        if let Some(exact) = exact {
+            let mark = Interval { at: epsilon(upper(exact)), low: f64::NAN, value: at, high: f64::NAN };
+            let label = format!("ε ≤ {}", exact.at_most(READABLE));
+            series.push(Series::points(label, Role::Guarantee, vec![mark]));
+        }
     }
     figure(&curve.subject, Panel { x: Axis::linear("ε").between(left, right), y, series, ..Panel::default() })
 }
@@ -186,6 +193,58 @@ pub fn of_tradeoff(curve: &TradeoffCurve, log: bool) -> Figure {
         Panel { x: Axis::linear(x), y: Axis::linear(y).between(0.0, 1.0), series, ..Panel::default() }
     };
     figure(&curve.subject, panel)
+}
+
+/// Rates of false alarms of a function that a linear picture would show as a corner: dense where the power
+/// grows, which is decades below 1. Nothing if it can be seen there.
+pub fn rates_of_power(ask: &dyn Fn(Vec<Rational>) -> Result<TradeoffCurve>) -> Result<Option<Vec<Rational>>> {
+    let misses = |decades: u32| -> Result<f64> {
+        let found = ask(vec![format!("1e-{decades}").parse()?])?;
+        Ok(found.points.first().map_or(0.0, |p| p.misses.bounds().lower().to_f64(Round::Down)))
+    };
+    if misses(1)? >= CORNER {
+        return Ok(None);
+    }
+    let mut from = DECADES[0];
+    for decades in DECADES {
+        from = decades;
+        if misses(decades)? >= NEARLY_ALL {
+            break;
+        }
+    }
+    Ok(Some(grid::logarithmic(&format!("1e-{from}").parse()?, &Rational::from(1), SMOOTH)))
+}
+
+/// Misses at one false alarm in ten below which a linear picture shows a corner.
+const CORNER: f64 = 0.25;
+/// Misses from which on there is no power to be seen.
+const NEARLY_ALL: f64 = 0.98;
+/// How far below 1 the power is looked for.
+const DECADES: [u32; 10] = [2, 3, 4, 6, 8, 12, 16, 24, 40, 60];
+
+/// A trade-off function as a picture of the power, 1 − f(α), against the logarithm of α.
+pub fn of_power(curve: &TradeoffCurve) -> Figure {
+    let line = |pick: &dyn Fn(&TradeoffPoint) -> Magnitude| {
+        let at = |p: &TradeoffPoint| {
+            let power = (1.0 - pick(p).to_f64(Round::Down)).next_up().min(1.0);
+            (p.alpha.to_bounds().log10().lower(), power)
+        };
+        curve.points.iter().map(at).collect::<Vec<_>>()
+    };
+    let lower = |p: &TradeoffPoint| p.misses.bounds().lower();
+    let one = Rational::from(1);
+    let series = vec![
+        Series::line("certified: the guarantee", Role::Guarantee, line(&lower)),
+        Series::line(
+            "Canonne–Kamath–Steinke, from ρ",
+            Role::Baseline(0),
+            line(&|p| p.canonne_kamath_steinke),
+        ),
+        Series::line("Bun–Steinke, from ρ", Role::Baseline(1), line(&|p| p.bun_steinke)),
+        Series::line("guessing", Role::Reference, line(&|p| (&one - &p.alpha).to_bounds().lower())),
+    ];
+    let (x, y) = (Axis::log10("α, rate of false alarms"), Axis::linear("power: rate of hits, at most"));
+    figure(&curve.subject, Panel { x, y: y.between(0.0, 1.0), series, ..Panel::default() })
 }
 
 /// Rates dense at both ends. The function is convex, so that chords lie above it: they must not be seen to.

@@ -102,7 +102,12 @@ impl Series {
         Series { label: label.into(), role, data: Data::Bars(bars) }
     }
 
-    /// Points with intervals.
+    /// Whether it has bars.
+    pub(crate) fn has_bars(&self) -> bool {
+        matches!(self.data, Data::Bars(_))
+    }
+
+    /// Points with intervals. A single point without one is labelled where it is, and not in the legend.
     pub fn points(label: impl Into<String>, role: Role, points: Vec<Interval>) -> Series {
         Series { label: label.into(), role, data: Data::Points(points) }
     }

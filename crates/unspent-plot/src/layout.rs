@@ -154,6 +154,43 @@ pub fn cell(figure: &Figure, i: usize, columns: usize, page: f64) -> Cell<'_> {
     }
 }
 
+impl Panel {
+    /// Whether a series is a point by itself, which is called where it is.
+    pub fn names_in_place(&self, series: &Series) -> bool {
+        let is_one = matches!(&series.data, Data::Points(points) if points.len() == 1);
+        is_one && self.categories.is_empty() && !series.data.has_intervals()
+    }
+}
+
+/// Panels of bars that show the same quantity get the same axis, with room beyond every bar for its label;
+/// `plot` is how wide the plotting areas are.
+pub fn common_axes(cells: &mut [Cell], plot: f64) {
+    let is_free = |panel: &Panel| panel.x.range.is_none() && panel.series.iter().any(Series::has_bars);
+    let shared = |a: &Panel, b: &Panel| a.x.label == b.x.label && a.x.scale == b.x.scale;
+    let free: Vec<usize> = (0..cells.len()).filter(|i| is_free(cells[*i].panel)).collect();
+    let wide: Vec<(f64, f64)> = free.iter().map(|i| with_labels(&cells[*i], plot)).collect();
+    for i in &free {
+        let alike = free.iter().zip(&wide).filter(|(other, _)| shared(cells[**other].panel, cells[*i].panel));
+        let ends = alike.map(|(_, ends)| *ends);
+        cells[*i].x = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |a, b| (a.0.min(b.0), a.1.max(b.1)));
+    }
+}
+
+/// The ends of the axis at which all labels of bars have room.
+fn with_labels(cell: &Cell, plot: f64) -> (f64, f64) {
+    let (low, mut high) = cell.x;
+    for series in &cell.panel.series {
+        let Data::Bars(bars) = &series.data else { continue };
+        for bar in bars.iter().filter(|bar| bar.value.is_finite() && bar.value > low) {
+            let label = if bar.label.is_empty() { 0.0 } else { VALUE.width(&bar.label) + 7.0 };
+            // Half of the area at least is for the bars.
+            let room = (plot + cell.right - label).clamp(0.5 * plot, plot);
+            high = high.max(low + (bar.value - low) * plot / room);
+        }
+    }
+    (low, high)
+}
+
 impl Data {
     /// Whether it shares a category with other series. Points without intervals are on one line.
     fn stands_beside(&self) -> bool {
@@ -169,7 +206,7 @@ impl Data {
 /// The ends of both axes.
 fn ranges(panel: &Panel) -> ((f64, f64), (f64, f64)) {
     let (mut xs, mut ys) = (vec![], vec![]);
-    let (mut ends, mut labels) = (false, false);
+    let mut ends = false;
     let categories = panel.categories.len();
     for series in &panel.series {
         match &series.data {
@@ -182,7 +219,6 @@ fn ranges(panel: &Panel) -> ((f64, f64), (f64, f64)) {
                 ys.extend(slices.iter().flat_map(|s| [s.1, s.2]));
             }
             Data::Bars(bars) => {
-                labels |= bars.iter().any(|bar| !bar.label.is_empty());
                 xs.extend(bars.iter().map(|bar| bar.value));
                 if panel.x.scale == Scale::Linear {
                     xs.push(0.0);
@@ -207,9 +243,10 @@ fn ranges(panel: &Panel) -> ((f64, f64), (f64, f64)) {
             (low - below * (high - low), high + above * (high - low))
         }
     };
-    // No marker on the edge, and room for a word after the longest bar.
+    // No marker on the edge, and no bar without a length.
     let pad = if ends { 0.04 } else { 0.0 };
-    let x = range(&panel.x, xs, pad, if labels { 0.12 } else { pad });
+    let short = panel.x.scale == Scale::Log10 && panel.series.iter().any(Series::has_bars);
+    let x = range(&panel.x, xs, if short { 0.08 } else { pad }, pad);
     if categories > 0 {
         return (x, (categories as f64 - 0.5, -0.5));
     }

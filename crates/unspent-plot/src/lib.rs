@@ -1,8 +1,8 @@
 //! Figures ready to print, described as plain data; [`svg()`] and [`png()`] draw them.
 //!
 //! ```text
-//! Figure ─▶ layout ─▶ svg ─▶ png
-//! (data)    (ranges,  (text) (pixels)
+//! Figure ─▶ layout ─▶ svg ─┬▶ png (pixels)
+//! (data)    (ranges,  (text) └▶ pdf
 //!            ticks)
 //! ```
 //!
@@ -32,7 +32,10 @@ mod error;
 mod figure;
 mod layout;
 #[cfg(feature = "png")]
+mod pdf;
+#[cfg(feature = "png")]
 mod png;
+mod scales;
 mod style;
 mod svg;
 mod text;
@@ -42,16 +45,27 @@ mod ticks;
 pub use error::Error;
 pub use figure::{Axis, Bar, Data, Figure, Interval, Panel, Role, Scale, Series};
 #[cfg(feature = "png")]
+pub use pdf::pdf;
+#[cfg(feature = "png")]
 pub use png::png;
+pub use scales::comparable;
 pub use svg::svg;
 
-/// A figure as a file with this extension: `png`, or else SVG.
+/// The extensions that [`bytes`] knows.
+#[cfg(feature = "png")]
+pub const EXTENSIONS: &[&str] = &["svg", "png", "pdf"];
+
+/// A figure as a file with this extension: `png`, `pdf`, or else SVG.
 ///
 /// # Errors
 ///
-/// If there is no PNG of it; see [`png()`].
+/// If there is none of it; see [`png()`] and [`pdf()`].
 #[cfg(feature = "png")]
 pub fn bytes(figure: &Figure, extension: &str) -> Result<Vec<u8>, Error> {
     let svg = svg(figure);
-    if extension == "png" { png(&svg, 2.0) } else { Ok(svg.into_bytes()) }
+    match extension {
+        "png" => png(&svg, 2.0),
+        "pdf" => pdf(&svg),
+        _ => Ok(svg.into_bytes()),
+    }
 }

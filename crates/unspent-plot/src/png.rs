@@ -17,13 +17,18 @@ use crate::Error;
 ///
 /// If `svg` is no SVG, or `scale` gives it no size that a picture can have.
 pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, Error> {
-    let tree = Tree::from_str(svg, &options()).map_err(|e| Error::new(format!("not an SVG: {e}")))?;
+    let tree = tree(svg)?;
     let side = |length: f32| (length * scale).ceil() as u32;
     let (width, height) = (side(tree.size().width()), side(tree.size().height()));
     let mut pixels = Pixmap::new(width, height)
         .ok_or_else(|| Error::new(format!("no picture of {width} by {height} pixels")))?;
     resvg::render(&tree, Transform::from_scale(scale, scale), &mut pixels.as_mut());
     pixels.encode_png().map_err(|e| Error::new(e.to_string()))
+}
+
+/// An SVG that was understood.
+pub fn tree(svg: &str) -> Result<Tree, Error> {
+    Tree::from_str(svg, &options()).map_err(|e| Error::new(format!("not an SVG: {e}")))
 }
 
 fn options() -> Options<'static> {

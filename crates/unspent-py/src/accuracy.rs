@@ -122,6 +122,10 @@ impl Accuracy {
         self.0.document().terminal()
     }
 
+    fn _repr_html_(&self) -> String {
+        self.0.document().fragment()
+    }
+
     fn __repr__(&self) -> String {
         format!("<Accuracy '{}': {} levels>", self.0.allocation, self.0.levels.len())
     }

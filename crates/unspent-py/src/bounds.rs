@@ -183,6 +183,14 @@ impl Bounds {
         format!("Bounds(lower={lower}, upper={upper})")
     }
 
+    fn _repr_html_(&self) -> String {
+        let (words, end) = match self.guarantee {
+            End::Lower => ("at least", self.ends.lower().to_decimal(READABLE, Round::Down)),
+            End::Upper => ("at most", self.ends.upper().to_decimal(READABLE, Round::Up)),
+        };
+        format!("<p>{}: {words} <b>{}</b></p>", self.__str__(), padded(&end))
+    }
+
     fn __str__(&self) -> String {
         let lower = self.ends.lower().to_decimal(READABLE, Round::Down);
         let upper = self.ends.upper().to_decimal(READABLE, Round::Up);
@@ -344,6 +352,24 @@ impl BoundsArray {
             (Err(_), CompareOp::Eq | CompareOp::Ne) => Ok(py.NotImplemented()),
             _ => Err(two_ends()),
         }
+    }
+
+    fn _repr_html_(&self) -> String {
+        const SHOWN: usize = 10;
+        let mut rows: String = self.ends.iter().take(SHOWN).fold(String::new(), |rows, ends| {
+            let lower = ends.lower().to_decimal(READABLE, Round::Down);
+            let upper = ends.upper().to_decimal(READABLE, Round::Up);
+            rows + &format!("<tr><td>{}</td><td>{}</td></tr>", padded(&lower), padded(&upper))
+        });
+        if self.ends.len() > SHOWN {
+            rows += "<tr><td>…</td><td>…</td></tr>";
+        }
+        let shape: Vec<String> = self.shape.iter().map(ToString::to_string).collect();
+        format!(
+            "<table><thead><tr><th>at least</th><th>at most</th></tr></thead><tbody>{rows}</tbody></table>\
+             <p>Bounds of shape ({})</p>",
+            shape.join(", ")
+        )
     }
 
     fn __repr__(&self) -> String {

@@ -62,6 +62,17 @@ impl Calibration {
         PyList::new(py, islands?)
     }
 
+    fn _repr_html_(&self) -> String {
+        let row = |what: &str, value: String| format!("<tr><th>{what}</th><td>{value}</td></tr>");
+        let mut rows =
+            row("smallest noise that keeps it, certified", self.found.satisfying.to_decimal_or_fraction());
+        rows += &match &self.found.failing {
+            Some(failing) => row("just below: does not, certified", failing.to_decimal_or_fraction()),
+            None => row("the least noise that is accounted for", "less may do: check the units".into()),
+        };
+        format!("<table><tbody>{rows}</tbody></table>")
+    }
+
     fn __repr__(&self) -> String {
         let floor = if self.at_floor() { ", at_floor=True" } else { "" };
         format!("Calibration(smallest={}{floor})", self.found.satisfying.to_decimal_or_fraction())

@@ -224,6 +224,10 @@ impl Certificate {
         self.report.document().terminal()
     }
 
+    fn _repr_html_(&self) -> String {
+        self.report.document().fragment()
+    }
+
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let py = slf.py();
         let CertificateQuestion { delta, conversion, .. } = &slf.get().question;
@@ -410,6 +414,14 @@ impl Recalibration {
     /// The lines as a pandas DataFrame.
     fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         frame(slf.py(), &slf.get().0.columns())
+    }
+
+    fn __str__(&self) -> String {
+        self.0.document().terminal()
+    }
+
+    fn _repr_html_(&self) -> String {
+        self.0.document().fragment()
     }
 
     fn __repr__(&self) -> String {

@@ -92,6 +92,10 @@ impl Design {
         self.0.document().terminal()
     }
 
+    fn _repr_html_(&self) -> String {
+        self.0.document().fragment()
+    }
+
     fn __repr__(&self) -> String {
         let rho = self.0.rho.to_decimal_or_fraction();
         format!("<Design '{}': {} needs, rho = {rho}>", self.0.allocation.name(), self.0.needs.len())
@@ -147,6 +151,10 @@ impl Checked {
         self.0.document().terminal()
     }
 
+    fn _repr_html_(&self) -> String {
+        self.0.document().fragment()
+    }
+
     fn __repr__(&self) -> String {
         let met = self.0.needs.iter().filter(|need| need.met).count();
         format!("<Checked '{}': {met} of {} needs met>", self.0.allocation, self.0.needs.len())
@@ -197,6 +205,10 @@ impl Explained {
 
     fn __str__(&self) -> String {
         self.0.document().terminal()
+    }
+
+    fn _repr_html_(&self) -> String {
+        self.0.document().fragment()
     }
 
     fn __repr__(&self) -> String {

@@ -233,6 +233,19 @@ enum Area {
 
 #[pymethods]
 impl Estimates {
+    fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
+        let queries = self.queries().join(", ");
+        let warning = self.warning().unwrap_or_default().to_string();
+        let mut rows = vec![
+            ("levels", self.levels().join(", ")),
+            ("queries", queries),
+            ("areas", self.areas().join(", ")),
+            ("warning", warning),
+        ];
+        rows.retain(|(_, text)| !text.is_empty());
+        builders(py)?.call_method1("named", (rows,))?.extract()
+    }
+
     /// The names of the levels, from the largest areas to the smallest.
     #[getter]
     fn levels(&self) -> Vec<String> {

@@ -104,6 +104,13 @@ mod _native {
     #[pymodule_export]
     use crate::worst::WorstCase;
 
+    /// Runs the command with these arguments, the first of which is its name; the exit code. For a process
+    /// that does nothing else.
+    #[pyfunction]
+    fn command(py: Python<'_>, arguments: Vec<std::ffi::OsString>) -> u8 {
+        py.detach(|| unspent_cli::main(arguments))
+    }
+
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         quiet_about_damaged_files();

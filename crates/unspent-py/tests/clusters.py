@@ -111,7 +111,7 @@ def needs_spark():
     """Skips where there is no Java or no Spark."""
     if shutil.which("java") is None:
         pytest.skip("no Java: apt-get install openjdk-17-jre-headless")
-    pytest.importorskip("pyspark", reason="no Spark: pip install 'unspent[spark]'")
+    pytest.importorskip("pyspark", reason="no Spark: pip install pyspark pyarrow pandas")
 
 
 def work_of(spark) -> Path:
@@ -208,6 +208,13 @@ def break_(how: str, marker: Path) -> None:
         raise RuntimeError("broken on purpose")
     if how == "always":
         raise RuntimeError("broken on purpose")
+    if how == "late":
+        from pyspark import TaskContext
+
+        # The first fails for good; by then the second has begun, and it writes after that.
+        if TaskContext.get().partitionId() == 0:
+            raise RuntimeError("broken on purpose")
+        time.sleep(1.5)
     if how == "kill":
         try:
             marker.touch(exist_ok=False)

@@ -185,7 +185,7 @@ def test_files(tmp_path, root):
     path = tmp_path / "budget.toml"
     path.write_text(CENSUS.to_toml())
     assert Allocation.read(path) == Allocation.read(str(path)) == CENSUS
-    assert Allocation.read(root / "allocation.toml").rho > 0
+    assert Allocation.read(root / "examples" / "allocation.toml").rho > 0
     path.write_text(CENSUS.to_toml().replace("bounded", "unbounded", 1))
     with pytest.raises(UnspentError) as caught:
         Allocation.read(path)

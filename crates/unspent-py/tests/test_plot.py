@@ -58,7 +58,29 @@ def test_a_tradeoff_is_the_lower_bound():
 
 def test_an_allocation_is_drawn_by_its_name():
     axes = unspent.plot.tradeoff(unspent.preset("paper-2022-08-25"), [0.05])
-    assert axes.get_title() == "2022-08-25 demonstration as read by Su, Su and Wang"
+    name = "2022-08-25 demonstration as read by Su, Su and Wang"
+    assert axes.get_title() == f"{name}\nadd-remove neighbours"
+
+
+def test_the_epsilon_at_delta_is_marked():
+    axes = unspent.plot.curve(TEN, np.linspace(0, 12, 7), delta="1e-11")
+    assert axes.get_title() == "Privacy curve"
+    (mark,) = [line for line in axes.get_lines() if line.get_label() == "_mark"]
+    upper = TEN.epsilon("1e-11").upper
+    assert (mark.get_xdata()[0], mark.get_ydata()[0]) == (upper, pytest.approx(-11))
+    (written,) = axes.texts
+    assert written.get_text() == "ε ≤ 10.13" and upper <= 10.13
+    assert "δ = 1e-11" in [text.get_text() for text in axes.get_legend().get_texts()]
+
+
+def test_allocations_say_their_delta_and_neighbours():
+    census, paper = unspent.preset("pl94-persons-us-2020"), unspent.preset("paper-2022-08-25")
+    axes = unspent.plot.curve(census, np.linspace(0, 20, 5), conversions=False)
+    assert axes.get_title() == f"{census.name}\nbounded neighbours"
+    assert [text.get_text() for text in axes.texts] == ["ε ≤ 16.47"]
+    axes = unspent.plot.tradeoff({"census": census, "paper": paper}, [0.05])
+    labels = [line.get_label() for line in axes.get_lines()]
+    assert labels == ["census (bounded)", "paper (add-remove)", "guessing"]
 
 
 @pytest.mark.parametrize("nothing, error", [([], ValueError), ([5], TypeError), ({"a": None}, TypeError)])

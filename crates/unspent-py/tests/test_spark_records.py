@@ -222,6 +222,7 @@ def test_what_is_refused_before_any_job(spark, table, records, listed, tmp_path:
         (spark.sql(some.format("WHERE rand() < 0.5")), "noisy", ours, "is not deterministic"),
         (table, "noisy", {**ours, "units": listed}, "units: each row of the table is a unit"),
         (table, "noisy", {**ours, "partitions": 0}, "partitions: `0` is not"),
+        (table, "noisy", {**ours, "partitions": 1.5}, "partitions: `1.5` is not"),
         (table, "noisy", {**ours, "bypass": "only-children"}, "bypass: `only-children` is not none"),
         (
             table,
@@ -259,6 +260,63 @@ def test_what_is_refused_before_any_job(spark, table, records, listed, tmp_path:
         ".left.unfinished-1",
         "there",
     ]
+
+
+def test_plans_whose_rows_are_always_the_same(spark, table):
+    """Functions of several rows pass by name only; an RDD hides what it was made by."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
+    from unspent.spark._checks import check_frame
+
+    def by(function):
+        return table.groupBy("geoid").agg(F.expr(function))
+
+    def over(window, function="sum(children)"):
+        return table.withColumn("adults", F.expr(function).over(window))
+
+    def of_rdd(df):
+        return spark.createDataFrame(df.rdd, df.schema)
+
+    apart = Window.partitionBy("geoid")
+    ordered = apart.orderBy("adults")
+    running = ordered.rowsBetween(Window.unboundedPreceding, 0)
+    for df in [
+        by("sum(adults)"),
+        by("count(distinct adults)"),
+        by("try_sum(adults)"),
+        by("sum(adults) FILTER (WHERE children > 3)"),
+        by("count_if(adults > 3)"),
+        by("max(adults)"),
+        by("bit_xor(adults)"),
+        by("bool_or(adults > 3)"),
+        by("avg(adults)"),
+        table.groupBy("geoid").pivot("adults_elsewhere", [0, 1]).count(),
+        table.distinct(),
+        over(apart),
+        over(ordered),
+        over(ordered, "rank()"),
+        of_rdd(table),
+        spark.createDataFrame([("1", 2)], "a string, b int"),
+    ]:
+        check_frame("table", df)
+    for df, said in [
+        (over(running), "a window of ROWS"),
+        (over(running, "count(1)"), "a window of ROWS"),
+        (over(apart, "collect_list(adults)"), "CollectList"),
+        (over(apart, "sum(adults / 2)"), "Sum of doubles"),
+        (by("sum(adults * 0.5D)"), "Sum of doubles"),
+        (by("avg(float(adults))"), "Average of floats"),
+        (by("histogram_numeric(adults, 3)"), "HistogramNumeric"),
+        (by("hll_sketch_agg(adults)"), "HllSketchAgg"),
+        (by("stddev(adults)"), "StddevSamp"),
+        (by("max_by(adults, children)"), "MaxBy"),
+        (of_rdd(table.unionAll(table).limit(9)), r"an RDD \(UNORDERED\)"),
+        (of_rdd(table.repartition(3)), r"an RDD \(UNORDERED\)"),
+        (table._joinAsOf(table, "adults", "adults", on="geoid"), "AsOfJoin"),
+    ]:
+        with pytest.raises(UnspentError, match=f"^table: its plan has {said}: made again it may have other"):
+            check_frame("table", df)
 
 
 def test_spark_connect_is_refused():
@@ -326,3 +384,31 @@ def test_a_task_does_not_show_its_key():
     for shown in (repr(task), str(task), f"{task}", repr([task])):
         assert repr(exposed)[2:-1] not in shown and exposed.hex() not in shown
     assert repr(task) == "<MeasureRows of level 'Town'>"
+
+
+def test_a_task_takes_rows_as_they_come():
+    """Also one alone, or none; what is missing is said by its name."""
+    clusters.needs_spark()
+    from unspent.spark import _tasks
+
+    plan = unspent._native.ReleasePlan(unspent.Allocation.parse(BLOCKS), listed=False)
+    columns, level = plan.to_dict()["columns"], plan.to_dict()["levels"][-1]
+    names = columns["codes"] + columns["counts"]
+    rows = blocks(50).select(names).combine_chunks()
+    task = _tasks.MeasureRows(quietly(unspent._native.ReleaseKey.not_private, 5), plan.text, level, names)
+    task.level["lead"] = 0
+
+    def made(batches):
+        return pa.Table.from_batches(task(iter(batches)), _tasks.OUTPUT)
+
+    whole = made(rows.to_batches())
+    assert whole.num_rows == 100
+    for size in (1, 7):
+        assert made(rows.to_batches(max_chunksize=size)).equals(whole)
+    assert made(rows.slice(49).to_batches()).equals(whole.slice(98))
+    assert made([]).num_rows == 0
+    for row in (0, 49):
+        with pytest.raises(UnspentError, match="geoid: is missing"):
+            made(changed(rows, "geoid", row, None).to_batches())
+    with pytest.raises(UnspentError, match="there are two rows for one unit"):
+        made([*rows.slice(0, 1).to_batches(), *rows.slice(0, 1).to_batches()])

@@ -9,7 +9,7 @@ use crate::effort::Effort;
 use crate::error::{Error, Result};
 use crate::mechanism::{MAX_COUNT, Mechanism};
 use crate::number::float::Dd;
-use crate::number::{Bounds, Magnitude, Number, Rational};
+use crate::number::{Bounds, Magnitude, Number, Rational, Round};
 use crate::profile::{Accountant, Direction, Method, Point};
 use crate::quantity::{Delta, Epsilon};
 
@@ -248,7 +248,24 @@ impl Composition {
     /// The least ε for which the release is (ε, δ)-differentially private.
     pub fn epsilon(&self, delta: &Delta) -> Result<Bounds<f64>> {
         self.has_finite_epsilon(delta)?;
-        self.demand("epsilon", |aim| self.accountant().epsilon(delta, aim, None))
+        let found = self.demand("epsilon", |aim| self.accountant().epsilon(delta, aim, None))?;
+        self.known_finite(delta, found)
+    }
+
+    /// Refuses a δ at which no finite ε is certified: it cannot be told from the probability that the record is
+    /// revealed for certain, or is below what bounds of δ come down to.
+    pub(crate) fn known_finite(&self, delta: &Delta, found: Bounds<f64>) -> Result<Bounds<f64>> {
+        if found.upper().is_finite() {
+            return Ok(found);
+        }
+        let (most, revealed) =
+            (self.infinity().upper(), "the probability that the record is revealed for certain");
+        let allowed = if most.is_zero() {
+            "a delta at which a finite epsilon can be certified".into()
+        } else {
+            format!("a delta that can be told from {}, {revealed}", most.to_decimal(17, Round::Up))
+        };
+        Err(Error::input("delta", delta.value().to_short(), allowed, "ask for a larger delta"))
     }
 
     /// Refuses a δ that no ε has.
@@ -373,7 +390,6 @@ impl RelativeWidth for Bounds<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::number::Round;
     use crate::{Alpha, DiscreteGaussian};
 
     /// Losses on no usable lattice: everything comes from smoothing.

@@ -99,7 +99,7 @@ pub use tradeoff::Knot;
 pub use worst::WorstCase;
 pub use zcdp::Conversion;
 
-/// The README's code, compiled and run.
+/// The code of the documentation's page about Rust, compiled and run.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
+#[doc = include_str!("../../../docs/reference/rust.md")]
+struct Page;

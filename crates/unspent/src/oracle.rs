@@ -1,5 +1,7 @@
 //! What the oracle says: exact values in the files of the directory `oracle`, for tests.
 
+mod answers;
+
 use serde_json::Value;
 
 use crate::composition::Composition;

@@ -231,7 +231,7 @@ impl WorstCase {
         }
         let found = match &self.unlisted {
             Some(rho) => Bounds::new(found.lower(), rho.epsilon_canonne_kamath_steinke(delta)),
-            None => found,
+            None => self.cases[0].glance()?.known_finite(delta, found)?,
         };
         Ok((found, &self.cases[worst].routes))
     }

@@ -13,6 +13,7 @@ use crate::output::{self, Format, Target};
 use crate::plot;
 use crate::progress::Progress;
 use crate::source;
+use crate::terminal;
 
 /// How far every estimate will be from the true count, without any data.
 ///
@@ -90,7 +91,7 @@ pub struct Arguments {
     #[arg(long)]
     no_structural_zeros: bool,
 
-    /// Draws the deviations of noise and estimates by level: .svg or .png
+    /// Draws the deviations of noise and estimates by level: .svg, .png or .pdf
     #[arg(long, value_name = "FILE")]
     plot: Option<String>,
 
@@ -106,7 +107,7 @@ impl Arguments {
     /// Reads, computes and writes.
     pub fn run(&self) -> Result<(), Failure> {
         let plot = self.plot.as_ref();
-        let plot = plot.map(|path| Target::new("--plot", path, &["svg", "png"], self.force)).transpose()?;
+        let plot = plot.map(|path| Target::new("--plot", path, plot::EXTENSIONS, self.force)).transpose()?;
         let neighbours = self.neighbours.as_deref().map(Neighbours::parse).transpose()?;
         let allocation = source::allocation(&self.named, neighbours)?;
         let question = self.question(allocation.clone())?;
@@ -180,7 +181,7 @@ impl Arguments {
             Format { json: true, .. } => output::json(report),
             Format { csv: true, .. } => report.columns().csv(),
             Format { markdown: true, .. } => report.document().markdown(),
-            _ => report.document().terminal(),
+            _ => terminal::shown(&report.document()),
         }
     }
 }

@@ -16,6 +16,7 @@ use crate::output::{self, Format, Target};
 use crate::plot;
 use crate::progress::Progress;
 use crate::source;
+use crate::terminal;
 
 /// Finds the allocation with the least budget that meets needs, and proves that none is smaller.
 ///
@@ -75,7 +76,7 @@ pub struct Arguments {
     #[arg(long, conflicts_with_all = ["check", "explain"])]
     no_prices: bool,
 
-    /// Draws slack, and epsilon against margins and the guard's factor: .svg or .png
+    /// Draws slack, and epsilon against margins and the guard's factor: .svg, .png or .pdf
     #[arg(long, value_name = "FILE", conflicts_with_all = ["check", "explain"])]
     plot: Option<String>,
 
@@ -97,7 +98,7 @@ impl Arguments {
         let out =
             self.out.as_ref().map(|out| Target::new("--out", out, &["toml"], self.force)).transpose()?;
         let plot = self.plot.as_ref();
-        let plot = plot.map(|path| Target::new("--plot", path, &["svg", "png"], self.force)).transpose()?;
+        let plot = plot.map(|path| Target::new("--plot", path, plot::EXTENSIONS, self.force)).transpose()?;
         let needs = self.needs.as_deref().map(read).transpose()?;
         if let Some(named) = &self.explain {
             return self.explain(named, needs);
@@ -177,7 +178,7 @@ impl Arguments {
             Format { json: true, .. } => output::json(design),
             Format { csv: true, .. } => design.columns().csv(),
             Format { markdown: true, .. } => design.document().markdown(),
-            _ => document().terminal(),
+            _ => terminal::shown(&document()),
         }
     }
 
@@ -186,7 +187,7 @@ impl Arguments {
             Format { json: true, .. } => output::json(checked),
             Format { csv: true, .. } => checked.columns().csv(),
             Format { markdown: true, .. } => checked.document().markdown(),
-            _ => checked.document().terminal(),
+            _ => terminal::shown(&checked.document()),
         }
     }
 
@@ -195,7 +196,7 @@ impl Arguments {
             Format { json: true, .. } => output::json(explained),
             Format { csv: true, .. } => explained.columns().csv(),
             Format { markdown: true, .. } => explained.document().markdown(),
-            _ => explained.document().terminal(),
+            _ => terminal::shown(&explained.document()),
         }
     }
 }

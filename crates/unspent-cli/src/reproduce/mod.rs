@@ -25,10 +25,10 @@ use unspent::report::document;
 use unspent_data::directory::{self, Folder, Unfinished};
 
 use crate::Failure;
-use crate::defect;
 use crate::output;
 use crate::plot;
 use crate::progress::Progress;
+use crate::terminal;
 use data::Files;
 use paths::Paths;
 use study::{Study, Verdict};
@@ -98,13 +98,12 @@ impl Arguments {
         // Without a dot at the end, which could not be renamed to.
         let target: PathBuf = Path::new(&self.out).components().collect();
         self.check(&target)?;
-        defect::on_interrupt();
         let unfinished = Unfinished::create(&target)?;
         let study = self.compute(unfinished.folder(), &target)?;
         // Somebody else may have made it in the meantime.
         self.check(&target)?;
         unfinished.replace()?;
-        output::print(&summary(&study, &target))
+        output::confirm(&summary(&study, &target))
     }
 
     fn compute(&self, unfinished: &Folder, target: &Path) -> Result<Study, Failure> {
@@ -232,5 +231,5 @@ fn summary(study: &Study, target: &Path) -> String {
         text.line("");
     }
     text.line(format!("Written to {}; report.html says why.", target.display()));
-    text.terminal()
+    terminal::shown(&text)
 }

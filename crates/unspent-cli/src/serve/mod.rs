@@ -17,6 +17,7 @@ use std::time::Duration;
 use clap::Args;
 use unspent::Error;
 
+use crate::terminal::{self, Colour};
 use crate::{Failure, output};
 
 /// A page on this machine on which a budget can be turned by hand.
@@ -77,8 +78,9 @@ impl Arguments {
         if !address.is_loopback() {
             let _ = writeln!(
                 std::io::stderr(),
-                "warning: whoever can reach {address} can use this page: there is no password, and no \
-                 encryption"
+                "{} whoever can reach {address} can use this page: there is no password, and no \
+                 encryption",
+                terminal::label("warning", Colour::Yellow)
             );
         }
         // A defect in one answer is that answer's, and no reason to leave the others without one.
@@ -89,7 +91,8 @@ impl Arguments {
             let page = format!("http://{found}/");
             output::print(&format!("unspent is at {page} (Ctrl-C ends it)\n"))?;
             if self.open && !opened(&page) {
-                let _ = writeln!(std::io::stderr(), "warning: no browser could be opened; go to {page}");
+                let warning = terminal::label("warning", Colour::Yellow);
+                let _ = writeln!(std::io::stderr(), "{warning} no browser could be opened; go to {page}");
             }
             Ok(())
         })

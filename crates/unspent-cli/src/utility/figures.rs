@@ -6,7 +6,7 @@ use unspent::expected::Expected;
 use unspent::report::nearest;
 use unspent_data::utility::{LevelErrors, NOT_PRIVATE, Utility};
 
-use crate::plot::{Axis, Bar, Figure, Panel, Role, Series};
+use crate::plot::{Axis, Bar, Figure, Panel, Role, Series, comparable};
 
 /// Before and after, as bars.
 fn bars(pairs: &[(String, f64, f64)], label: &str, title: &str) -> Panel {
@@ -56,7 +56,7 @@ pub fn by_level(found: &Utility) -> Figure {
         })
         .collect();
     panels.extend(estimated.map(|pairs| bars(&pairs, "mean squared error", "estimates")));
-    Figure {
+    comparable(Figure {
         title: "Errors of counts by level".into(),
         subtitle: "expected; shorter is better".into(),
         notes: vec![
@@ -65,7 +65,7 @@ pub fn by_level(found: &Utility) -> Figure {
         ],
         columns: 2,
         panels,
-    }
+    })
 }
 
 /// Squared errors of a level's cells, a panel for each size of the unit.
@@ -81,11 +81,11 @@ pub fn by_cell(level: &LevelErrors) -> Figure {
         let name = level.bands[*band].band.as_deref().unwrap_or_default();
         bars(pairs, "mean squared error", &format!("units of {name}"))
     });
-    Figure {
+    comparable(Figure {
         title: format!("Errors of counts by cell and size of the unit, {}", level.level),
         subtitle: "expected, counts clamped at zero; shorter is better".into(),
         notes: vec!["Sums over the exact law of the noise.".into(), NOT_PRIVATE.into()],
         columns: 2,
         panels: panels.collect(),
-    }
+    })
 }

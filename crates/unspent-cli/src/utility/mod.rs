@@ -21,6 +21,7 @@ use crate::plot;
 use crate::progress::Progress;
 use crate::source;
 use crate::stated;
+use crate::terminal;
 use crate::values::Values;
 
 /// What noise does to a table of counts: errors by level, cell and size.
@@ -155,11 +156,11 @@ pub struct Arguments {
     #[arg(long, value_name = "K", allow_hyphen_values = true)]
     trials: Option<String>,
 
-    /// Draws errors by level: .svg or .png
+    /// Draws errors by level: .svg, .png or .pdf
     #[arg(long, value_name = "FILE")]
     plot: Option<String>,
 
-    /// Draws errors by cell and size of the unit, at --level: .svg or .png
+    /// Draws errors by cell and size of the unit, at --level: .svg, .png or .pdf
     #[arg(long, value_name = "FILE")]
     plot_cells: Option<String>,
 
@@ -184,7 +185,7 @@ impl Arguments {
     /// Reads, computes and writes.
     pub fn run(&self) -> Result<(), Failure> {
         let picture = |flag, path: &Option<String>| {
-            path.as_ref().map(|path| Target::new(flag, path, &["svg", "png"], self.force)).transpose()
+            path.as_ref().map(|path| Target::new(flag, path, plot::EXTENSIONS, self.force)).transpose()
         };
         let (plot, plot_cells) = (picture("--plot", &self.plot)?, picture("--plot-cells", &self.plot_cells)?);
         let question = self.question()?;
@@ -279,7 +280,7 @@ impl Arguments {
             Format { json: true, .. } => output::json(report),
             Format { csv: true, .. } => report.columns().csv(),
             Format { markdown: true, .. } => document()?.markdown(),
-            _ => document()?.terminal(),
+            _ => terminal::shown(&document()?),
         })
     }
 
@@ -288,7 +289,7 @@ impl Arguments {
             Format { json: true, .. } => output::json(report),
             Format { csv: true, .. } => report.errors.columns().csv(),
             Format { markdown: true, .. } => report.document(level).markdown(),
-            _ => report.document(level).terminal(),
+            _ => terminal::shown(&report.document(level)),
         }
     }
 }

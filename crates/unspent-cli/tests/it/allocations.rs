@@ -87,7 +87,7 @@ fn presets_are_listed_and_printed() {
 #[test]
 fn the_commented_example_works() {
     let place = Place::new("example");
-    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../allocation.toml");
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/allocation.toml");
     fs::copy(example, place.path("allocation.toml")).unwrap();
     let report = place.report("certificate allocation.toml");
     assert_eq!(report["products"][0]["measurements"], 7);
@@ -328,8 +328,8 @@ fn pictures_are_drawn() {
         "make it first, or check the path",
     );
     place.refuses(
-        "curve pl94-persons-us-2020 --plot curve.pdf",
-        "--plot: `curve.pdf` does not end in .svg, .png",
+        "curve pl94-persons-us-2020 --plot curve.gif",
+        "--plot: `curve.gif` does not end in .svg, .png, .pdf",
         "the extension says what to write",
     );
 }

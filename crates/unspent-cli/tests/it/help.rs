@@ -12,7 +12,7 @@ fn help(arguments: &[&str]) -> String {
 }
 
 /// The commands, as the help of the program lists them.
-fn commands() -> Vec<String> {
+pub fn commands() -> Vec<String> {
     let text = help(&["--help"]);
     let (_, list) = text.split_once("\nCommands:\n").expect("a list of commands");
     let names = list.lines().take_while(|line| line.starts_with("  "));

@@ -1,11 +1,10 @@
 //! Areas that are made of units: districts, places, school zones. They may overlap.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use unspent::{Error, ErrorKind, Result, did_you_mean};
+use unspent::{Error, ErrorKind, Result, did_you_mean, file};
 use unspent_estimate::Tree;
 
 use super::NamedArea;
@@ -54,7 +53,7 @@ impl Listed {
     }
 
     fn read_map(&mut self, path: &Path) -> Result<()> {
-        let file = File::open(path).map_err(|error| {
+        let file = file::open(path).map_err(|error| {
             let hint = "a map is a CSV file: a unit's code, then the areas that it is in";
             Error::io(format!("cannot be read: {error}"), error, hint).with_kind(ErrorKind::Unreadable)
         })?;

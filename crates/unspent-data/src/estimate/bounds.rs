@@ -1,9 +1,10 @@
 //! What is known of units without noise, as limits to whole tables: exact counts, zeros and bounds.
 
 use std::collections::HashMap;
+use std::io;
 use std::path::Path;
 
-use unspent::file::FileDigest;
+use unspent::file::{self, FileDigest};
 use unspent::{Error, ErrorKind, Result};
 use unspent_estimate::tables::{Bound, Limits, Origin, Stated, UNBOUNDED, UnitBounds, UnitLimits, Unmet};
 
@@ -30,8 +31,9 @@ pub struct BoundsFile {
 impl BoundsFile {
     /// Reads it; what it says is understood when it is known what was measured.
     pub fn read(path: &Path) -> Result<BoundsFile> {
-        let shown = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|error| unreadable(&shown, &error))?;
+        let shown = file::shown(path);
+        let text =
+            file::open(path).and_then(io::read_to_string).map_err(|error| unreadable(&shown, &error))?;
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let digest = FileDigest::of(&name, &text);
         Ok(BoundsFile { shown, text, digest })

@@ -1,10 +1,11 @@
 //! What was read, estimated: from folders to the estimates of every unit.
 
 use std::collections::HashMap;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use unspent::{Error, ErrorKind, Result};
+use unspent::{Error, ErrorKind, Result, file};
 use unspent_estimate::accuracy::{Accuracy, Tally, TreeKind};
 use unspent_estimate::{Confidence, Contradicted, Measured, NamedSum, Scratch, Tree, Values};
 
@@ -360,8 +361,8 @@ fn named_sums(question: &Estimate, joined: &Joined) -> Result<Vec<NamedSum>> {
         sums.push(NamedSum::parse(text, &joined.schema)?);
     }
     for path in &question.sum_files {
-        let shown = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|error| {
+        let shown = file::shown(path);
+        let text = file::open(path).and_then(io::read_to_string).map_err(|error| {
             let hint = "a file of sums has a name and a predicate on each line";
             Error::io(format!("{shown}: cannot be read: {error}"), error, hint)
                 .with_kind(ErrorKind::Unreadable)

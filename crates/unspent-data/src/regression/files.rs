@@ -1,10 +1,10 @@
 //! Tables S1501 as files.
 
-use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use csv::{ByteRecord, ReaderBuilder};
-use unspent::{Error, ErrorKind, Result};
+use unspent::{Error, ErrorKind, Result, file};
 
 use super::simulation::Sample;
 use super::survey::{Geography, LeftOut, Survey};
@@ -28,8 +28,9 @@ pub struct SurveyFile {
 impl SurveyFile {
     /// Reads a table; areas called like those of `without` are left out.
     pub fn read(path: &Path, without: &[String]) -> Result<SurveyFile> {
-        let shown = path.display().to_string();
-        let bytes = fs::read(path).map_err(|error| {
+        let shown = file::shown(path);
+        let mut bytes = vec![];
+        file::open(path).and_then(|mut file| file.read_to_end(&mut bytes)).map_err(|error| {
             let cause = format!("{shown}: cannot be read: {error}");
             Error::io(cause, error, "name a table of S1501 (.csv)").with_kind(ErrorKind::Unreadable)
         })?;

@@ -129,25 +129,37 @@ impl RegressionQuestion {
         let noises = files.iter().map(|file| source.noise(file.geography)).collect::<Result<Vec<_>>>()?;
         let key = self.noise.key(progress)?;
         let mut regressions = vec![];
+        // A trial takes as long as there are areas.
+        let of_file = |file: &SurveyFile| 2 * self.trials * file.sample.areas().len() as u64;
+        let all = files.iter().map(of_file).sum();
+        let mut earlier = 0;
         for (file, (level, [before, after])) in files.iter().zip(noises) {
             let alike = |other: &&SurveyFile| other.name() == file.name();
             let geography = match files.iter().filter(alike).count() {
                 1 => file.name(),
                 _ => format!("{} ({})", file.name(), file.stem()),
             };
+            let mut done = earlier;
+            let mut made = |trials: u64| {
+                done += trials * file.sample.areas().len() as u64;
+                progress.done("noisy areas", done, all);
+            };
+            let regression = Regression::simulate_with(
+                &file.sample,
+                [&before, &after],
+                self.trials,
+                &key,
+                self.threads,
+                &mut made,
+            )?;
+            earlier += of_file(file);
             regressions.push(FileRegression {
                 file: file.path.display().to_string(),
                 geography,
                 strangers: file.strangers,
                 left_out: file.left_out.clone(),
                 level,
-                regression: Regression::simulate(
-                    &file.sample,
-                    [&before, &after],
-                    self.trials,
-                    &key,
-                    self.threads,
-                )?,
+                regression,
             });
         }
         let (allocation, calibrated, change) = source.in_words();

@@ -243,11 +243,23 @@ impl Regression {
         key: &Key,
         threads: NonZeroUsize,
     ) -> Result<Regression> {
+        Regression::simulate_with(sample, [before, after], trials, key, threads, &mut |_| ())
+    }
+
+    /// The same, which says how many trials more were made of either noise.
+    pub fn simulate_with(
+        sample: &Sample,
+        [before, after]: [&Rational; 2],
+        trials: u64,
+        key: &Key,
+        threads: NonZeroUsize,
+        made: &mut dyn FnMut(u64),
+    ) -> Result<Regression> {
         if !(MIN_TRIALS..=MAX_TRIALS).contains(&trials) {
             let allowed = format!("a whole number between {MIN_TRIALS} and {MAX_TRIALS}");
             return Err(Error::input("trials", trials, allowed, "fewer say nothing: 10000 give two digits"));
         }
-        let noisy = |sigma2| Distorted::simulate(sample, sigma2, trials, key, threads);
+        let mut noisy = |sigma2| Distorted::simulate(sample, sigma2, trials, key, threads, made);
         let (before, after) = (noisy(before)?, noisy(after)?);
         Ok(Regression {
             unit: "earnings for each 1/10,000 of share",
@@ -297,10 +309,11 @@ impl Distorted {
         trials: u64,
         key: &Key,
         threads: NonZeroUsize,
+        made: &mut dyn FnMut(u64),
     ) -> Result<Distorted> {
         let noise = key.noise(&Sampler::new(sigma2)?);
         let variance = DiscreteGaussian::new(sigma2.clone(), 1)?.variance();
-        let trials = run(&sample.areas, noise, variance, trials as usize, threads)?;
+        let trials = run(&sample.areas, noise, variance, trials as usize, threads, made)?;
         let errors = |slope: fn(&Trial) -> Option<f64>| {
             let errors: Vec<f64> =
                 trials.iter().filter_map(slope).map(|slope| slope - sample.slope()).collect();
@@ -327,13 +340,16 @@ fn run(
     variance: f64,
     trials: usize,
     threads: NonZeroUsize,
+    made: &mut dyn FnMut(u64),
 ) -> Result<Vec<Trial>> {
     let draws = CATEGORIES * areas.len();
     let size = (BATCH / draws).clamp(1, trials);
     let batches: Vec<OnceLock<Result<Vec<Trial>>>> =
         (0..trials.div_ceil(size)).map(|_| OnceLock::new()).collect();
     let next = Mutex::new((noise, 0));
-    let work = || {
+    // What is told is how many trials were begun since, by whichever thread.
+    let work = |mut told: Option<&mut dyn FnMut(u64)>| {
+        let mut before = 0;
         let (mut places, mut points) = (vec![], Vec::with_capacity(areas.len()));
         loop {
             let (batch, taken) = {
@@ -345,6 +361,10 @@ fn run(
                 *batch += 1;
                 (*batch - 1, noise.take(places.len() as u64))
             };
+            if let Some(made) = &mut told {
+                made(((batch - before) * size) as u64);
+                before = batch;
+            }
             batches[batch].get_or_init(|| {
                 taken.fill(&mut places)?;
                 let trial = |noise| Trial::new(areas, noise, variance, &mut points);
@@ -354,9 +374,9 @@ fn run(
     };
     thread::scope(|scope| {
         for _ in 1..threads.get().min(batches.len()) {
-            scope.spawn(work);
+            scope.spawn(|| work(None));
         }
-        work();
+        work(Some(made));
     });
     let mut all = Vec::with_capacity(trials);
     for batch in batches {

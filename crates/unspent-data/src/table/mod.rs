@@ -25,6 +25,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use unspent::file::stdin;
 use unspent::schema::Schema;
 use unspent::{Allocation, Error, ErrorKind, Result};
 
@@ -142,7 +143,12 @@ impl Table {
     pub fn open(input: Input, wanted: Wanted<'_>) -> Result<Table> {
         let name = input.shown();
         let kind = match input {
-            Input::Stdin => Kind::Csv(csv::Csv::new(&name, io::stdin(), None, wanted)?),
+            Input::Stdin => {
+                let stdin = stdin().map_err(|error| {
+                    Error::io(format!("{name}: cannot be read: {error}"), error, "name a file")
+                })?;
+                Kind::Csv(csv::Csv::new(&name, stdin, None, wanted)?)
+            }
             Input::File(path) => Kind::of_file(&name, &path, wanted)?,
             Input::Columns(columns) => {
                 let places = Places::find(&name, columns.names(), wanted)?;

@@ -20,6 +20,7 @@ use unspent::{Allocation, DiscreteGaussian, Error, ErrorKind, Rational, Result, 
 use super::errors::{Errors, Group, LevelErrors, NOT_PRIVATE, Pair, Simulated, SimulatedMean, Utility};
 use super::estimation::{self, EstimateErrors, UnitTree};
 use crate::plan::{LevelQueries, Plan, PlannedLevel, Query, UnitBudget};
+use crate::progress::{Progress, Quiet};
 use crate::table::TakeRow;
 use crate::tabulation::{Batch, Feed, RowOrder};
 use crate::units::Units;
@@ -53,6 +54,9 @@ pub struct Question {
     pub releases: Option<[Allocation; 2]>,
 }
 
+/// Biases below this are none.
+const LEAST_BIAS: f64 = 1e-12;
+
 /// Fewest draws for an interval.
 const ENOUGH: u64 = 1_000;
 
@@ -78,7 +82,18 @@ struct Trials {
     threads: NonZeroUsize,
     /// For each cell and band, before and after: plain and cut.
     errors: Vec<[[ErrorSums; 2]; 2]>,
+    /// Counts that were read and have had no noise yet.
+    waiting: Vec<Counted>,
 }
+
+/// The counts of some units, a cell after the other, and the band of each unit.
+struct Counted {
+    values: Vec<i64>,
+    bands: Vec<usize>,
+}
+
+/// Counts that may wait for their trials.
+const MAX_WAITING: usize = 1 << 23;
 
 /// Sums of errors.
 #[derive(Clone, Copy, Default)]
@@ -136,7 +151,8 @@ impl Evaluation {
                 Some((key, threads)) => {
                     let noise = |sigma2| Ok::<_, Error>(key.noise(&Sampler::new(sigma2)?));
                     let noises = [noise(&noises[0])?, noise(&noises[1])?];
-                    Some(Trials { noises, threads, errors: vec![Default::default(); groups] })
+                    let errors = vec![Default::default(); groups];
+                    Some(Trials { noises, threads, errors, waiting: vec![] })
                 }
             };
             Ok(LevelSums { units: 0, counts: (0..groups).map(|_| Occurrences::default()).collect(), trials })
@@ -156,10 +172,19 @@ impl Evaluation {
     ///
     /// Without a list of units, the units are those of the table.
     pub fn evaluate(
-        mut self,
+        self,
         units: Option<&Units>,
         rows: impl FnOnce(&mut TakeRow<'_>) -> Result<()>,
     ) -> Result<Utility> {
+        self.read(units, rows)?.report(&mut Quiet)
+    }
+
+    /// The same without the trials of the last counts, which take most of the time.
+    pub fn read(
+        mut self,
+        units: Option<&Units>,
+        rows: impl FnOnce(&mut TakeRow<'_>) -> Result<()>,
+    ) -> Result<TableRead> {
         let Evaluation { question, plan, levels, units: tree } = &mut self;
         let mut full = |batch: Batch| {
             tree.add(batch.level(), batch.children());
@@ -171,7 +196,7 @@ impl Evaluation {
         };
         rows(&mut |row| feed.row(row, &mut full))?;
         let rows = feed.finish(&mut full)?;
-        self.report(rows)
+        Ok(TableRead { evaluation: self, rows })
     }
 
     fn report(&self, rows: u64) -> Result<Utility> {
@@ -242,6 +267,21 @@ impl Evaluation {
     }
 }
 
+/// A table that was read.
+pub struct TableRead {
+    evaluation: Evaluation,
+    rows: u64,
+}
+
+impl TableRead {
+    /// Draws what noise is left to draw, and sums up.
+    pub fn report(mut self, progress: &mut dyn Progress) -> Result<Utility> {
+        let Evaluation { question, levels, .. } = &mut self.evaluation;
+        draw(question, levels, progress)?;
+        self.evaluation.report(self.rows)
+    }
+}
+
 /// Fails unless bands begin at 0 and ascend.
 pub(super) fn check_bands(bands: &[u64]) -> Result<()> {
     if bands.first() == Some(&0) && bands.is_sorted_by(|a, b| a < b) {
@@ -272,7 +312,7 @@ fn noise_of(question: &Question, level: &PlannedLevel, after: bool) -> Rational 
     if after { noise.after.clone() } else { noise.before.clone() }
 }
 
-/// Counts a batch, and draws its noise if there are trials.
+/// Counts a batch, and keeps it for its trials if there are any.
 fn tally(question: &Question, plan: &Plan, levels: &mut [LevelSums], batch: &Batch) -> Result<()> {
     let cells = plan.levels()[batch.level()].queries[0].length();
     let sums = &mut levels[batch.level()];
@@ -290,23 +330,43 @@ fn tally(question: &Question, plan: &Plan, levels: &mut [LevelSums], batch: &Bat
             sums.counts[cell * bands + band].add(*count as u64);
         }
     }
-    let Some(Trials { noises, threads, errors }) = &mut sums.trials else { return Ok(()) };
-    let mut noise = vec![0; values.len()];
-    for _ in 0..question.trials {
+    let Some(trials) = &mut sums.trials else { return Ok(()) };
+    trials.waiting.push(Counted { values, bands: units });
+    let waiting = levels.iter().filter_map(|sums| sums.trials.as_ref()).flat_map(|trials| &trials.waiting);
+    if waiting.map(|counted| counted.values.len()).sum::<usize>() > MAX_WAITING {
+        draw(question, levels, &mut Quiet)?;
+    }
+    Ok(())
+}
+
+/// Draws the noise of all counts that wait for it, a trial after the other.
+fn draw(question: &Question, levels: &mut [LevelSums], progress: &mut dyn Progress) -> Result<()> {
+    let mut levels: Vec<&mut Trials> = levels.iter_mut().filter_map(|sums| sums.trials.as_mut()).collect();
+    let most = levels.iter().flat_map(|trials| &trials.waiting).map(|counted| counted.values.len()).max();
+    let mut noise = vec![0; most.unwrap_or_default()];
+    for trial in 0..question.trials {
         stop::check();
-        for (which, source) in noises.iter_mut().enumerate() {
-            source.fill_on(*threads, &mut noise)?;
-            let units_of = values.chunks_exact(cells).zip(noise.chunks_exact(cells)).zip(&units);
-            for ((unit, noise), band) in units_of {
-                for (cell, (count, x)) in unit.iter().zip(noise).enumerate() {
-                    let [plain, cut] = &mut errors[cell * bands + band][which];
-                    plain.add(*x as f64);
-                    // As −X is never more than the count then.
-                    cut.add((*x).max(-count) as f64);
+        progress.done("trials", trial, question.trials);
+        for Trials { noises, threads, errors, waiting } in &mut levels {
+            for Counted { values, bands } in &*waiting {
+                let noise = &mut noise[..values.len()];
+                let cells = values.len() / bands.len();
+                for (which, source) in noises.iter_mut().enumerate() {
+                    source.fill_on(*threads, noise)?;
+                    let units = values.chunks_exact(cells).zip(noise.chunks_exact(cells)).zip(bands);
+                    for ((unit, noise), band) in units {
+                        for (cell, (count, x)) in unit.iter().zip(noise).enumerate() {
+                            let [plain, cut] = &mut errors[cell * question.bands.len() + band][which];
+                            plain.add(*x as f64);
+                            // As −X is never more than the count then.
+                            cut.add((*x).max(-count) as f64);
+                        }
+                    }
                 }
             }
         }
     }
+    levels.iter_mut().for_each(|trials| trials.waiting.clear());
     Ok(())
 }
 
@@ -362,7 +422,10 @@ fn errors_of(
             bias.add(times * expected.bias);
         }
         let n = counts.max(1) as f64;
-        Expected { mse: mse.value() / n, mae: mae.value() / n, bias: bias.value() / n }
+        let bias = bias.value() / n;
+        // Of counts far above the noise nothing is cut off that anyone could notice.
+        let bias = if bias.abs() < LEAST_BIAS { 0.0 } else { bias };
+        Expected { mse: mse.value() / n, mae: mae.value() / n, bias }
     };
     let simulated = |cut: usize| {
         let trials = sums.trials.as_ref()?;

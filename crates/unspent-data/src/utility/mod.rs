@@ -25,7 +25,7 @@ use unspent::{Allocation, Delta, Error, ErrorKind, Promise, Rational, Result, Sc
 pub(crate) use self::errors::NORMAL_95;
 pub use self::errors::{Errors, Group, LevelErrors, NOT_PRIVATE, Pair, Simulated, SimulatedMean, Utility};
 pub use self::estimation::{EstimateErrors, EstimatedFrom};
-pub use self::evaluation::{Evaluation, LevelNoise, Question};
+pub use self::evaluation::{Evaluation, LevelNoise, Question, TableRead};
 pub(crate) use self::noises::variance;
 pub use self::processing::ProcessingReport;
 use self::processing::{PROCESSING_TRIALS, Processing, ProcessingQuestion};
@@ -161,7 +161,8 @@ impl UtilityQuestion {
         let evaluation = Evaluation::new(question, key.as_ref().map(|key| (key, self.threads)))?;
         let table = Table::open(self.table, evaluation.plan().columns())?;
         let units = read_units(self.units, evaluation.plan(), progress)?;
-        let errors = evaluation.evaluate(units.as_ref(), |row| table.rows(progress, row))?;
+        let read = evaluation.read(units.as_ref(), |row| table.rows(progress, row))?;
+        let errors = read.report(progress)?;
         Ok(UtilityReport { errors, change, left_out })
     }
 

@@ -23,6 +23,8 @@ export function updateSpent() {
 export function showReductions({ report, reductions: table }) {
   const isShort = report.kept === false;
   byId('promise').textContent = promiseText(report, isShort);
+  byId('spend-title').textContent = isShort ? 'Missing noise (variance that must be added for the stated ε)'
+    : 'Removable noise (variance that could be saved at the published ε)';
   byId('calibrate').textContent = isShort ? 'Add the missing noise' : 'Remove this noise';
   byId('reductions').parentNode.hidden = !table;
   byId('reduction-notes').hidden = !table;

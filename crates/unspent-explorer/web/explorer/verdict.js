@@ -17,6 +17,6 @@ export function showVerdict({ report, words }) {
   node.replaceChildren(...promises.map(({ kept }, i) => el('span', {}, ...verdictNodes(words[i], kept))));
   const unsure = promises.flatMap(({ kept }, i) => (kept ? [] : [words[i]]));
   byId('export-warning').hidden = !unsure.length;
-  byId('export-warning').replaceChildren('The exported allocation will state this promise. ',
+  byId('export-warning').replaceChildren('The exported allocation will state what is certified instead. ',
     ...unsure.map((text) => bdi(text)));
 }

@@ -13,14 +13,16 @@ mod words;
 
 use crate::Figure;
 use crate::clip::Area;
-use crate::layout::{COLUMN, Cell, GAP, HEAD, MARGIN, NOTE, PAGE, TITLE, cell};
+use crate::layout::{COLUMN, Cell, GAP, HEAD, MARGIN, NOTE, PAGE, TITLE, cell, common_axes};
 use sheet::Sheet;
 
 /// A self-contained SVG on white, with real text.
 pub fn svg(figure: &Figure) -> String {
     let columns = figure.columns.clamp(1, figure.panels.len().max(1));
     let page = PAGE.max(COLUMN * columns as f64);
-    let cells: Vec<Cell> = (0..figure.panels.len()).map(|i| cell(figure, i, columns, page)).collect();
+    let mut cells: Vec<Cell> = (0..figure.panels.len()).map(|i| cell(figure, i, columns, page)).collect();
+    let plot = room_of(&cells, columns, page).2;
+    common_axes(&mut cells, plot);
     let mut sheet = Sheet::new(fingerprint(figure));
 
     let room = page - 2.0 * MARGIN;
@@ -38,15 +40,21 @@ pub fn svg(figure: &Figure) -> String {
     sheet.finish(&figure.title, &words::in_words(&cells), page, y + MARGIN)
 }
 
-/// All panels from `y` down; the `y` below them, and the left edge of the first plotting area.
-fn panels(sheet: &mut Sheet, cells: &[Cell], columns: usize, page: f64, mut y: f64) -> (f64, f64) {
-    // Columns are as wide as their labels need; the plotting areas share the rest equally.
+/// How wide the labels at the left and right of each column are, and a plotting area: columns are as wide as
+/// their labels need, and the plotting areas share the rest equally.
+fn room_of(cells: &[Cell], columns: usize, page: f64) -> (Vec<f64>, Vec<f64>, f64) {
     let in_column = |c: usize| cells.iter().skip(c).step_by(columns);
     let most = |c: usize, of: fn(&Cell) -> f64| in_column(c).map(of).fold(0.0, f64::max);
     let lefts: Vec<f64> = (0..columns).map(|c| most(c, |cell| cell.left)).collect();
     let rights: Vec<f64> = (0..columns).map(|c| most(c, |cell| cell.right)).collect();
     let labels: f64 = lefts.iter().chain(&rights).sum();
     let plot = ((page - MARGIN - labels) / columns as f64).max(40.0);
+    (lefts, rights, plot)
+}
+
+/// All panels from `y` down; the `y` below them, and the left edge of the first plotting area.
+fn panels(sheet: &mut Sheet, cells: &[Cell], columns: usize, page: f64, mut y: f64) -> (f64, f64) {
+    let (lefts, rights, plot) = room_of(cells, columns, page);
     // Where both axes are the same, so are their lengths: the diagonal is one.
     let square = !cells.is_empty() && cells.iter().all(Cell::square);
 

@@ -2,7 +2,7 @@
 
 use super::sheet::{Setting, Sheet, outline};
 use crate::clip::{Point, along};
-use crate::layout::{Cell, Place, VALUE};
+use crate::layout::{BODY, Cell, Place, VALUE};
 use crate::style::{Look, Marker, look};
 use crate::{Bar, Data, Interval, Scale};
 
@@ -82,12 +82,12 @@ fn bars(sheet: &mut Sheet, bars: &[Bar], look: Look, frame: &Frame, index: usize
         }
         let width = VALUE.width(&bar.label);
         let outward = if end < base { -1.0 } else { 1.0 };
-        let fits = (left..right + cell.right).contains(&(end + outward * (width + 5.0)));
-        // Where there is no room beyond the end, the label stands inside, on a white ground.
-        let anchor = if (outward > 0.0) == fits { "start" } else { "end" };
-        let x = end + if fits { 5.0 } else { -5.0 } * outward;
-        let setting = if fits { Setting::Plain } else { Setting::Grounded };
-        sheet.text((x, y + 0.36 * VALUE.size), anchor, VALUE, &bar.label, setting);
+        // There is room for it, unless the axis was given.
+        let anchor = if outward > 0.0 { "start" } else { "end" };
+        let room = (left + width, right + cell.right - width - 2.0);
+        let at = end + 5.0 * outward;
+        let x = if outward > 0.0 { at.min(room.1) } else { at.max(room.0) };
+        sheet.text((x, y + 0.36 * VALUE.size), anchor, VALUE, &bar.label, Setting::Grounded);
     }
 }
 
@@ -115,6 +115,23 @@ fn points(sheet: &mut Sheet, points: &[Interval], look: Look, frame: &Frame, ind
             sheet.marker(at(p.value), look, fill);
         }
     }
+    let series = &cell.panel.series[index];
+    if cell.panel.names_in_place(series) && place.area.contains(at_of(place, points[0])) {
+        beside(sheet, place, at_of(place, points[0]), &series.label);
+    }
+}
+
+fn at_of(place: &Place, p: Interval) -> Point {
+    place.at(p.at, p.value)
+}
+
+/// What a point is called: on its left, below, where a curve that falls leaves room; or else on its right,
+/// above.
+fn beside(sheet: &mut Sheet, place: &Place, (x, y): Point, label: &str) {
+    let fits = x - BODY.width(label) - 8.0 > place.area.x.0 + 4.0 && y + BODY.leading() < place.area.y.1;
+    let (at, anchor) =
+        if fits { ((x - 8.0, y + BODY.leading()), "end") } else { ((x + 8.0, y - 8.0), "start") };
+    sheet.text(at, anchor, BODY, label, Setting::Grounded);
 }
 
 /// What a point is filled with: a disc is full, another marker has its outline only.

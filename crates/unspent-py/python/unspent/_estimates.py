@@ -1,6 +1,7 @@
 """Tables of estimates: columns by name."""
 
 import math
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -8,13 +9,34 @@ import numpy as np
 from unspent._frames import frame
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
 #: The numbers of an estimate; the ends of its intervals are counts.
 NUMBERS = ["value", "variance", "lower", "upper", "lower_guaranteed", "upper_guaranteed"]
 COUNTS = NUMBERS[2:]
+
+
+#: Rows that a notebook shows.
+SHOWN = 10
+
+
+def _cells(tag: str, values: "Iterable[object]") -> str:
+    """Cells of a row; a number of an estimate is shown with six digits, a count with all."""
+
+    def text(value: object) -> str:
+        if isinstance(value, float):
+            return "" if math.isnan(value) else f"{value:.6g}" if value % 1 else f"{value:.0f}"
+        return escape(str(value))
+
+    return "".join(f"<{tag}>{text(value)}</{tag}>" for value in values)
+
+
+def named(rows: "Iterable[tuple[str, str]]") -> str:
+    """Rows with a name each, for a notebook."""
+    cells = "".join(f"<tr><th>{name}</th><td>{escape(text)}</td></tr>" for name, text in rows)
+    return f"<table><tbody>{cells}</tbody></table>"
 
 
 class EstimateTable(dict[str, Any]):
@@ -45,6 +67,13 @@ class EstimateTable(dict[str, Any]):
     def _counts(self) -> "Iterator[str]":
         return (name for name in COUNTS if name in self and "ratio" not in self)
 
+    def _repr_html_(self) -> str:
+        rows = len(next(iter(self.values()), ()))
+        shown = [[column[row] for column in self.values()] for row in range(min(rows, SHOWN))]
+        cells = "".join(f"<tr>{_cells('td', row)}</tr>" for row in shown)
+        more = f"<p>{SHOWN} of {rows} rows</p>" if rows > SHOWN else ""
+        return f"<table><thead><tr>{_cells('th', self)}</tr></thead><tbody>{cells}</tbody></table>{more}"
+
     def __repr__(self) -> str:
         rows = len(next(iter(self.values()), ()))
         return f"<{type(self).__name__}: {rows} rows of {', '.join(self)}>"
@@ -62,6 +91,9 @@ class WholeTable(EstimateTable):
     def __init__(self, columns: dict[str, Any], notes: dict[str, str]) -> None:
         super().__init__(columns)
         self.notes = notes
+
+    def _repr_html_(self) -> str:
+        return super()._repr_html_() + "".join(f"<p>{escape(note)}</p>" for note in self.notes.values())
 
     def to_pandas(self) -> Any:
         """A pandas DataFrame, whose `attrs` are the notes."""

@@ -14,7 +14,7 @@ def frame(data: Any) -> Any:
     try:
         import pandas
     except ImportError as error:
-        raise ImportError("to_pandas needs pandas: pip install 'unspent[pandas]'") from error
+        raise ImportError("to_pandas needs pandas: pip install pandas") from error
     return pandas.DataFrame(data)
 
 

@@ -1,4 +1,4 @@
-"""An accountant with dp-accounting's interface (``pip install 'unspent[dp-accounting]'``).
+"""An accountant with dp-accounting's interface (``pip install dp-accounting``).
 
 One line of a program changes:
 

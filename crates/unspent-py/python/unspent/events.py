@@ -1,4 +1,4 @@
-"""To and from dp-accounting (``pip install 'unspent[dp-accounting]'``).
+"""To and from dp-accounting (``pip install dp-accounting``).
 
 Its events describe a release as a tree. :meth:`unspent.Composition.from_dp_event` reads those that have a
 pair of laws, and refuses any other by name:
@@ -56,7 +56,7 @@ def require() -> Any:
     try:
         import dp_accounting
     except ImportError as error:
-        raise ImportError("this needs dp-accounting: pip install 'unspent[dp-accounting]'") from error
+        raise ImportError("this needs dp-accounting: pip install dp-accounting") from error
     return dp_accounting
 
 

@@ -1,17 +1,20 @@
-"""Pictures with matplotlib (``pip install 'unspent[plot]'``): what is drawn is the guarantee, never an
+"""Pictures with matplotlib (``pip install matplotlib``): what is drawn is the guarantee, never an
 estimate.
 
 Both functions take compositions or allocations, one or several, or a dict of them with labels; they draw into
-``ax`` or into new axes, which they return.
+``ax`` or into new axes, which they return. Of allocations the neighbours are named, without which no figure
+means anything.
 """
 
+import math
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from unspent._native import Allocation, Composition
-from unspent.typing import Conversion
+from unspent.typing import Conversion, Exact
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,16 +40,19 @@ def curve(
     *,
     smallest_delta: "str | float" = "1e-15",
     conversions: bool = True,
+    delta: "Exact | None" = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
     """delta against epsilon, on a logarithmic axis that has no smallest number.
 
     Drawn are the upper bounds. ``epsilon`` is the grid; without one it reaches to where the last release has
     come down to ``smallest_delta``. With ``conversions`` the published conversions from rho are drawn beside
-    them.
+    them. At ``delta``, that of the allocations unless given, there is a line, and each release's epsilon is
+    written at it.
     """
-    named, ax = _compositions(releases), _axes(ax)
-    named = _entitle(ax, named)
+    ax = _axes(ax)
+    delta = _common_delta(releases) if delta is None else delta
+    named = _entitle(ax, "Privacy curve", releases)
     if epsilon is None:
         top = max(composition.epsilon(smallest_delta).upper for _, composition in named)
         grid = np.linspace(0.0, top, POINTS)
@@ -54,9 +60,14 @@ def curve(
         grid = np.asarray(epsilon, dtype=float)
     for label, composition in named:
         (line,) = ax.plot(grid, composition.delta(grid).log10_upper, label=label or "tight")
+        if delta is not None:
+            _mark(ax, composition, delta, line.get_color())
         for conversion, (style, _) in CONVERSIONS.items() if conversions else ():
             stated = [composition.zcdp_delta(e, conversion) for e in grid.tolist()]
             ax.plot(grid, np.log10(stated), style, color=line.get_color(), alpha=0.7)
+    if delta is not None:
+        shown = f"{float(Fraction(delta)):g}"
+        ax.axhline(_log10(delta), color="0.5", linewidth=0.8, label=f"δ = {shown}")
     for style, authors in CONVERSIONS.values() if conversions else ():
         ax.plot([], [], style, color="0.4", label=f"{authors}, from ρ")
     ax.yaxis.set_major_formatter(_power_of_ten)
@@ -70,8 +81,8 @@ def tradeoff(releases: Releases, alpha: "Any | None" = None, *, ax: "Axes | None
 
     Drawn are the lower bounds, the guarantee. The diagonal is an attacker who guesses.
     """
-    named, ax = _compositions(releases), _axes(ax)
-    named = _entitle(ax, named)
+    ax = _axes(ax)
+    named = _entitle(ax, "Trade-off function", releases)
     grid = np.linspace(0.0, 1.0, POINTS) if alpha is None else np.asarray(alpha, dtype=float)
     for label, composition in named:
         ax.plot(grid, composition.tradeoff(grid).lower, label=label or "the best attacker")
@@ -82,14 +93,15 @@ def tradeoff(releases: Releases, alpha: "Any | None" = None, *, ax: "Axes | None
     return _finish(ax)
 
 
-def _compositions(releases: Releases) -> "list[tuple[str | None, Composition]]":
+def _pairs(releases: Releases) -> "list[tuple[str | None, Release]]":
     if isinstance(releases, (Composition, Allocation)):
         releases = [releases]
-    pairs: Iterable[tuple[str | None, Release]]
     if isinstance(releases, Mapping):
-        pairs = releases.items()
-    else:
-        pairs = [(release.name if isinstance(release, Allocation) else None, release) for release in releases]
+        return list(releases.items())
+    return [(release.name if isinstance(release, Allocation) else None, release) for release in releases]
+
+
+def _compositions(pairs: "list[tuple[str | None, Release]]") -> "list[tuple[str | None, Composition]]":
     named = []
     for label, release in pairs:
         if isinstance(release, Allocation):
@@ -102,24 +114,59 @@ def _compositions(releases: Releases) -> "list[tuple[str | None, Composition]]":
     return named
 
 
+def _common_delta(releases: Releases) -> "Fraction | None":
+    """What all that state one agree on."""
+    stated = {r.delta for _, r in _pairs(releases) if isinstance(r, Allocation) and r.delta is not None}
+    return stated.pop() if len(stated) == 1 else None
+
+
+def _mark(ax: "Axes", composition: Composition, delta: "Exact", colour: "Any") -> None:
+    epsilon = composition.epsilon(delta).upper
+    ax.plot([epsilon], [_log10(delta)], "o", color=colour, markersize=4, label="_mark")
+    # Rounded up, as every upper bound.
+    digits = 4 - 1 - math.floor(math.log10(epsilon)) if epsilon > 0 else 0
+    shown = math.ceil(epsilon * 10**digits) / 10**digits
+    ax.annotate(
+        f"ε ≤ {shown:.{max(digits, 0)}f}",
+        (epsilon, _log10(delta)),
+        xytext=(-6, -14),
+        textcoords="offset points",
+        ha="right",
+        color=colour,
+    )
+
+
+def _log10(delta: "Exact") -> float:
+    """Also of what is too small for a double."""
+    exact = Fraction(delta)
+    return math.log10(exact.numerator) - math.log10(exact.denominator)
+
+
 def _axes(ax: "Axes | None") -> "Axes":
     if ax is not None:
         return ax
     try:
         from matplotlib import pyplot
     except ImportError as error:
-        raise ImportError("unspent.plot needs matplotlib: pip install 'unspent[plot]'") from error
+        raise ImportError("unspent.plot needs matplotlib: pip install matplotlib") from error
     return pyplot.subplots()[1]
 
 
-def _entitle(
-    ax: "Axes", named: "list[tuple[str | None, Composition]]"
-) -> "list[tuple[str | None, Composition]]":
-    """A single name is a title: as a label it would only be long."""
-    if len(named) == 1 and named[0][0]:
-        ax.set_title(named[0][0], fontsize="medium", wrap=True)
-        return [(None, named[0][1])]
-    return named
+def _entitle(ax: "Axes", kind: str, releases: Releases) -> "list[tuple[str | None, Composition]]":
+    """What is drawn; a single name is part of the title, as a label it would only be long."""
+    pairs = _pairs(releases)
+    named = _compositions(pairs)
+    neighbours = {release.neighbours for _, release in pairs if isinstance(release, Allocation)}
+    if len(neighbours) > 1:
+        named = [
+            (f"{label} ({release.neighbours})" if isinstance(release, Allocation) else label, composition)
+            for (label, release), (_, composition) in zip(pairs, named)
+        ]
+    single = named[0][0] if len(named) == 1 else None
+    about = f"{neighbours.pop()} neighbours" if len(neighbours) == 1 else ""
+    lines = [single or kind, about]
+    ax.set_title("\n".join(line for line in lines if line), fontsize="medium", wrap=True)
+    return [(None, named[0][1])] if single else named
 
 
 def _power_of_ten(value: float, _position: float) -> str:

@@ -403,8 +403,10 @@ mod tests {
 
     #[test]
     fn a_draft_is_the_allocation_it_was_made_of() {
-        let examples =
-            [include_str!("../../../../allocation.toml"), include_str!("../../../../examples/blocks.toml")];
+        let examples = [
+            include_str!("../../../../examples/allocation.toml"),
+            include_str!("../../../../examples/blocks.toml"),
+        ];
         let texts = Preset::ALL.iter().map(|preset| preset.text).chain(examples);
         for text in texts {
             let allocation = Allocation::parse("", text).unwrap();

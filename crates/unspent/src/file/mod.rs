@@ -22,9 +22,10 @@ mod schema;
 mod toml;
 mod write;
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use digest::FileDigest;
 pub use draft::{
@@ -55,7 +56,7 @@ impl Allocation {
     /// The same, and which file it was.
     pub fn read_with_digest(path: &Path, neighbours: Option<Neighbours>) -> Result<(Allocation, FileDigest)> {
         let text = read_allocation(path)?;
-        let name = path.display().to_string();
+        let name = shown(path);
         let allocation = Allocation::parse_beside(&name, &text, neighbours, path.parent())?;
         Ok((allocation, FileDigest::of(&name, &text)))
     }
@@ -73,7 +74,9 @@ impl Allocation {
         neighbours: Option<Neighbours>,
         beside: Option<&Path>,
     ) -> Result<Allocation> {
-        let is_table = Path::new(name).extension().is_some_and(|e| e.eq_ignore_ascii_case("csv"));
+        // Of what has no name, whoever says what the neighbours are says that it is a table.
+        let is_table = Path::new(name).extension().is_some_and(|e| e.eq_ignore_ascii_case("csv"))
+            || name == STDIN && neighbours.is_some();
         match (is_table, neighbours) {
             (true, Some(neighbours)) => Allocation::parse_csv(name, text, neighbours),
             (true, None) => Err(Error::stated(
@@ -92,7 +95,36 @@ impl Allocation {
 /// The text of an allocation file.
 fn read_allocation(path: &Path) -> Result<String> {
     let hint = "an allocation file is a short text; every preset is one";
-    read_text(path, hint, "check the path").map_err(|e| e.at(path.display()))
+    read_text(path, hint, "check the path").map_err(|e| e.at(shown(path)))
+}
+
+/// What messages call the standard input.
+const STDIN: &str = "stdin";
+
+/// Whether a path is that of the standard input, `-`.
+#[must_use]
+pub fn is_stdin(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// What messages call a file.
+#[must_use]
+pub fn shown(path: &Path) -> String {
+    if is_stdin(path) { STDIN.into() } else { path.display().to_string() }
+}
+
+/// The standard input, which can be read once: whoever comes second would find nothing.
+pub fn stdin() -> io::Result<io::Stdin> {
+    static TAKEN: AtomicBool = AtomicBool::new(false);
+    match TAKEN.swap(true, Ordering::Relaxed) {
+        false => Ok(io::stdin()),
+        true => Err(io::Error::other("the standard input was read already; give one of them as a file")),
+    }
+}
+
+/// Opens a file, or the standard input for `-`.
+pub fn open(path: &Path) -> io::Result<Box<dyn Read>> {
+    Ok(if is_stdin(path) { Box::new(stdin()?) } else { Box::new(File::open(path)?) })
 }
 
 /// σ² of noise that is stated as this number in a file.
@@ -119,16 +151,16 @@ pub fn read_text(path: &Path, hint: &str, missing: &str) -> Result<String> {
         let cause = format!("cannot be read: {}", in_words(&error));
         Error::io(cause, error, hint).with_kind(kind)
     };
-    let file = File::open(path).map_err(failed)?;
-    let metadata = file.metadata().map_err(failed)?;
-    if metadata.is_dir() {
+    let file = open(path).map_err(failed)?;
+    let known = if is_stdin(path) { None } else { Some(path.metadata().map_err(failed)?) };
+    if known.as_ref().is_some_and(Metadata::is_dir) {
         return Err(refuse("is a directory, not a file".into()));
     }
     let mut bytes = vec![];
     file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > MAX_BYTES {
-        let size =
-            if metadata.len() > 0 { format!("has {} bytes", metadata.len()) } else { "has no end".into() };
+        let length = known.map_or(0, |metadata| metadata.len());
+        let size = if length > 0 { format!("has {length} bytes") } else { "has no end".into() };
         return Err(refuse(format!("{size}; at most {MAX_BYTES} are read")));
     }
     let text = String::from_utf8(bytes).map_err(|error| {

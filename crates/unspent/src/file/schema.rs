@@ -38,7 +38,7 @@ impl Schema {
 
     /// Reads a schema file.
     pub fn read(path: &Path) -> Result<Schema> {
-        let origin = path.display().to_string();
+        let origin = super::shown(path);
         let text =
             read_text(path, HINT, "check the path").map_err(|e| e.at(&origin).with_kind(ErrorKind::Input))?;
         Schema::parse_beside(&origin, &text, path.parent())

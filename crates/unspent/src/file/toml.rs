@@ -1,4 +1,4 @@
-//! The allocation file. `allocation.toml` at the root of the repository is a commented example.
+//! The allocation file. `examples/allocation.toml` of the repository is commented.
 //!
 //! The text is parsed into values that know their place; everything after that is ours, so that a
 //! number stays the text it was written as (`3.65` is 73/20, not the nearest double) and every objection

@@ -1,7 +1,7 @@
 //! The truth lies inside: values from an independent oracle against the bounds of every method, and a test of
 //! that test, which drops one error term after the other and must see truths fall outside.
 //!
-//! `make oracle` sets the variable `UNSPENT_ORACLE` to a file of fresh random compositions, to be used
+//! `make oracle-pairs` sets the variable `UNSPENT_ORACLE` to a file of fresh random compositions, to be used
 //! instead of `oracle/reference.json`.
 
 use serde_json::Value;

@@ -109,8 +109,8 @@ impl DeltaBounds {
         DeltaBounds { delta: complement.complement(), complement }
     }
 
-    /// From either of them: where ε lies so many deviations `below` the mean loss under Q, δ is near 1 and its
-    /// complement is what can be computed well. From both where the one says little.
+    /// From either of them: where ε lies so many deviations `below` the mean loss under Q, δ is near 1 and
+    /// its complement is what can be computed well. From both where the one says little.
     fn by_either(
         below: f64,
         delta: impl Fn() -> DeltaBounds,

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::report::render;
+use crate::report::render::{self, Terminal};
 use crate::scope::Scope;
 
 /// What a reader sees, from the top down.
@@ -125,7 +125,13 @@ impl Document {
     /// At most 100 columns wide, if the first cell of each row can be cut for it.
     #[must_use]
     pub fn terminal(&self) -> String {
-        render::terminal(self)
+        self.terminal_like(Terminal::default())
+    }
+
+    /// For a terminal of which something is known.
+    #[must_use]
+    pub fn terminal_like(&self, terminal: Terminal) -> String {
+        render::terminal(self, terminal)
     }
 
     /// Markdown.
@@ -138,5 +144,11 @@ impl Document {
     #[must_use]
     pub fn html(&self, title: &str) -> String {
         render::html(self, title)
+    }
+
+    /// The same without the page around it and without a style, for another page: a notebook.
+    #[must_use]
+    pub fn fragment(&self) -> String {
+        render::fragment(self)
     }
 }

@@ -35,5 +35,5 @@ pub use numerals::{FULL, READABLE, brief, equals, nearest, padded};
 pub use parameter::Parameter;
 pub use promise::{Promise, PromiseCheck};
 pub use recalibration::{Recalibration, Scaling};
-pub use render::printable;
+pub use render::{Terminal, printable};
 pub use words::BYPASSED;

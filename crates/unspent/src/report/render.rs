@@ -7,17 +7,37 @@ use super::document::{Block, Document, Table};
 /// Widest line written to a terminal.
 const WIDTH: usize = 100;
 
+/// What a terminal can.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Terminal {
+    /// How many columns it has, if that is known. Tables that are wider are broken into several.
+    pub width: Option<usize>,
+    /// Whether it shows letters in bold and the like.
+    pub styles: bool,
+}
+
+/// How a line looks.
+#[derive(Clone, Copy)]
+enum Style {
+    Plain,
+    Bold,
+    Pale,
+}
+
 /// Lines and columns of characters.
-pub(super) fn terminal(document: &Document) -> String {
-    let mut text = String::new();
+pub(super) fn terminal(document: &Document, terminal: Terminal) -> String {
+    let mut page = Page { text: String::new(), terminal };
     for block in document.blocks() {
         match block {
-            Block::Title(line) | Block::Line(line) => wrapped(&mut text, line),
-            Block::List(items) => items.iter().for_each(|item| wrapped(&mut text, &format!("- {item}"))),
-            Block::Table(table) => terminal_table(&mut text, table),
+            Block::Title(line) => page.wrapped(line, Style::Bold),
+            Block::Line(line) => page.wrapped(line, Style::Plain),
+            Block::List(items) => {
+                items.iter().for_each(|item| page.wrapped(&format!("- {item}"), Style::Plain));
+            }
+            Block::Table(table) => page.table(table),
         }
     }
-    printable(&text)
+    page.text
 }
 
 /// The same text without characters that steer a terminal: those are shown by their numbers.
@@ -34,64 +54,120 @@ pub fn printable(text: &str) -> String {
     shown
 }
 
-fn terminal_table(text: &mut String, table: &Table) {
-    let mut widths: Vec<usize> = table.heads.iter().map(|head| width(head)).collect();
-    for row in table.groups.iter().flat_map(|group| &group.rows) {
-        for (most, cell) in widths.iter_mut().zip(&row.cells) {
-            *most = width(cell).max(*most);
-        }
-    }
-    let others: usize = widths.iter().skip(1).map(|w| w + 2).sum();
-    if let Some(first) = widths.first_mut() {
-        *first = (*first).min(WIDTH.saturating_sub(others + 2).max(10));
-    }
-    aligned(text, &widths, &table.heads);
-    for group in &table.groups {
-        if let Some(head) = &group.head {
-            let _ = writeln!(text, "\n  {head}");
-        }
-        group.rows.iter().for_each(|row| aligned(text, &widths, &row.cells));
-    }
-    if !table.notes.is_empty() {
-        text.push('\n');
-        table.notes.iter().for_each(|note| wrapped(text, note));
-    }
+/// What is written so far.
+struct Page {
+    text: String,
+    terminal: Terminal,
 }
 
-/// A line, broken at spaces where it is too wide; what follows is two spaces in.
-fn wrapped(text: &mut String, line: &str) {
-    let mut room = WIDTH;
-    for (i, word) in line.split(' ').enumerate() {
-        if i > 0 && width(word) + 1 > room {
-            *text += "\n  ";
-            room = WIDTH - 2;
-        } else if i > 0 {
-            text.push(' ');
-            room = room.saturating_sub(1);
-        }
-        *text += word;
-        room = room.saturating_sub(width(word));
+impl Page {
+    /// One line; names in it may come from files.
+    fn line(&mut self, line: &str, style: Style) {
+        let line = printable(line);
+        let start = match style {
+            _ if !self.terminal.styles || line.is_empty() => "",
+            Style::Plain => "",
+            Style::Bold => "\x1b[1m",
+            Style::Pale => "\x1b[2m",
+        };
+        let end = if start.is_empty() { "" } else { "\x1b[0m" };
+        let _ = writeln!(self.text, "{start}{line}{end}");
     }
-    text.push('\n');
+
+    /// A line, broken at spaces where it is too wide; what follows is two spaces in.
+    fn wrapped(&mut self, line: &str, style: Style) {
+        let most = self.terminal.width.map_or(WIDTH, |width| width.clamp(20, WIDTH));
+        let (mut broken, mut room) = (String::new(), most);
+        for (i, word) in line.split(' ').enumerate() {
+            if i > 0 && width(word) + 1 > room {
+                self.line(&broken, style);
+                broken = "  ".into();
+                room = most - 2;
+            } else if i > 0 {
+                broken.push(' ');
+                room = room.saturating_sub(1);
+            }
+            broken += word;
+            room = room.saturating_sub(width(word));
+        }
+        self.line(&broken, style);
+    }
+
+    fn table(&mut self, table: &Table) {
+        let mut widths: Vec<usize> = table.heads.iter().map(|head| width(head)).collect();
+        for row in table.groups.iter().flat_map(|group| &group.rows) {
+            for (most, cell) in widths.iter_mut().zip(&row.cells) {
+                *most = width(cell).max(*most);
+            }
+        }
+        let (parts, first) = self.parts(&widths);
+        if let Some(widest) = widths.first_mut() {
+            *widest = first.min(*widest);
+        }
+        for (i, part) in parts.into_iter().enumerate() {
+            let columns: Vec<usize> = std::iter::once(0).chain(part).collect();
+            if i > 0 {
+                self.line("", Style::Plain);
+            }
+            self.aligned(&columns, &widths, &table.heads, Style::Bold);
+            for group in &table.groups {
+                if let Some(head) = &group.head {
+                    self.line("", Style::Plain);
+                    self.wrapped(&format!("  {head}"), Style::Bold);
+                }
+                for row in &group.rows {
+                    self.aligned(&columns, &widths, &row.cells, Style::Plain);
+                }
+            }
+        }
+        if !table.notes.is_empty() {
+            self.line("", Style::Plain);
+            table.notes.iter().for_each(|note| self.wrapped(note, Style::Pale));
+        }
+    }
+
+    /// Which columns stand side by side after the first, which is always there, and how wide that may be.
+    fn parts(&self, widths: &[usize]) -> (Vec<std::ops::Range<usize>>, usize) {
+        let others: usize = widths.iter().skip(1).map(|width| width + 2).sum();
+        let first = widths.first().copied().unwrap_or_default();
+        let room = match self.terminal.width {
+            Some(width) if first + 2 + others > width => width,
+            _ => {
+                let all = 1..widths.len().max(1);
+                return (vec![all], WIDTH.saturating_sub(others + 2).max(10));
+            }
+        };
+        let first = first.min((room / 2).max(10));
+        let (mut parts, mut start, mut taken) = (vec![], 1, first + 2);
+        for (column, width) in widths.iter().enumerate().skip(1) {
+            if column > start && taken + width + 2 > room {
+                parts.push(start..column);
+                (start, taken) = (column, first + 2);
+            }
+            taken += width + 2;
+        }
+        parts.push(start..widths.len());
+        (parts, first)
+    }
+
+    /// One line of left-aligned cells, two spaces in; what is too wide is cut.
+    fn aligned(&mut self, columns: &[usize], widths: &[usize], cells: &[String], style: Style) {
+        let mut line = String::new();
+        for column in columns.iter().filter(|column| **column < cells.len()) {
+            let (cell, most) = (&cells[*column], widths[*column]);
+            if width(cell) > most {
+                let cut: String = cell.chars().take(most - 1).collect();
+                let _ = write!(line, "  {cut}…");
+            } else {
+                let _ = write!(line, "  {cell:<most$}");
+            }
+        }
+        self.line(line.trim_end(), style);
+    }
 }
 
 fn width(text: &str) -> usize {
     text.chars().count()
-}
-
-/// One line of left-aligned cells, two spaces in; what is too wide is cut.
-fn aligned(text: &mut String, widths: &[usize], cells: &[String]) {
-    let mut line = String::new();
-    for (cell, most) in cells.iter().zip(widths) {
-        if width(cell) > *most {
-            let cut: String = cell.chars().take(most - 1).collect();
-            let _ = write!(line, "  {cut}…");
-        } else {
-            let _ = write!(line, "  {cell:<most$}");
-        }
-    }
-    *text += line.trim_end();
-    text.push('\n');
 }
 
 /// Markdown with tables, as GitHub and Pandoc read it.
@@ -179,7 +255,13 @@ p.note { color: #555; font-size: .9rem }
 table { border-collapse: collapse; margin: .8rem 0; font-variant-numeric: tabular-nums; font-size: .9rem }
 th, td { text-align: left; padding: .2rem .8rem .2rem 0; border-bottom: 1px solid #ddd; vertical-align: top }
 tr.group th { padding-top: .8rem; font-weight: 600 }
-@media print { body { margin: 0; max-width: none } tr { break-inside: avoid } }
+@media screen and (max-width: 60rem) { table { display: block; overflow-x: auto } }
+@media print {
+  body { margin: 0; max-width: none; font-size: 10pt }
+  table { font-size: 7.5pt }
+  th, td { padding-right: .45rem }
+  tr { break-inside: avoid }
+}
 ";
 
 /// A page by itself.
@@ -190,6 +272,13 @@ pub(super) fn html(document: &Document, title: &str) -> String {
          </head>\n<body>\n",
         html_text(title)
     );
+    text += &fragment(document);
+    text + "</body>\n</html>\n"
+}
+
+/// The blocks of a page, without the page.
+pub(super) fn fragment(document: &Document) -> String {
+    let mut text = String::new();
     for (i, block) in document.blocks().iter().enumerate() {
         let _ = match block {
             Block::Title(line) => {
@@ -208,7 +297,7 @@ pub(super) fn html(document: &Document, title: &str) -> String {
             }
         };
     }
-    text + "</body>\n</html>\n"
+    text
 }
 
 fn html_table(text: &mut String, table: &Table) {
@@ -273,6 +362,29 @@ mod tests {
     }
 
     #[test]
+    fn wide_tables_are_broken_where_the_terminal_ends() {
+        let mut table = Table::new(&["name", "one", "two", "three"]);
+        table.head("of a group");
+        table.row(["State", "1".repeat(12).as_str(), "2", "3"].map(String::from).to_vec());
+        let mut document = Document::default();
+        document.title("title");
+        document.table(table);
+        let narrow = document.terminal_like(Terminal { width: Some(24), styles: false });
+        let parts = [
+            "title\n  name   one\n\n  of a group\n  State  111111111111\n",
+            "\n  name   two  three\n\n  of a group\n  State  2    3\n",
+        ];
+        assert_eq!(narrow, parts.concat());
+        assert_eq!(document.terminal_like(Terminal { width: Some(34), styles: false }), document.terminal());
+        let styled = document.terminal_like(Terminal { width: None, styles: true });
+        assert!(styled.starts_with("\x1b[1mtitle\x1b[0m\n\x1b[1m  name   one"), "{styled}");
+        let mut hostile = Document::default();
+        hostile.title("\x1b[31mred");
+        let shown = hostile.terminal_like(Terminal { width: None, styles: true });
+        assert_eq!(shown, "\x1b[1m\\u{1b}[31mred\x1b[0m\n");
+    }
+
+    #[test]
     fn markdown_says_what_is_meant() {
         let text = example().markdown();
         assert!(text.starts_with("first\\_line  \nword "), "{text}");
@@ -288,5 +400,7 @@ mod tests {
         assert!(text.contains("<p class=\"note\">a &lt;note&gt;</p>") && text.contains("<li>an item</li>"));
         assert_eq!(text.matches("<td>").count(), 2);
         assert!(!text.contains("http") && !text.contains("<script"), "nothing is loaded");
+        let fragment = example().fragment();
+        assert!(text.contains(&fragment) && fragment.starts_with("<p>") && !fragment.contains("<style"));
     }
 }

@@ -16,10 +16,9 @@
 use std::convert::Infallible;
 use std::fmt;
 
-use chacha20::cipher::StreamCipherCore;
 use zeroize::Zeroizing;
 
-use super::key::{Block, Reserve, Secret, Wiped, cipher, random, secret, system, wipe_stack};
+use super::key::{Block, Reserve, Secret, Wiped, keystream, random, secret, system, wipe_stack};
 use super::level::Words;
 #[cfg(target_arch = "x86_64")]
 use super::vector;
@@ -290,10 +289,10 @@ impl<'s, 'p> Pass<'s, 'p> {
         }
         let (count, words) = (groups * self.blocks, &mut self.words.0[self.groups * self.blocks..]);
         if !keys.together {
-            let mut cipher = cipher(&keys.keys[lane], 0);
-            cipher.set_block_pos((chunk * GROUPS * self.blocks) as u64);
+            let first = (chunk * GROUPS * self.blocks) as u64;
             // Two blocks are made sooner than one; the next words are written over what is too much.
-            cipher.write_keystream_blocks(&mut words[..count.next_multiple_of(2)]);
+            let words = &mut words[..count.next_multiple_of(2)];
+            keystream(self.sampler.path, &keys.keys[lane], 0, first, words);
         } else {
             let made = keys.words.0.iter().skip(lane).step_by(GROUP);
             words.iter_mut().zip(made).for_each(|(word, made)| *word = *made);

@@ -23,6 +23,7 @@ use chacha20::cipher::{KeyIvInit, StreamCipherCore};
 use zeroize::{Zeroize, Zeroizing};
 
 use super::level::Words;
+use super::{GROUP, Path};
 use crate::error::{Error, ErrorKind, Result};
 
 /// 16 words of keystream.
@@ -167,10 +168,8 @@ impl Stream {
     }
 
     /// Blocks of words from block `first` on.
-    pub(super) fn blocks(&self, first: u64, blocks: &mut [Block]) {
-        let mut cipher = cipher(&self.key, self.number << 1);
-        cipher.set_block_pos(first);
-        cipher.write_keystream_blocks(blocks);
+    pub(super) fn blocks(&self, path: Path, first: u64, blocks: &mut [Block]) {
+        keystream(path, &self.key, self.number << 1, first, blocks);
     }
 
     /// The further words of a chunk of draws.
@@ -186,6 +185,31 @@ impl Stream {
 /// The cipher wipes its own copy of the key; where that has been before, [`wipe_stack`] does.
 pub(super) fn cipher(key: &[u8; 32], nonce: u64) -> ChaCha20LegacyCore {
     ChaCha20LegacyCore::new(key.into(), &Array(nonce.to_le_bytes()))
+}
+
+/// Blocks of the cipher, from block `first` on.
+///
+/// The crate has code for AVX-512 too, but compiles it only where a flag of the whole build says so.
+pub(super) fn keystream(path: Path, key: &[u8; 32], nonce: u64, first: u64, blocks: &mut [Block]) {
+    #[cfg(target_arch = "x86_64")]
+    let (first, blocks) = if path == Path::Avx512 {
+        let (groups, rest) = blocks.as_chunks_mut();
+        let mut next = first;
+        for group in groups {
+            super::vector::keystream(key, nonce, next, group);
+            next = next.wrapping_add(GROUP as u64);
+        }
+        (next, rest)
+    } else {
+        (first, blocks)
+    };
+    #[cfg(not(target_arch = "x86_64"))]
+    let Path::Scalar = path;
+    if !blocks.is_empty() {
+        let mut cipher = cipher(key, nonce);
+        cipher.set_block_pos(first);
+        cipher.write_keystream_blocks(blocks);
+    }
 }
 
 /// Blocks that are wiped when they are dropped.

@@ -287,7 +287,7 @@ impl Sampler {
             // From the beginning of the chunk, as earlier draws may have taken from its reserve.
             let groups = (skipped + count).div_ceil(GROUP);
             let words = &mut words.0[..groups * law.blocks_a_group()];
-            stream.blocks(chunk * (GROUPS * law.blocks_a_group()) as u64, words);
+            stream.blocks(self.path, chunk * (GROUPS * law.blocks_a_group()) as u64, words);
             let places = &mut places[done..done + count];
             let mut reserves = One(LazyCell::new(|| stream.reserve(chunk)));
             if count == CHUNK {

@@ -12,6 +12,8 @@
 
 use std::arch::x86_64::*;
 
+use zeroize::Zeroizing;
+
 use super::blocks::{BAND, Blocks, FACTORIALS};
 use super::digits::{Digits, SHORT};
 use super::key::Block;
@@ -57,6 +59,16 @@ pub(super) fn blocks(path: Path, keys: &Lanes<8>, block: u32, words: &mut Lanes<
             _ => avx2::blocks(keys, block, words),
         }
     }
+}
+
+/// Sixteen blocks of ChaCha20 in a row, for [`Path::Avx512`].
+pub(super) fn keystream(key: &[u8; 32], nonce: u64, first: u64, blocks: &mut [Block; GROUP]) {
+    let mut of_key = Zeroizing::new([0; 8]);
+    for (word, bytes) in of_key.iter_mut().zip(key.as_chunks().0) {
+        *word = u32::from_le_bytes(*bytes);
+    }
+    // SAFETY: as above.
+    unsafe { avx512::keystream(&of_key, nonce, first, blocks) }
 }
 
 /// The thresholds of a level, laid out for each width of registers.
@@ -261,23 +273,33 @@ macro_rules! kernels {
                     start[4 + i] = load_words(part(&keys[i], half));
                 }
                 start[12] = splat(block);
-                let mut x = start;
-                for _ in 0..chacha::DOUBLE_ROUNDS {
-                    for [a, b, c, d] in QUARTERS {
-                        x[a] = add(x[a], x[b]);
-                        x[d] = rotate_right::<16>(xor(x[d], x[a]));
-                        x[c] = add(x[c], x[d]);
-                        x[b] = rotate_right::<20>(xor(x[b], x[c]));
-                        x[a] = add(x[a], x[b]);
-                        x[d] = rotate_right::<24>(xor(x[d], x[a]));
-                        x[c] = add(x[c], x[d]);
-                        x[b] = rotate_right::<25>(xor(x[b], x[c]));
-                    }
-                }
-                for i in 0..16 {
-                    store_words(add(x[i], start[i]), &mut words[i][LANES * half..][..LANES]);
+                for (i, x) in rounds(&start).into_iter().enumerate() {
+                    store_words(x, &mut words[i][LANES * half..][..LANES]);
                 }
             }
+        }
+
+        /// ChaCha20 of a state in each lane.
+        #[inline]
+        #[target_feature(enable = $features)]
+        fn rounds(start: &[Vector; 16]) -> [Vector; 16] {
+            let mut x = *start;
+            for _ in 0..chacha::DOUBLE_ROUNDS {
+                for [a, b, c, d] in QUARTERS {
+                    x[a] = add(x[a], x[b]);
+                    x[d] = rotate_right::<16>(xor(x[d], x[a]));
+                    x[c] = add(x[c], x[d]);
+                    x[b] = rotate_right::<20>(xor(x[b], x[c]));
+                    x[a] = add(x[a], x[b]);
+                    x[d] = rotate_right::<24>(xor(x[d], x[a]));
+                    x[c] = add(x[c], x[d]);
+                    x[b] = rotate_right::<25>(xor(x[b], x[c]));
+                }
+            }
+            for i in 0..16 {
+                x[i] = add(x[i], start[i]);
+            }
+            x
         }
 
         #[inline]
@@ -426,6 +448,52 @@ mod avx512 {
     type Vector = __m512i;
 
     kernels!("avx512f", 16, by_16);
+
+    #[target_feature(enable = "avx512f")]
+    pub(super) fn keystream(key: &[u32; 8], nonce: u64, first: u64, blocks: &mut [Block; GROUP]) {
+        let numbers: [u64; GROUP] = std::array::from_fn(|lane| first.wrapping_add(lane as u64));
+        let mut start = [splat(0); 16];
+        for (row, word) in start.iter_mut().zip(chacha::CONSTANTS.iter().chain(key)) {
+            *row = splat(*word);
+        }
+        start[12] = load_words(&numbers.map(|n| n as u32));
+        start[13] = load_words(&numbers.map(|n| (n >> 32) as u32));
+        start[14] = splat(nonce as u32);
+        start[15] = splat((nonce >> 32) as u32);
+        for (x, block) in transposed(rounds(&start)).into_iter().zip(blocks) {
+            // SAFETY: a block has 64 bytes; they need not be aligned.
+            unsafe { _mm512_storeu_si512(block.as_mut_ptr().cast(), x) }
+        }
+    }
+
+    /// Word `j` of row `i` becomes word `i` of row `j`: first within each quarter of the registers, where four
+    /// rows and their four words change places, then among the quarters.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn transposed(x: [Vector; 16]) -> [Vector; 16] {
+        let mut t = x;
+        for i in (0..16).step_by(4) {
+            let (low, high) = (_mm512_unpacklo_epi32(x[i], x[i + 1]), _mm512_unpackhi_epi32(x[i], x[i + 1]));
+            let (low_next, high_next) =
+                (_mm512_unpacklo_epi32(x[i + 2], x[i + 3]), _mm512_unpackhi_epi32(x[i + 2], x[i + 3]));
+            t[i] = _mm512_unpacklo_epi64(low, low_next);
+            t[i + 1] = _mm512_unpackhi_epi64(low, low_next);
+            t[i + 2] = _mm512_unpacklo_epi64(high, high_next);
+            t[i + 3] = _mm512_unpackhi_epi64(high, high_next);
+        }
+        let mut made = x;
+        for j in 0..4 {
+            let even = _mm512_shuffle_i32x4::<0b10_00_10_00>(t[j], t[4 + j]);
+            let odd = _mm512_shuffle_i32x4::<0b11_01_11_01>(t[j], t[4 + j]);
+            let even_next = _mm512_shuffle_i32x4::<0b10_00_10_00>(t[8 + j], t[12 + j]);
+            let odd_next = _mm512_shuffle_i32x4::<0b11_01_11_01>(t[8 + j], t[12 + j]);
+            made[j] = _mm512_shuffle_i32x4::<0b10_00_10_00>(even, even_next);
+            made[4 + j] = _mm512_shuffle_i32x4::<0b10_00_10_00>(odd, odd_next);
+            made[8 + j] = _mm512_shuffle_i32x4::<0b11_01_11_01>(even, even_next);
+            made[12 + j] = _mm512_shuffle_i32x4::<0b11_01_11_01>(odd, odd_next);
+        }
+        made
+    }
 
     operations! { "avx512f"
         fn load(bytes: &[u8]) -> Vector {

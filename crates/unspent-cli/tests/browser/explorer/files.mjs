@@ -80,7 +80,7 @@ export async function checkFiles(page) {
 }
 
 async function broken(page) {
-  await check('a stated ε that is not kept: said at the top and before an export', async () => {
+  await check('a stated ε that is not kept: said at the top, and not in what is exported', async () => {
     const file = good.replace('conversion = "canonne-kamath-steinke"', 'epsilon = "5"');
     await drop(page, 'broken.toml', file);
     await page.waitForSelector('#verdict[data-kept=false]');
@@ -99,8 +99,8 @@ async function broken(page) {
     await page.setViewportSize({ width: 1280, height: 1000 });
     await page.emulateMedia({ colorScheme: 'light' });
     return verdict.startsWith('PROMISE NOT KEPT: states epsilon 5 at delta 1e-10, delivers at least ') &&
-      verdict === printed && warning.endsWith(printed) && again.kept === false &&
-      again.promises[0].epsilon === '5' && still === 'false' ||
+      verdict === printed && warning.endsWith(printed) && again.kept === true &&
+      Number(again.promises[0].epsilon) >= Number(again.lines[0].tight.upper) && still === 'false' ||
       `${verdict} | ${printed} | ${warning} | ${JSON.stringify(again.promises)} ${still}`;
   });
 }

@@ -88,7 +88,7 @@ async function promises(page) {
     await loadPlain(page);
     const verdict = /^PROMISE NOT KEPT: states epsilon ≈ 17\.1435\d* at delta 1e-10, delivers at least \d/;
     return mended && verdict.test(broken[0]) && broken[1].includes('needs more noise') &&
-      broken[2] === `The exported allocation will state this promise. ${broken[0]}` &&
+      broken[2] === `The exported allocation will state what is certified instead. ${broken[0]}` &&
       draft.delta === '1e-6' && draft.epsilon === null && said.includes('dropped') &&
       left.includes('does not say what ε was published') ||
       [mended, ...broken, draft.epsilon, said, left].join(' | ');

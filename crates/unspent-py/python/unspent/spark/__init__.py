@@ -1,4 +1,4 @@
-"""Noisy measurements of tables that are too large for one machine (``pip install 'unspent[spark]'``).
+"""Noisy measurements of tables that are too large for one machine (``pip install pyspark pyarrow pandas``).
 
 Spark makes rows again: after a failure, for a task that is slow, for a DataFrame that is used twice. Noise
 that was drawn anew would then give one count two noises. Here noise is a function of its address: the key of
@@ -10,6 +10,7 @@ import json
 import re
 import secrets
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ try:
     import pyspark  # noqa: F401
 except ImportError as error:
     raise ImportError(
-        "unspent.spark needs pyspark, pyarrow and pandas: pip install 'unspent[spark]'"
+        "unspent.spark needs pyspark, pyarrow and pandas: pip install pyspark pyarrow pandas"
     ) from error
 
 import unspent
@@ -183,7 +184,7 @@ def _check_kind(described: dict[str, Any], units: Any, partitions: int | None) -
             f"allocation: publishes columns of the list of units, {', '.join(described['public'])}\n"
             "hint: only `unspent measure` does, on one machine"
         )
-    if partitions is not None and partitions < 1:
+    if partitions is not None and (type(partitions) is not int or not 1 <= partitions < 1 << 31):
         raise UnspentError(f"partitions: `{partitions}` is not a whole number above 0\nhint: leave it out")
 
 
@@ -261,10 +262,37 @@ def _jobs(context: Any) -> Iterator[Callable[[], None]]:
     """What cancels all jobs of a run: after Ctrl-C their tasks would go on to write."""
     tag = f"unspent-{secrets.token_hex(8)}"
     context.addJobTag(tag)
+
+    def cancel() -> None:
+        context.cancelJobsWithTag(tag)
+        _await_tasks(context._jsc.sc().statusTracker(), tag)
+
     try:
-        yield lambda: context.cancelJobsWithTag(tag)
+        yield cancel
     finally:
         context.removeJobTag(tag)
+
+
+def _await_tasks(tracker: Any, tag: str, seconds: float = 60) -> None:
+    """Waits for tasks that were told to stop: one that begins to write now would make its directory again.
+
+    Spark fails or cancels a job without waiting for them. What is still not over after a minute may leave
+    something, which the next run names.
+    """
+    ends, quiet = time.monotonic() + seconds, 0
+    # Spark learns of tasks with a delay.
+    while quiet < 3 and time.monotonic() < ends:
+        stages = {
+            stage
+            for job in tracker.getJobIdsForTag(tag)
+            for info in [tracker.getJobInfo(job)]
+            if info.isDefined()
+            for stage in info.get().stageIds()
+        }
+        found = [tracker.getStageInfo(stage) for stage in stages]
+        busy = any(info.isDefined() and info.get().numActiveTasks() for info in found)
+        quiet = 0 if busy else quiet + 1
+        time.sleep(0.1)
 
 
 @contextmanager

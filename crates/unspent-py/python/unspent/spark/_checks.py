@@ -5,25 +5,48 @@ from typing import Any
 from unspent._native import UnspentError
 
 #: Operators whose rows may be others when they are made again.
-UNSTEADY = {"Sample", "GlobalLimit", "LocalLimit", "Offset", "Tail"}
-
-#: Functions of several rows that depend on their order, or on that of rows that are equal to them.
-OF_SOME_ROW = {
-    "AnyValue",
-    "ApproximatePercentile",
-    "CollectList",
-    "CollectSet",
-    "First",
-    "Lag",
-    "Last",
-    "Lead",
-    "MaxBy",
-    "MinBy",
-    "Mode",
-    "NTile",
-    "NthValue",
-    "RowNumber",
+UNSTEADY = {
+    "AsOfJoin",
+    "AttachDistributedSequence",
+    "GlobalLimit",
+    "LocalLimit",
+    "Offset",
+    "Sample",
+    "Tail",
 }
+
+#: Functions of several rows that depend neither on their order nor on how they are divided. All others are
+#: refused, also those that a later Spark may bring.
+STEADY = {
+    "average",
+    "bitand",
+    "bitor",
+    "bitxor",
+    "booland",
+    "boolor",
+    "count",
+    "countif",
+    "hyperloglogplusplus",
+    "max",
+    "median",
+    "min",
+    "percentile",
+    # There is one row for each of the values that became columns.
+    "pivotfirst",
+    "regrcount",
+    "sum",
+    "tryaverage",
+    "trysum",
+    # What a function in Python does cannot be seen.
+    "pythonudaf",
+    "pythonudf",
+}
+
+#: Those that round, so that the order of doubles matters.
+ROUNDED = {"average", "sum", "tryaverage", "trysum"}
+
+#: Functions of a window that rows with equal keys have the same of.
+RANKS = {"CumeDist", "DenseRank", "PercentRank", "Rank"}
 
 #: What a cluster must have, each by any of these settings, with the version of Spark that has learnt it.
 PROTECTED = {
@@ -67,14 +90,44 @@ def _unsteady(plan: Any) -> set[str]:
     # Which of the rows with equal keys it keeps is a matter of their order.
     if name == "Deduplicate" and plan.keys().size() < plan.child().output().size():
         found.add(name)
+    # An RDD hides the plan that it was made by, and its own order or rows may be others as well.
+    if name in ("ExternalRDD", "LogicalRDD"):
+        level = str(plan.rdd().outputDeterministicLevel())
+        found |= {f"an RDD ({level})"} - {"an RDD (DETERMINATE)"}
     if name in ("Aggregate", "Window"):
-        found |= {function for e in _all(plan.expressions()) for function in _functions(e)} & OF_SOME_ROW
+        found = found.union(*(_functions(expression) for expression in _all(plan.expressions())))
     return found.union(*(_unsteady(part) for part in _all(plan.children()) + _all(plan.subqueries())))
 
 
 def _functions(expression: Any) -> set[str]:
-    below = (_functions(part) for part in _all(expression.children()))
-    return {str(expression.nodeName())}.union(*below)
+    """Names of functions of several rows, in an expression, that are not known to be steady."""
+    found: set[str] = set()
+    name, parts = str(expression.nodeName()), _all(expression.children())
+    if name == "AggregateExpression":
+        found = _unsteady_function(parts[0])
+    elif name == "WindowExpression":
+        function, specification = parts
+        frame = str(_all(specification.children())[-1].sql())
+        if str(function.nodeName()) not in RANKS:
+            if str(function.nodeName()) != "AggregateExpression":
+                found = _unsteady_function(function)
+            # Which rows come before one is a matter of the order of equal rows.
+            if frame.startswith("ROWS") and frame != WHOLE:
+                found.add("a window of ROWS")
+    return found.union(*(_functions(part) for part in parts))
+
+
+WHOLE = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
+
+
+def _unsteady_function(function: Any) -> set[str]:
+    name = str(function.nodeName())
+    # Some are called as in SQL, others as in Spark's own code.
+    plain = name.replace("_", "").lower()
+    if plain not in STEADY:
+        return {name}
+    kinds = {str(part.dataType().typeName()) for part in _all(function.children())} & {"double", "float"}
+    return {f"{name} of {kind}s" for kind in kinds} if plain in ROUNDED else set()
 
 
 def _all(parts: Any) -> list[Any]:

@@ -153,7 +153,9 @@ class MeasureRows(MeasureUnits):
             sorted_by = batch.column(0)
             # In any other order the same code could come again later.
             before = sorted_by if last is None else pa.concat_arrays([last, sorted_by])
-            if not pc.all(pc.less(before.slice(0, len(before) - 1), before.slice(1))).as_py():
+            ascending = pc.less(before.slice(0, len(before) - 1), before.slice(1))
+            # One row alone is in order; codes that are missing are named below.
+            if not pc.all(ascending, min_count=0).as_py():
                 raise UnspentError(
                     "table: there are two rows for one unit\nhint: there is one row for each unit"
                 )
@@ -170,6 +172,7 @@ class MeasureSums(MeasureUnits):
     def units(self, batches: Batches, at_once: int) -> Iterator[tuple[pa.Array, Any]]:
         places = {name: 1 + i for i, name in enumerate(self.names)}
         for batch in _pieces(batches, at_once):
+            _check_codes(batch.column(0))
             if any(column.null_count for column in batch.columns):
                 raise UnspentError(TOO_LARGE)
             sums = {name: batch.column(at).to_numpy(zero_copy_only=False) for name, at in places.items()}
@@ -192,6 +195,7 @@ class MeasureCells(MeasureUnits):
         reader = TableReader(self.text) if smallest else None
         for table in _whole_units(batches):
             *codes, cells, counts = table.columns
+            _check_codes(codes[0])
             if counts.null_count:
                 raise UnspentError(TOO_LARGE)
             cells, counts = (_one(column).to_numpy(zero_copy_only=False) for column in (cells, counts))
@@ -227,6 +231,11 @@ LIES_IN_TWO = (
     "table: a unit lies in two units of a larger level\nhint: levels must nest; if other units have the same "
     'code, name several columns, as in ["county", "tract"]'
 )
+
+
+def _check_codes(codes: Any) -> None:
+    if codes.null_count:
+        raise UnspentError("table: a code is missing\nhint: every row has one")
 
 
 def _pieces(batches: Batches, at_once: int) -> Iterator[pa.RecordBatch]:

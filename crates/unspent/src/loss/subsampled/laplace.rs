@@ -121,7 +121,7 @@ impl SubsampledLaplaceLoss {
         0.26 * panels.half * sum * quadrature::missed(RHO, 0.0)
     }
 
-    /// The atomic part of the tilted law: `ln` of either mass over Φ, within 10⁻¹⁰ and the error of `log_phi`.
+    /// The tilted law's atomic part: `ln` of either mass over Φ, within 10⁻¹⁰ and the error of `log_phi`.
     fn atomic(&self, e: f64, log_phi: f64) -> [f64; 2] {
         let ln_half = float::ln(0.5) - log_phi;
         let y = |l: f64| self.sampling.log_y(l).0;

@@ -82,7 +82,7 @@ impl Noise {
             return DeltaBounds::from_delta(Bounds::new(Magnitude::ZERO, Magnitude::ZERO));
         }
         // 1 − e^{−d}, d = (τ − ε)/2, exactly a fraction: within u as a double, which the function moves by as
-        // much, relatively, and 4u of its own. Far below, where d may be no double, it is between d − d² and d.
+        // much, relatively, and 4u of its own. Far below, where d may be no double, it is in [d − d², d].
         let exact = &(tau - &at.exact) / &Rational::integer(2);
         let d = exact.to_f64();
         if d < TINY {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::super::key::{Stream, word};
 use super::super::level::Words;
 use super::super::oracle::{self, chacha20};
-use super::super::{Block, Key};
+use super::super::{Block, Key, Path};
 use super::{TRUTHS, sampler, truth};
 
 fn bytes(hex: &str) -> Vec<u8> {
@@ -18,10 +18,18 @@ fn stream(key: [u8; 32], number: u64) -> Stream {
     Stream { key: Arc::new(key.into()), number, process: std::process::id() }
 }
 
+/// The same on every path.
 fn blocks(stream: &Stream, first: u64, count: usize) -> Vec<[u32; 16]> {
-    let mut blocks = vec![Block::default(); count];
-    stream.blocks(first, &mut blocks);
-    blocks.iter().map(|block| std::array::from_fn(|i| word(block, i))).collect()
+    let on = |path| -> Vec<[u32; 16]> {
+        let mut blocks = vec![Block::default(); count];
+        stream.blocks(path, first, &mut blocks);
+        blocks.iter().map(|block| std::array::from_fn(|i| word(block, i))).collect()
+    };
+    let found = on(Path::Scalar);
+    for path in Path::available() {
+        assert_eq!(on(path), found, "{path:?}");
+    }
+    found
 }
 
 fn reserve(stream: &Stream, chunk: u64, count: usize) -> Vec<u32> {
@@ -217,7 +225,7 @@ fn a_reserve_goes_on_for_as_many_words_as_a_chunk_takes() {
     let mut seen = 0;
     for which in 0..4_000 {
         let mut words = vec![Block::default(); 3 * 64];
-        noise.stream.blocks(3 * 64 * which, &mut words);
+        noise.stream.blocks(Path::Scalar, 3 * 64 * which, &mut words);
         let mut left = [0; 64];
         sampler.law.scalar(&words, &mut [0; 1_024], &mut left);
         if left.iter().map(|bits| bits.count_ones()).sum::<u32>() < 43 {

@@ -297,8 +297,8 @@ fn one_laplace_is_known_however_near_epsilon_is_to_its_largest_loss() {
     }
 }
 
-/// Where the tilted law goes over to that of large losses within a small change of the tilt, the line is found
-/// all the same.
+/// Where the tilted law goes over to that of large losses within a small change of the tilt, the line is
+/// found all the same.
 #[test]
 fn every_epsilon_has_its_line() {
     for (q, count, epsilons) in
