@@ -1,8 +1,8 @@
 # `make test` is all a fresh machine with a Rust toolchain, Python and Node needs; the rest is for those who
 # change things.
 
-.PHONY: mutants test test-web test-rust test-python kills check bench fuzz soak peers browser try-browser gallery \
-	wheel java try-java spark-cluster bench-spark docs docs-links oracle oracle-pairs oracle-answers \
+.PHONY: mutants test test-web test-rust test-python kills check bench fuzz soak peers browser try-browser \
+	gallery wheel java try-java spark-cluster bench-spark docs docs-links oracle oracle-pairs oracle-answers \
 	oracle-search oracle-hostile oracle-certificates oracle-mechanisms oracle-estimate oracle-rounding \
 	oracle-design oracle-reference elementary bench-estimate coverage bench-tables table-errors \
 	design-coverage msrv packages workflows wasm debian-wasm try-wasm \
@@ -151,7 +151,8 @@ site: wasm docs
 MDBOOK = target/mdbook/bin/mdbook
 
 $(MDBOOK):
-	cargo install --locked --quiet --debug --root target/mdbook --target-dir target/mdbook/build --no-default-features \
+	cargo install --locked --quiet --debug --root target/mdbook \
+		--target-dir target/mdbook/build --no-default-features \
 		--version 0.5.4 mdbook
 
 docs: $(MDBOOK)
