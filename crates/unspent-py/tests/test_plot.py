@@ -74,13 +74,12 @@ def test_the_epsilon_at_delta_is_marked():
 
 
 def test_allocations_say_their_delta_and_neighbours():
-    census, paper = unspent.preset("pl94-persons-us-2020"), unspent.preset("paper-2022-08-25")
-    axes = unspent.plot.curve(census, np.linspace(0, 20, 5), conversions=False)
-    assert axes.get_title() == f"{census.name}\nbounded neighbours"
-    assert [text.get_text() for text in axes.texts] == ["ε ≤ 16.47"]
-    axes = unspent.plot.tradeoff({"census": census, "paper": paper}, [0.05])
-    labels = [line.get_label() for line in axes.get_lines()]
-    assert labels == ["census (bounded)", "paper (add-remove)", "guessing"]
+    paper = unspent.preset("paper-2022-08-25")
+    axes = unspent.plot.curve(paper, np.linspace(0, 25, 5), conversions=False)
+    assert axes.get_title() == f"{paper.name}\nadd-remove neighbours"
+    assert paper.composition().epsilon("1e-10").upper <= 20.33
+    assert [text.get_text() for text in axes.texts] == ["ε ≤ 20.33"]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["tight", "δ = 1e-10"]
 
 
 @pytest.mark.parametrize("nothing, error", [([], ValueError), ([5], TypeError), ({"a": None}, TypeError)])

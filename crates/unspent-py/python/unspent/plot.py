@@ -122,6 +122,8 @@ def _common_delta(releases: Releases) -> "Fraction | None":
 
 def _mark(ax: "Axes", composition: Composition, delta: "Exact", colour: "Any") -> None:
     epsilon = composition.epsilon(delta).upper
+    if not math.isfinite(epsilon):
+        return
     ax.plot([epsilon], [_log10(delta)], "o", color=colour, markersize=4, label="_mark")
     # Rounded up, as every upper bound.
     digits = 4 - 1 - math.floor(math.log10(epsilon)) if epsilon > 0 else 0
