@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from .balls import ball, directed, precision
+from .balls import ball, decimal, directed, is_sharp, precision
 from .extras import CONVERSIONS, any_delta, log_uniform
 from .hostile import compose, gaussian_on_integers, long_digits, sigma2
 from .laws import Unaffordable
@@ -59,6 +59,9 @@ def case(rng):
     try:
         truths = Truths(rng, parts, listed, min(depth, 700))
         known = [q for q in truths.questions() if q.is_known() and q.kind != "total_variation"]
+        if not all(way.infinity.is_zero() for way in truths.ways):
+            # Refused where the record may be revealed for certain.
+            known = [q for q in known if q.kind not in ("power", "tradeoff")]
     except Unaffordable:
         return None
     known = [q for q in known if max(q.argument.denominator.bit_length(), 1) < 300]
@@ -67,7 +70,9 @@ def case(rng):
         for q in rng.sample(known, min(MOST, len(known))):
             rows.append([q.kind, number(q.argument), *enclosed(q.truth)])
             if q.kind == "power" and q.argument.denominator < 10**6:
-                rows.append(beliefs(rng, q.argument, q.truth))
+                row = beliefs(rng, q.argument, q.truth)
+                # What is believed after the worst of both directions.
+                rows += [row] if truths.direction == "both" else []
         kinds = {part["kind"] for part in parts}
         if listed and kinds == {"discrete_gaussian"} and truths.ways[0].losses is None:
             rows += knots(rng, truths.ways[0])
@@ -91,7 +96,8 @@ def conversion(rng):
 def expected(rng):
     """Errors of a count with noise, cut at zero or not, by adding up over the law."""
     value = sigma2(rng, 0.001, 20_000)
-    with precision(500):
+    # Errors to either side cancel down to what is cut.
+    with precision(4000):
         reach = int((1000 * float(value)) ** 0.5) + 40
         weights = [(-ball(Fraction(x * x) / (2 * value))).exp() for x in range(reach)]
         total = weights[0] + 2 * sum(weights[1:], arb(0))
@@ -104,8 +110,9 @@ def expected(rng):
             bias = sum((p * e for e, p in errors), arb(0))
             beyond = sum((p for x, p in law.items() if x > count), arb(0))
             # What is beyond the reach is below 1e-200 of everything.
-            rows.append([count, *(enclosed(x)[1] for x in (mse, mae, bias, beyond))])
-    return {"sigma2": str(value), "counts": rows}
+            if beyond > ball(Fraction(1, 10**290)) and is_sharp(bias):
+                rows.append([count, *(decimal(x) for x in (mse, mae, bias, beyond))])
+    return {"sigma2": str(value), "counts": rows} if rows else None
 
 
 def crossing(rng):
