@@ -199,6 +199,7 @@ def test_what_is_refused_before_any_job(spark, table, records, listed, tmp_path:
     (tmp_path / "there").mkdir()
     (tmp_path / ".left.unfinished-1").mkdir()
     (tmp_path / ".killed.12ab.tmp").mkdir()
+    (tmp_path / "file").touch()
     parse = unspent.Allocation.parse
     ours, rest = {"allocation": parse(BLOCKS)}, {"units": listed}
     table.createOrReplaceTempView("blocks")
@@ -212,6 +213,8 @@ def test_what_is_refused_before_any_job(spark, table, records, listed, tmp_path:
         (table, "left", ours, "out: `.*left.unfinished-1` is of a run that is at work or was killed"),
         (table, "killed", ours, "out: `.*killed.12ab.tmp` is of a run that is at work or was killed"),
         (table, "nowhere/noisy", ours, "out: the directory of `.*` does not exist"),
+        (table, "file/noisy", ours, "out: the directory of `.*` does not exist"),
+        (table, "a:b", ours, "out: `.*a:b` has a colon"),
         (table.withColumn("adults", F.round(F.rand()).cast("int")), "noisy", ours, "is not deterministic"),
         (table.limit(5), "noisy", ours, "table: its plan has GlobalLimit"),
         (table.sample(0.5, seed=1), "noisy", ours, "table: its plan has Sample"),
@@ -249,6 +252,8 @@ def test_what_is_refused_before_any_job(spark, table, records, listed, tmp_path:
     ]:
         with pytest.raises(UnspentError, match=said):
             measured(df, tmp_path / name, **options)
+    with pytest.raises(UnspentError, match="out: `nowhere://x` cannot be used: .*No FileSystem for scheme"):
+        measured(table, "nowhere://x", **ours)
     for wrong in ("blocks.csv", None):
         with pytest.raises(TypeError, match="is not a DataFrame of Spark"):
             measured(wrong, tmp_path / "noisy", **ours)
@@ -258,6 +263,7 @@ def test_what_is_refused_before_any_job(spark, table, records, listed, tmp_path:
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         ".killed.12ab.tmp",
         ".left.unfinished-1",
+        "file",
         "there",
     ]
 
