@@ -5,12 +5,13 @@
 	wheel java try-java spark-cluster bench-spark docs docs-links oracle oracle-pairs oracle-answers \
 	oracle-search oracle-hostile oracle-certificates oracle-mechanisms oracle-estimate oracle-rounding \
 	oracle-design oracle-reference elementary bench-estimate coverage bench-tables table-errors \
-	design-coverage msrv packages workflows sanitize timing supply-chain audit-python
+	design-coverage msrv packages workflows wasm debian-wasm try-wasm \
+	test-wasm pack site sanitize timing supply-chain audit-python
 
 # Everything but the benches that compile others' programs to measure against.
 WORKSPACE = --workspace --exclude unspent-bench-noise --exclude unspent-bench-tables
 
-test: try-browser try-java test-web test-rust test-python
+test: try-browser try-java test-web try-wasm test-rust test-python
 
 # The pages' modules, as far as they need no browser.
 test-web:
@@ -90,6 +91,60 @@ gallery: browser
 	cargo run --release --locked -- reproduce --force --no-png --out target/gallery
 	cp target/gallery/figures/curves-by-level.svg target/gallery/figures/tradeoff-by-level.svg \
 		target/gallery/figures/overall-curve.svg docs/
+
+# The accountant as a WebAssembly module, and the pages with it inside: target/web. By rustup's toolchain
+# where it has the target (rustup target add wasm32-unknown-unknown), else by Debian's, which builds the
+# standard library along.
+WEB = target/web
+WASM = wasm32-unknown-unknown
+WASM_BUILD = build --package unspent-wasm --lib --profile wasm --target $(WASM) --locked
+DEBIAN = RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=wasm-ld \
+	/usr/bin/cargo
+
+wasm:
+	if rustup target list --installed 2> /dev/null | grep -qx $(WASM); then cargo $(WASM_BUILD); \
+		else $(MAKE) debian-wasm && $(DEBIAN) $(WASM_BUILD) -Zbuild-std=std,panic_abort; fi
+	mkdir -p $(WEB)
+	cp target/$(WASM)/wasm/unspent_wasm.wasm $(WEB)/unspent.wasm
+	cargo run --quiet --locked --package unspent-site -- $(WEB)/unspent.wasm $(WEB)
+
+# Debian's toolchain, if need be installed.
+DEBIAN_SOURCES = /usr/lib/rustlib/src/rust/library/std
+debian-wasm:
+	test -x /usr/bin/cargo -a -d $(DEBIAN_SOURCES) || { [ "$$(id -u)" = 0 ] && timeout 60 apt-get update -qq && \
+		timeout 240 apt-get install -y -qq rustc-web cargo-web rust-web-src lld > /dev/null; }
+
+# The package for JavaScript: what `npm pack target/web/package` packs.
+PACKAGE = $(WEB)/package
+pack: wasm
+	rm -rf $(PACKAGE)
+	mkdir -p $(PACKAGE)
+	cp crates/unspent-wasm/package/* crates/unspent-explorer/web/alone/accountant.js LICENSE-* \
+		$(WEB)/unspent.wasm $(PACKAGE)
+	npm pack --silent --pack-destination $(WEB) ./$(PACKAGE)
+
+# The module and the package by themselves, where they can be built. Otherwise they are skipped, by name;
+# nothing else is.
+try-wasm:
+	@if $(MAKE) --silent pack; then \
+		node --test crates/unspent-wasm/tests/module.test.js crates/unspent-wasm/tests/package.test.js; \
+		else echo "SKIPPED: no WebAssembly module for its tests (make wasm)"; fi
+
+# The module beside the native library, on all reference values and presets, bit for bit; the package; and the
+# pages from a disk, in Chromium. Takes some minutes.
+test-wasm: pack browser
+	cargo build --quiet --locked --package unspent-wasm --example native
+	NATIVE=target/debug/examples/native node --test crates/unspent-wasm/tests/*.test.js
+	cargo test --locked -p unspent-cli --test it serve::the_page -- --ignored --nocapture
+
+# Explorer, calculator, documentation and the report on the paper as one static site: target/site.
+SITE = target/site
+site: wasm docs
+	rm -rf $(SITE)
+	mkdir -p $(SITE)
+	cp $(WEB)/explorer.html $(WEB)/calculator.html crates/unspent-site/index.html $(SITE)
+	cargo run --release --locked -- reproduce --force --no-png --out $(SITE)/paper
+	cp -r target/book $(SITE)/docs
 
 # The documentation as a site in target/book, with its links checked. The program that makes it is compiled
 # once, which takes some minutes; the tests check links and run every block without it.

@@ -193,6 +193,7 @@ impl Arguments {
             epsilons: self.epsilons.iter().map(|e| Epsilon::parse(e)).collect::<Result<_>>()?,
             deltas: self.deltas.iter().map(|d| Delta::parse(d)).collect::<Result<_>>()?,
             direction: self.direction()?,
+            rates: vec![],
             tolerance,
             tails: self.tails,
         })

@@ -35,7 +35,9 @@ impl Reply {
         Reply { status: 200, kind, body: body.into() }
     }
 
-    fn report(report: &Report) -> Reply {
+    /// A report, as JSON.
+    #[must_use]
+    pub fn report(report: &Report) -> Reply {
         Reply::new(JSON, report.to_json())
     }
 

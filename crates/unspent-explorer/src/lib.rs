@@ -15,6 +15,7 @@
 //! assert!(reply.status == 200 && reply.body.contains("\"tight\""));
 //! ```
 
+pub mod alone;
 mod api;
 mod design;
 pub mod grid;

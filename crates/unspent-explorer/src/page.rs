@@ -3,12 +3,24 @@
 //! They are inside this crate's directory because a published crate holds nothing from outside it. There is
 //! no bundler: the modules of `web/` keep to a form that can be put together line by line (see [`script`]).
 
+use std::fmt::Write;
+
 /// The files that pages are made of, by their path in `web/`.
 macro_rules! web {
     ($($path:literal)*) => { &[$(($path, include_str!(concat!("../web/", $path)))),*] };
 }
 
 static FILES: &[(&str, &str)] = web![
+    "alone/accountant.js"
+    "alone/brought.js"
+    "alone/calculator.js"
+    "alone/explorer.js"
+    "alone/lanes.js"
+    "alone/worker.js"
+    "calculator/calculator.css"
+    "calculator/index.html"
+    "calculator/main.js"
+    "calculator/question.js"
     "charts/charts.css"
     "charts/elements.js"
     "charts/figure.js"
@@ -25,6 +37,7 @@ static FILES: &[(&str, &str)] = web![
     "explorer/also.js"
     "explorer/answers.js"
     "explorer/api.js"
+    "explorer/ask.js"
     "explorer/budget.js"
     "explorer/certificate.js"
     "explorer/change.js"
@@ -80,28 +93,48 @@ pub fn served(address: &str) -> Option<(&'static str, &'static str)> {
     Some((kind, find(path)?))
 }
 
-/// A module with all that it imports, as one module that imports nothing: each after those it needs.
+/// A module with all that it imports, as one script that imports nothing: each in a scope of its own, after
+/// those it needs.
 ///
-/// Imports and exports are left out, so that all names are in one scope. This relies on the form of the
-/// modules, which is tested: imports come first and rename nothing, each export is a declaration, and no two
-/// modules declare the same name.
+/// This relies on the form of the modules, which is tested: imports come first and rename nothing, and each
+/// export is a declaration of one name, which is given a value once.
 pub fn script(main: &str) -> String {
     let mut order = vec![];
     collect(main, &mut order);
-    let mut script = String::new();
+    let mut script = String::from("'use strict';\n");
     for path in order {
+        let _ = writeln!(script, "const {} = (() => {{", scope(&path));
         let mut rest = text(&path);
         while let Some(at) = import(rest) {
             let end = at + rest[at..].find(";\n").expect("an import ends with a semicolon") + 2;
-            script += &rest[..at];
+            let names = rest[at..end].strip_prefix("import ").and_then(|names| names.split_once(" from "));
+            let (names, from) = names.expect("an import names what it imports");
+            let from = from.split('\'').nth(1).expect("an import names a file in quotes");
+            let _ = writeln!(script, "{}const {names} = {};", &rest[..at], scope(&resolved(&path, from)));
             rest = &rest[end..];
         }
+        let mut exported = vec![];
         for line in rest.lines() {
-            script += line.strip_prefix("export ").unwrap_or(line);
+            let declared = line.strip_prefix("export ");
+            exported.extend(declared.map(name));
+            script += declared.unwrap_or(line);
             script.push('\n');
         }
+        let _ = writeln!(script, "return {{ {} }};\n}})();", exported.join(", "));
     }
     script
+}
+
+/// What the scope of a module is called.
+fn scope(path: &str) -> String {
+    format!("${}", path.replace(|c: char| !c.is_ascii_alphanumeric(), "_"))
+}
+
+/// The name that is declared.
+fn name(declaration: &str) -> &str {
+    let kinds = ["const ", "function ", "async function ", "class "];
+    let name = kinds.iter().find_map(|kind| declaration.strip_prefix(kind)).unwrap_or_default();
+    name.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default()
 }
 
 /// Where the first import of a module begins.
@@ -163,7 +196,7 @@ mod tests {
     fn every_file_is_listed() {
         let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("web");
         let mut there: Vec<String> = vec![];
-        for folder in ["charts", "explorer", "report"] {
+        for folder in ["alone", "calculator", "charts", "explorer", "report"] {
             for entry in fs::read_dir(web.join(folder)).unwrap() {
                 there.push(format!("{folder}/{}", entry.unwrap().file_name().to_str().unwrap()));
             }
@@ -185,8 +218,7 @@ mod tests {
                 }
                 imports_are_over |= line.starts_with("const ") || line.starts_with("export ");
                 if let Some(declared) = line.strip_prefix("export ") {
-                    let kinds = ["const ", "function ", "async function ", "class "];
-                    assert!(kinds.iter().any(|kind| declared.starts_with(kind)), "{path}: {line}");
+                    assert!(!name(declared).is_empty(), "{path}: {line}");
                 }
             }
             for imported in imports(path) {
@@ -214,22 +246,24 @@ mod tests {
     }
 
     #[test]
-    fn the_report_has_one_script() {
-        let script = script("report/report.js");
-        let lines = || script.lines();
-        assert!(!lines().any(|line| line.starts_with("import ") || line.starts_with("export ")));
-        assert!(!script.contains("</script") && !script.contains("<!--"));
-        let words = ["const ", "let ", "function ", "async function ", "class "];
-        let names: Vec<&str> = lines()
-            .filter_map(|line| words.iter().find_map(|word| line.strip_prefix(word)))
-            .map(|rest| rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap())
-            .collect();
-        let distinct: HashSet<&str> = names.iter().copied().collect();
-        assert_eq!(distinct.len(), names.len(), "{names:?}");
-        // What is used is declared before it is.
-        let at = |name: &str| names.iter().position(|found| *found == name).expect(name);
-        assert!(at("LOOKS") < at("svg") && at("svg") < at("Panel") && at("Panel") < at("Figure"));
-        assert!(at("Figure") < at("follow") && !names.contains(&"Question"));
+    fn modules_are_put_together() {
+        for main in ["report/report.js", "alone/explorer.js", "alone/calculator.js", "alone/worker.js"] {
+            let script = script(main);
+            assert!(!script.lines().any(|line| line.starts_with("import ") || line.starts_with("export ")));
+            assert!(!script.contains("</script") && !script.contains("<!--"), "{main}");
+            let mut scopes = HashSet::new();
+            for line in script.lines() {
+                if let Some(needed) = line.strip_suffix(';').and_then(|line| line.split_once(" } = $")) {
+                    assert!(scopes.contains(needed.1), "{main} needs {}", needed.1);
+                }
+                if let Some(begun) = line.strip_prefix("const $") {
+                    assert!(scopes.insert(begun.strip_suffix(" = (() => {").unwrap()), "{main}: {begun}");
+                }
+            }
+            assert!(scopes.contains(main.replace(['/', '.'], "_").as_str()) && scopes.len() > 1, "{main}");
+        }
+        assert!(!script("report/report.js").contains("explorer"));
+        assert!(script("report/report.js").contains("\nreturn { Figure };\n})();\n"));
     }
 
     #[test]

@@ -154,10 +154,11 @@ pub fn cell(figure: &Figure, i: usize, columns: usize, page: f64) -> Cell<'_> {
     }
 }
 
-impl Series {
-    /// Whether it is a point by itself.
-    pub fn is_one_point(&self) -> bool {
-        matches!(&self.data, Data::Points(points) if points.len() == 1) && !self.data.has_intervals()
+impl Panel {
+    /// Whether a series is a point by itself, which is called where it is.
+    pub fn names_in_place(&self, series: &Series) -> bool {
+        let is_one = matches!(&series.data, Data::Points(points) if points.len() == 1);
+        is_one && self.categories.is_empty() && !series.data.has_intervals()
     }
 }
 

@@ -16,7 +16,7 @@ fn main() -> unspent::Result<()> {
     println!("epsilon is between {} and {} at delta = 1e-10", epsilon.lower(), epsilon.upper());
 
     let power = release.power(&Alpha::parse("0.05")?)?.to_f64().upper();
-    println!("an attacker with 5 % false alarms is right about at most {power} of the records");
+    println!("an attacker with 5 % false alarms notices a record at most {power} of the time");
 
     let target = Target { epsilon: Epsilon::parse("13.43")?, delta };
     let least = release.smallest_scale(&target)?;

@@ -1,6 +1,7 @@
 // Uses the explorer as a person would, in Chromium, and holds what it shows against the command line: node
 // explorer.mjs, with
-//   URL       where the page is served, like http://127.0.0.1:8020/
+//   URL       where the page is, like http://127.0.0.1:8020/ or file:///…/explorer.html
+//   API       where the server is, unless it serves the page
 //   UNSPENT   the program
 //   EXAMPLES  the directory of blocks.toml
 //   OUT       the directory for pictures of the page

@@ -56,7 +56,9 @@ fn the_description_describes() {
         ("/api/account", json!({ "mechanisms": mechanisms, "deltas": ["1e-10"] })),
         (
             "/api/account",
-            json!({ "mechanisms": mechanisms, "epsilons": ["1"], "tails": true, "tolerance": 0.001 }),
+            json!({
+                "mechanisms": mechanisms, "epsilons": ["1"], "rates": ["0.05"], "tails": true, "tolerance": 0.001,
+            }),
         ),
         (
             "/api/account",

@@ -1,5 +1,8 @@
 //! What `unspent serve` answers, and what it refuses.
 
+use std::path::Path;
+use std::process::Command;
+
 use serde_json::{Value, json};
 
 use crate::support::server::{Server, calibration_of, certificate_of, export_of, file, reading_of, total};
@@ -362,18 +365,54 @@ fn the_page_in_a_browser_is_used() {
     the_page_in_a_browser("use");
 }
 
+/// The pages of `make wasm`, from a disk.
+#[test]
+#[ignore = "make test-wasm, which makes the pages first"]
+fn the_page_alone_has_every_preset() {
+    the_page_alone("explorer.mjs", "presets");
+}
+
+#[test]
+#[ignore = "make test-wasm, which makes the pages first"]
+fn the_page_alone_is_used() {
+    the_page_alone("explorer.mjs", "use");
+}
+
+#[test]
+#[ignore = "make test-wasm, which makes the pages first"]
+fn the_pages_alone_ask_nobody_and_go_on() {
+    the_page_alone("alone.mjs", "");
+}
+
+/// The same checks, of pages that no server serves; there is one beside them, to ask for presets.
+fn the_page_alone(script: &str, part: &str) {
+    let pages = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("web");
+    let page = |name: &str| format!("file://{}", pages.join(name).display());
+    in_a_browser(script, "alone", part, |script| {
+        script.env("URL", page("explorer.html")).env("CALCULATOR", page("calculator.html"));
+    });
+}
+
 /// A part of what is checked of the page; the two run side by side.
 fn the_page_in_a_browser(part: &str) {
+    in_a_browser("explorer.mjs", "explorer", part, |_| {});
+}
+
+fn in_a_browser(script: &str, pictures: &str, part: &str, with: impl FnOnce(&mut Command)) {
     let server = Server::start();
     let root = repository("");
-    let screenshots = root.join("target/explorer");
+    let screenshots = root.join("target").join(pictures);
     std::fs::create_dir_all(&screenshots).unwrap();
-    browser::run("explorer.mjs", |script| {
+    let said = browser::run(script, |script| {
         script
             .env("URL", format!("http://{}/", server.address))
+            .env("API", format!("http://{}/", server.address))
             .env("UNSPENT", env!("CARGO_BIN_EXE_unspent"))
             .env("EXAMPLES", root.join("examples"))
             .env("PART", part)
             .env("OUT", screenshots);
+        with(script);
     });
+    // Times and sizes are for people.
+    println!("{}", said.unwrap_or_default());
 }

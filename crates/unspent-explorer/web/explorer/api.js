@@ -1,25 +1,10 @@
-// Questions to the program that serves this page.
+// Questions of which only the newest counts, and what is waited for.
+import { asked } from './ask.js';
+import { isLong } from './questions.js';
 import { state, touched } from './store.js';
-import { Trouble } from './trouble.js';
 
 const AGAIN = 500; // ms after which a busy program is asked again
-
-export async function ask(path, body) {
-  const headers = { 'Content-Type': 'application/json' };
-  let response;
-  try {
-    response = await fetch(path, body && { method: 'POST', headers, body: JSON.stringify(body) });
-  } catch {
-    const hint = 'is `unspent serve` still running?';
-    throw new Trouble({ message: 'the program does not answer', hint, silent: true });
-  }
-  if (response.ok) return response;
-  const unknown = { error: { message: `the program answered ${response.status}`, hint: '' } };
-  const { error } = await response.json().catch(() => unknown);
-  throw new Trouble({ ...error, busy: response.status === 503 });
-}
-
-export const asked = (path, body) => ask(path, body).then((response) => response.json());
+const LONG = 3000; // ms after which nobody waits for an answer once something else is asked
 
 let underWay = 0;
 export const isLoading = () => underWay > 0;
@@ -36,17 +21,21 @@ export async function loaded(path, body) {
   }
 }
 
-/** One kind of question: never more than one under way, and after it only the newest. */
+/** One kind of question: never more than one under way, and after it only the newest. Long ones are left. */
 export class Question {
   /** `show` is given the answer and the question; `parts` are the elements that show it. */
   constructor(path, show, parts) {
     Object.assign(this, { path, show, parts, wanted: null, answered: null, fail: null, isUnderWay: false });
+    this.asking = null;
   }
 
   want(body) {
     this.wanted = body;
     this.fail = null;
     if (!this.isUnderWay) this.run();
+    else if (isLong(this.asking.body) || performance.now() - this.asking.since > LONG) {
+      this.asking.leave.abort();
+    }
     touched.tell();
   }
 
@@ -65,8 +54,9 @@ export class Question {
       body = this.wanted;
       const { era } = state;
       let answer = null;
+      this.asking = { body, leave: new AbortController(), since: performance.now() };
       try {
-        answer = await asked(this.path, body);
+        answer = await asked(this.path, body, this.asking.leave.signal);
       } catch (trouble) {
         if (trouble.busy && body === this.wanted) {
           await new Promise((after) => { setTimeout(after, AGAIN); });

@@ -1,5 +1,5 @@
 // Files to take along.
-import { ask, asked } from './api.js';
+import { ask, asked } from './ask.js';
 import { byId, el } from './dom.js';
 import { signed } from './draft.js';
 import { number } from './exact.js';

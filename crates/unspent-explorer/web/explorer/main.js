@@ -1,5 +1,5 @@
-// The explorer: an allocation that is turned by hand, and what it promises, asked of the program that serves
-// this page.
+// The explorer: an allocation that is turned by hand, and what it promises, asked of the program behind this
+// page: its server, or a module that it brings along (alone/explorer.js).
 //
 // Every number of an allocation is an exact fraction, kept as it was written. Whatever is shortened to be
 // shown is rounded outward: guarantees up, what an attack really reaches down. Nothing here computes an ε.
@@ -281,7 +281,8 @@ listen(document, 'keydown', (event) => {
 });
 // Another link was opened here; anything else is a jump within the page.
 listen(window, 'hashchange', () => (isLink() ? restore() : keepLink()));
-Promise.all([loadLimits(), listPresets()]).then(restore).catch((found) => {
+/** Kept once the first allocation is there, or what is wrong has been said. */
+export const opened = Promise.all([loadLimits(), listPresets()]).then(restore).catch((found) => {
   byId('results').dataset.state = 'trouble';
   showTrouble(byId('draft-trouble'), found);
 });

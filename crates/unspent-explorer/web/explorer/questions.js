@@ -10,3 +10,6 @@ export const fileOf = (name, text, neighbours) => ({ allocation: { file: { name,
 
 /** The draft that a question about a release is about. */
 export const draftIn = (question) => question?.release[0].draft;
+
+/** Whether it may take long: then nobody waits for its answer once something else is asked. */
+export const isLong = ({ reductions }) => reductions === true;

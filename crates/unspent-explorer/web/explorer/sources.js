@@ -1,5 +1,6 @@
 // Where an allocation comes from: a preset, or a file that is chosen or dropped.
-import { asked, loaded } from './api.js';
+import { loaded } from './api.js';
+import { asked } from './ask.js';
 import { byId, chosen, el, listen, radios } from './dom.js';
 import { isDraft } from './draft.js';
 import { limits } from './limits.js';

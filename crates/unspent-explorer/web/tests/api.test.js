@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import { Question, ask } from '../explorer/api.js';
+import { Question } from '../explorer/api.js';
+import { ask } from '../explorer/ask.js';
 import { state } from '../explorer/store.js';
 
 /** A program that answers when it is told to. */
 let waiting = [];
-globalThis.fetch = (path, { body }) => new Promise((resolve, reject) => {
+globalThis.fetch = (path, { body, signal }) => new Promise((resolve, reject) => {
+  signal?.addEventListener('abort', () => reject(signal.reason));
   waiting.push({
     asked: JSON.parse(body),
     answer: (value, status = 200) => {
@@ -37,6 +39,17 @@ test('one question is under way at a time, and after it only the newest', async 
   await settled();
   assert.deepEqual(shown, ['of 1', 'of 3']);
   assert.ok(question.isFresh);
+});
+
+test('a long question is left for another', async () => {
+  question.want({ n: 1, reductions: true });
+  question.want({ n: 2, reductions: false });
+  await settled();
+  assert.deepEqual(waiting.map(({ asked }) => asked.n), [1, 2]);
+  waiting[1].answer('of 2');
+  await settled();
+  assert.deepEqual(shown, ['of 2']);
+  assert.ok(question.isFresh && !question.fail);
 });
 
 test('answers of another allocation are of no use', async () => {

@@ -56,11 +56,10 @@ pub fn draw(sheet: &mut Sheet, figure: &Figure, y: f64, left: f64, page: f64) ->
 /// The same label and role in several panels is one entry.
 fn entries(figure: &Figure) -> Vec<Entry<'_>> {
     let mut entries: Vec<Entry> = vec![];
-    for series in figure.panels.iter().flat_map(|panel| &panel.series) {
+    for series in figure.panels.iter().flat_map(|panel| {
         // A single point is called where it is.
-        if series.label.is_empty() || series.is_one_point() {
-            continue;
-        }
+        panel.series.iter().filter(move |series| !series.label.is_empty() && !panel.names_in_place(series))
+    }) {
         let same = |entry: &&mut Entry| entry.label == series.label && entry.role == series.role;
         let kind = std::mem::discriminant(&series.data);
         match entries.iter_mut().find(same) {

@@ -84,7 +84,7 @@ fn bars(sheet: &mut Sheet, bars: &[Bar], look: Look, frame: &Frame, index: usize
         let outward = if end < base { -1.0 } else { 1.0 };
         // There is room for it, unless the axis was given.
         let anchor = if outward > 0.0 { "start" } else { "end" };
-        let room = (left + width, right + cell.right - width);
+        let room = (left + width, right + cell.right - width - 2.0);
         let at = end + 5.0 * outward;
         let x = if outward > 0.0 { at.min(room.1) } else { at.max(room.0) };
         sheet.text((x, y + 0.36 * VALUE.size), anchor, VALUE, &bar.label, Setting::Grounded);
@@ -116,7 +116,7 @@ fn points(sheet: &mut Sheet, points: &[Interval], look: Look, frame: &Frame, ind
         }
     }
     let series = &cell.panel.series[index];
-    if series.is_one_point() && place.area.contains(at_of(place, points[0])) {
+    if cell.panel.names_in_place(series) && place.area.contains(at_of(place, points[0])) {
         beside(sheet, place, at_of(place, points[0]), &series.label);
     }
 }

@@ -347,6 +347,9 @@ pub struct AccountQuestion {
     /// Asks for ε at these δ.
     #[serde(default)]
     pub deltas: Vec<Delta>,
+    /// Asks for the least rate of misses at these rates of false alarms.
+    #[serde(default)]
+    pub rates: Vec<Alpha>,
     /// The relative width to which answers must be known.
     #[serde(default)]
     pub tolerance: Option<f64>,
@@ -367,7 +370,7 @@ impl Ask for AccountQuestion {
         if let Some(tolerance) = self.tolerance {
             composition = composition.with_tolerance(tolerance)?;
         }
-        let asked = (self.epsilons.as_slice(), self.deltas.as_slice());
+        let asked = (self.epsilons.as_slice(), self.deltas.as_slice(), self.rates.as_slice());
         Account::new(&composition, self.mechanisms.clone(), asked, self.tails)
     }
 }

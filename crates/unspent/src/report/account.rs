@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::mechanism::{Described, Mechanism};
 use crate::number::{LogBounds, Magnitude, Number, Rational, Round, rounded_up};
 use crate::profile::{Direction, Method};
-use crate::quantity::{Delta, Epsilon, Rho};
+use crate::quantity::{Alpha, Delta, Epsilon, Rho};
 use crate::report::document::{Document, Table};
 use crate::report::numerals::{brief, counted, lower, number_equals, up, upper};
 use crate::report::words;
@@ -18,6 +18,9 @@ use crate::report::words;
 pub struct Account {
     /// The answers: at every ε, then at every δ.
     pub points: Vec<AccountPoint>,
+    /// The answers at every rate of false alarms.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rates: Vec<AccountRate>,
     /// How they were obtained.
     pub method: Method,
     /// The composition satisfies ρ-zCDP and no smaller ρ; for Gaussian noise alone.
@@ -59,6 +62,18 @@ pub struct AccountPoint {
     pub q_tail: Option<Number>,
 }
 
+/// A point of the trade-off function. Guarantees are the lower end of misses, and the upper one of power.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct AccountRate {
+    /// The rate of false alarms, as given.
+    pub alpha: Rational,
+    /// The least rate of misses.
+    pub misses: Number,
+    /// What is left of 1, to more digits where that is little.
+    pub power: Number,
+}
+
 /// ε by the published conversions, rounded up: valid for the composition, and not tight.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
@@ -85,7 +100,7 @@ impl Account {
     pub(crate) fn new(
         composition: &Composition,
         mechanisms: Vec<Described>,
-        (epsilons, deltas): (&[Epsilon], &[Delta]),
+        (epsilons, deltas, rates): (&[Epsilon], &[Delta], &[Alpha]),
         tails: bool,
     ) -> Result<Account> {
         let rho = composition.known_rho().ok();
@@ -118,8 +133,17 @@ impl Account {
                 q_tail: None,
             });
         }
+        let rates = rates.iter().map(|alpha| {
+            let place = |e: Error| e.at(format!("rate {}", brief(alpha.value(), Round::Up)));
+            Ok(AccountRate {
+                alpha: alpha.value().clone(),
+                misses: composition.tradeoff(alpha).map_err(place)?.into(),
+                power: composition.power(alpha).map_err(place)?.into(),
+            })
+        });
         Ok(Account {
             points,
+            rates: rates.collect::<Result<_>>()?,
             method: composition.method(),
             rho,
             mechanisms,

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { check } from '../checks.mjs';
 import {
   PRESET, UNITS, certificate, choose, click, equal, field, inTrouble, lineOf, loadPlain, own, press,
-  provoking, ready, rounded, saved, shares, slider, text, type, upper, wrongAt,
+  provoking, ready, rounded, saved, served, shares, slider, text, type, upper, wrongAt,
 } from './page.mjs';
 
 /** Of the preset: the ε at the start and after the first move, and the file that was exported then. */
@@ -184,7 +184,7 @@ async function mistakes(page) {
 }
 
 async function lengths(page) {
-  const { digits } = await page.evaluate(() => fetch('/api/limits').then((answer) => answer.json()));
+  const { digits } = await served('/api/limits');
   await check('a number is as long as the program takes it: one more is refused at its field', async () => {
     await type(page, field(page, 'Block'), `0.${'1'.repeat(digits - 2)}`);
     const fits = await wrongAt(page, 'Block');

@@ -2,8 +2,8 @@
 import { browser, check } from '../checks.mjs';
 import { seen } from './editing.mjs';
 import {
-  PRESET, UNITS, address, choose, field, linkTo, look, open, own, press, provoking, ready, shares, slider,
-  text, type, upper,
+  PRESET, UNITS, address, choose, field, linkTo, look, open, own, press, provoking, ready, served, shares,
+  slider, text, type, upper,
 } from './page.mjs';
 
 const noticeOf = (page) => text(page, '#notice');
@@ -27,7 +27,7 @@ export async function checkLinks(page) {
     await other.context().close();
     return here === there && first === await own(page, 'total', 'start') || `${here} ${there}`;
   });
-  const official = (await (await fetch(new URL(`/api/presets/${PRESET}`, address))).json()).draft;
+  const { draft: official } = await served(`/api/presets/${PRESET}`);
   await check('a link restores what was calibrated with a level left out, and its production', async () => {
     await choose(page, PRESET);
     await type(page, field(page, 'County'), '0');

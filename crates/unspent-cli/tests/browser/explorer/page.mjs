@@ -7,13 +7,15 @@ import { promisify } from 'node:util';
 import { deflateRawSync } from 'node:zlib';
 import { browser } from '../checks.mjs';
 
-const { URL: address, UNSPENT, EXAMPLES, OUT } = process.env;
+const { URL: address, API: api = address, UNSPENT, EXAMPLES, OUT } = process.env;
 if (!address || !UNSPENT || !EXAMPLES || !OUT) {
   console.error('usage: URL=… UNSPENT=… EXAMPLES=… OUT=… node explorer.mjs');
   process.exit(2);
 }
 export { EXAMPLES, OUT, UNSPENT, address };
-const { origin } = new URL(address);
+const { origin, protocol } = new URL(address);
+/** From a disk the page asks nobody: not even itself for a second time. */
+export const isAlone = protocol === 'file:';
 mkdirSync(OUT, { recursive: true });
 export const scratch = mkdtempSync(join(tmpdir(), 'unspent-explorer-'));
 export const equal = (found, expected) => found === expected || `${found}, not ${expected}`;
@@ -68,6 +70,9 @@ export function rounded(text, like, up) {
   return places ? `${padded.slice(0, -places)}.${padded.slice(-places)}` : padded;
 }
 
+/** What a server answers, whoever answers the page. */
+export const served = async (path) => (await fetch(new URL(path, api))).json();
+
 /**
  * The same preset where no unit was bypassed, as a file: the same levels, queries, shares and published ε,
  * for a tenth of the work. For the checks that are not about paths.
@@ -75,14 +80,14 @@ export function rounded(text, like, up) {
 export const PLAIN = join(scratch, 'plain.toml');
 
 async function writePlain() {
-  const { draft } = await (await fetch(new URL(`/api/presets/${PRESET}`, address))).json();
+  const { draft } = await served(`/api/presets/${PRESET}`);
   const { keep, paths, ...production } = draft.production;
   if (!keep && !paths) throw new Error(`no unit of ${PRESET} is bypassed`);
   const plain = { ...draft, production };
   const part = { scope: 'total', name: null };
   const body = JSON.stringify({ format: 'toml', draft: plain, figure: 'curve', part, start: null });
   const headers = { 'Content-Type': 'application/json' };
-  const answer = await fetch(new URL('/api/export', address), { method: 'POST', headers, body });
+  const answer = await fetch(new URL('/api/export', api), { method: 'POST', headers, body });
   const file = await answer.text();
   if (!answer.ok) throw new Error(file);
   writeFileSync(PLAIN, file);
@@ -108,9 +113,13 @@ export async function provoking(act) {
 export async function open(options = {}, hash = '') {
   const defaults = { viewport: { width: 1280, height: 1000 }, colorScheme: 'light', acceptDownloads: true };
   const context = await browser.newContext({ ...defaults, ...options });
-  await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin });
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'], isAlone ? {} : { origin });
   const page = await context.newPage();
   page.on('console', (message) => {
+    if (isAlone) {
+      noise.push(message.text());
+      return;
+    }
     // On a busy machine questions are put off, and asked again.
     if (/Failed to load resource.*\b503\b/.test(message.text())) return;
     // Where there is no schema, or a large one, there are no errors of estimates: the page says why.
@@ -122,8 +131,8 @@ export async function open(options = {}, hash = '') {
   page.on('pageerror', (error) => noise.push(String(error)));
   page.on('request', (request) => {
     const url = new URL(request.url());
-    const isHere = url.origin === origin || ['data:', 'blob:'].includes(url.protocol);
-    if (!isHere) noise.push('request ' + request.url());
+    const isPage = isAlone ? request.url().split('#')[0] === address : url.origin === origin;
+    if (!isPage && !['data:', 'blob:'].includes(url.protocol)) noise.push('request ' + request.url());
   });
   page.setDefaultTimeout(120000);
   await page.goto(new URL(hash, address).href);

@@ -24,9 +24,15 @@ class Output:
         context = spark.sparkContext
         self.gateway, self.jvm = context._gateway, context._jvm
         self.conf = context._jsc.hadoopConfiguration()
-        path = self.jvm.org.apache.hadoop.fs.Path(out)
-        self.fs = path.getFileSystem(self.conf)
-        self.path = self.fs.makeQualified(path)
+        try:
+            path = self.jvm.org.apache.hadoop.fs.Path(out)
+            self.fs = path.getFileSystem(self.conf)
+            self.path = self.fs.makeQualified(path)
+        except Exception as error:
+            said = str(getattr(error, "java_exception", error)).splitlines()[0]
+            raise _refused(
+                f"`{out}` cannot be used: {said}", "a path of a file system that Spark has"
+            ) from error
         self.scheme = str(self.path.toUri().getScheme())
         # Beside local files there would be others with checksums.
         self.raw = self.fs.getRawFileSystem() if self.scheme == "file" else self.fs
@@ -43,13 +49,17 @@ class Output:
         parent = self.path.getParent()
         if parent is None or not self.name:
             raise _refused(f"`{self}` is not the name of a directory", "give a name that does not exist yet")
+        if ":" in self.name:
+            raise _refused(f"`{self}` has a colon, which Hadoop does not take", "choose another name")
         if self.fs.exists(self.path):
             raise _refused(
                 f"`{self}` exists already",
                 "choose another name; what was released stays released, and measuring again spends the "
                 "budget again",
             )
-        if self.scheme in AT_ONCE and not self.fs.exists(parent):
+        if self.scheme in AT_ONCE and not (
+            self.fs.exists(parent) and self.fs.getFileStatus(parent).isDirectory()
+        ):
             raise _refused(f"the directory of `{self}` does not exist", "make it, or choose another name")
         pattern = f".{_quoted(self.name)}.{{unfinished-*,*.tmp}}"
         left = self.fs.globStatus(self.jvm.org.apache.hadoop.fs.Path(parent, pattern))
