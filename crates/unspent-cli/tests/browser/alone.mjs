@@ -29,13 +29,12 @@ await check('there is nobody whom the pages could ask', async () => {
         () => new Promise((resolve, reject) => {
           Object.assign(new Image(), { onload: resolve, onerror: reject, src: 'https://192.0.2.1/x.png' });
         }),
-        () => { Function('return 1')(); },
       ];
       const results = await Promise.allSettled(tries.map(async (attempt) => attempt()));
       return results.map(({ status }) => status).join();
     });
     await page.close();
-    if (reached !== 'rejected,rejected,rejected,rejected') return reached;
+    if (reached !== 'rejected,rejected,rejected') return reached;
   }
   return true;
 });
