@@ -11,6 +11,8 @@
 //! trade-off      1 − δ − e^ε α ≤ f(α), f does not increase, and power is 1 − f
 //! ```
 
+#![expect(clippy::disallowed_methods, reason = "answers are compared with room for some units of rounding")]
+
 use std::time::Duration;
 
 use unspent::{

@@ -46,6 +46,7 @@ pub(crate) fn account(bytes: &[u8]) -> bool {
         direction: Direction::Both,
         epsilons,
         deltas,
+        rates: vec![],
         tolerance: None,
         tails: false,
     };

@@ -12,7 +12,7 @@ fn sampler(bytes: &mut Bytes<'_>) -> Option<Sampler> {
     const SCALES: [&str; 8] = ["16", "16.000001", "512", "512.000001", "1e6", "1e-3", "5", "524288"];
     let kind = bytes.next();
     let laplace = kind >= 128;
-    let text = if kind % 2 == 0 {
+    let text = if kind.is_multiple_of(2) {
         bytes.one_of(if laplace { &SCALES } else { &VARIANCES }).to_string()
     } else {
         format!("{}/{}", bytes.word(), bytes.word().max(1))

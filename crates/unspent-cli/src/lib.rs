@@ -9,6 +9,11 @@
 //! to stdout; an error is one line of cause, the line at fault if it is in a file, and one line of hint on
 //! stderr.
 
+#![allow(
+    rustdoc::broken_intra_doc_links,
+    reason = "comments of arguments are the command's help, where brackets are brackets"
+)]
+
 mod account;
 mod accuracy;
 mod calibrate;

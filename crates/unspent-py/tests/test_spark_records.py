@@ -190,6 +190,20 @@ def test_wrong_tables_are_refused(spark, tmp_path: Path, change, said):
     assert logs and not any(b"98765" in path.read_bytes() for path in logs)
 
 
+def test_a_file_that_is_lost_fails_the_run(spark, tmp_path: Path):
+    """Also in a session that would go on without it."""
+    rows = saved(spark, blocks(100), tmp_path / "blocks", files=2)
+    (tmp_path / "blocks" / "001.parquet").unlink()
+    spark.conf.set("spark.sql.files.ignoreMissingFiles", "true")
+    try:
+        with pytest.raises(Exception, match=r"(?s)001\.parquet.*not exist"):
+            measured(rows, tmp_path / "noisy", allocation=unspent.Allocation.parse(BLOCKS))
+        assert spark.conf.get("spark.sql.files.ignoreMissingFiles") == "true"
+    finally:
+        spark.conf.unset("spark.sql.files.ignoreMissingFiles")
+    assert [path.name for path in tmp_path.iterdir()] == ["blocks"]
+
+
 def test_what_is_refused_before_any_job(spark, table, records, listed, tmp_path: Path):
     from pyspark.sql import functions as F
 

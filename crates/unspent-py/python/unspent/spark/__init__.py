@@ -42,6 +42,9 @@ SETTINGS = {
     # Otherwise rows are sorted once more by their folder, and their order is lost.
     "spark.sql.maxConcurrentOutputFileWriters": "16",
     "spark.sql.files.maxRecordsPerFile": "0",
+    # Rows that are lost meanwhile fail the run.
+    "spark.sql.files.ignoreCorruptFiles": "false",
+    "spark.sql.files.ignoreMissingFiles": "false",
     "spark.sql.parquet.writeLegacyFormat": "false",
     "spark.sql.requireAllClusterKeysForDistribution": "false",
 }
