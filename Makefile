@@ -174,8 +174,8 @@ PACKAGES_VENV = target/packages-venv
 
 # What registries would get, built from itself: crates, and the source of the wheel.
 packages: $(PACKAGES_VENV)/installed
-	cargo package --locked --workspace --exclude unspent-py --exclude unspent-bench-noise \
-		--exclude unspent-bench-tables
+	cargo package --locked -p unspent -p unspent-estimate -p unspent-data -p unspent-plot -p unspent-explorer \
+		-p unspent-cli
 	$(PACKAGES_VENV)/bin/maturin sdist --out target/package
 
 # The workflows, against the schema of such files.
