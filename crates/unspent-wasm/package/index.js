@@ -189,7 +189,8 @@ export class Composition {
 }
 
 /**
- * The value of the one parameter that is '?', for which (ε, δ) is certified to be kept, and the one beside it.
+ * The value of the one parameter that is '?', for which (ε, δ) is certified to be kept, and the one beside
+ * it.
  */
 export function parameter(mechanisms, { epsilon, delta, direction = 'both' }) {
   const target = { epsilon: exact('epsilon', epsilon), delta: exact('delta', delta) };

@@ -252,8 +252,8 @@ impl Composition {
         self.known_finite(delta, found)
     }
 
-    /// Refuses a δ at which no finite ε is certified: it cannot be told from the probability that the record is
-    /// revealed for certain, or is below what bounds of δ come down to.
+    /// Refuses a δ at which no finite ε is certified: it cannot be told from the probability that the record
+    /// is revealed for certain, or is below what bounds of δ come down to.
     pub(crate) fn known_finite(&self, delta: &Delta, found: Bounds<f64>) -> Result<Bounds<f64>> {
         if found.upper().is_finite() {
             return Ok(found);

@@ -57,7 +57,8 @@ fn the_description_describes() {
         (
             "/api/account",
             json!({
-                "mechanisms": mechanisms, "epsilons": ["1"], "rates": ["0.05"], "tails": true, "tolerance": 0.001,
+                "mechanisms": mechanisms, "epsilons": ["1"], "rates": ["0.05"], "tails": true,
+                "tolerance": 0.001,
             }),
         ),
         (

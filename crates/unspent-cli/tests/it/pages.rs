@@ -234,8 +234,8 @@ fn the_reference_has_every_command() {
         format!("```text\n{{{{#include ../../crates/unspent-cli/tests/it/expected/help/{name}.txt}}}}\n```\n")
     };
     let mut page = format!(
-        "# Commands\n\nThe texts of `--help`, as the program prints them: tests compare each with the program, \
-         and this page with\nthe list of commands.\n\n{}",
+        "# Commands\n\nThe texts of `--help`, as the program prints them: tests compare each with the \
+         program, and this page with\nthe list of commands.\n\n{}",
         included("unspent")
     );
     for command in super::help::commands() {

@@ -66,16 +66,18 @@ fn modules_form_no_cycle() {
         let entry = entry.unwrap();
         let name = entry.file_name().into_string().unwrap();
         let uses = source::uses(&entry.path().join("src"));
-        assert!(uses.len() > 3 && uses.values().any(|used| !used.is_empty()), "{name}: {uses:?}");
+        // What glues two crates together has a module or two.
+        let small = uses.len() <= 3;
+        assert!(small || uses.values().any(|used| !used.is_empty()), "{name}: {uses:?}");
         for module in uses.keys() {
             if let Some(cycle) = cycle(&uses, module) {
                 let text = format!("{name}: {}", cycle.join(" → "));
                 found.insert(text.clone(), text);
             }
         }
-        crates += 1;
+        crates += usize::from(!small);
     }
-    assert!(crates >= 4);
+    assert!(crates >= 7);
     only_known("modules that know each other in a circle", &found, CYCLES);
 }
 
@@ -197,12 +199,14 @@ fn no_line_is_too_wide() {
 }
 
 /// Where `unsafe` may stand, each with its reason; SECURITY.md has the same list.
-const UNSAFE: [(&str, &str); 5] = [
+const UNSAFE: [(&str, &str); 7] = [
     ("crates/unspent/src/sampler/vector.rs", "loads and stores of registers, and calls that need them"),
+    ("crates/unspent/src/sampler/vector/avx512.rs", "the same for the widest registers"),
     ("crates/unspent/tests/fork.rs", "a real fork, in a test"),
     ("crates/unspent-py/src/arrow.rs", "structures, functions and memory of Arrow's C interface"),
     ("crates/unspent-py/src/columns.rs", "memory of NumPy's arrays"),
     ("crates/unspent-py/src/memory.rs", "slices of memory that others own"),
+    ("crates/unspent-wasm/src/module.rs", "a bounded allocator, and functions that a page calls"),
 ];
 
 #[test]
