@@ -16,7 +16,11 @@ WAYS = [[str(SCRIPT)], [sys.executable, "-m", "unspent"]]
 
 
 def run(*arguments: str, way: list[str] = WAYS[1], **options) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*way, *arguments], capture_output=True, text=True, timeout=120, **options)
+    # Tables are not broken for pipes, unless COLUMNS says so; readline sets it behind Python's back.
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    return subprocess.run(
+        [*way, *arguments], capture_output=True, text=True, timeout=120, env=environment, **options
+    )
 
 
 @pytest.mark.parametrize("way", WAYS, ids=["script", "module"])

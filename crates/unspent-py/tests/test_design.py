@@ -1,6 +1,7 @@
 """The allocation with the least epsilon that meets needs."""
 
 import json
+import os
 import subprocess
 from decimal import Decimal
 from fractions import Fraction
@@ -41,7 +42,9 @@ def example(root: Path, spread="scattered", **options) -> Needs:
 
 
 def run(command: Path, *arguments) -> str:
-    done = subprocess.run([command, "design", *arguments], capture_output=True, text=True)
+    # Tables are not broken for pipes, unless COLUMNS says so; readline sets it behind Python's back.
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    done = subprocess.run([command, "design", *arguments], capture_output=True, text=True, env=environment)
     assert done.returncode in (0, 3), done.stderr
     return done.stdout
 

@@ -66,7 +66,7 @@ def curve(
             stated = [composition.zcdp_delta(e, conversion) for e in grid.tolist()]
             ax.plot(grid, np.log10(stated), style, color=line.get_color(), alpha=0.7)
     if delta is not None:
-        shown = f"{float(Fraction(delta)):g}"
+        shown = f"{float(_fraction(delta)):g}"
         ax.axhline(_log10(delta), color="0.5", linewidth=0.8, label=f"δ = {shown}")
     for style, authors in CONVERSIONS.values() if conversions else ():
         ax.plot([], [], style, color="0.4", label=f"{authors}, from ρ")
@@ -138,9 +138,13 @@ def _mark(ax: "Axes", composition: Composition, delta: "Exact", colour: "Any") -
     )
 
 
+def _fraction(number: "Exact") -> Fraction:
+    return Fraction(number.item() if isinstance(number, np.generic) else number)
+
+
 def _log10(delta: "Exact") -> float:
     """Also of what is too small for a double."""
-    exact = Fraction(delta)
+    exact = _fraction(delta)
     return math.log10(exact.numerator) - math.log10(exact.denominator)
 
 
