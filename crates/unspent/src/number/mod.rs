@@ -25,5 +25,5 @@ pub(crate) use convert::ratio_to_dd;
 pub use known::{LogBounds, Number};
 pub use magnitude::{Magnitude, Round};
 pub use rational::Rational;
-pub(crate) use search::golden_section;
+pub(crate) use search::{golden_section, least_near};
 pub(crate) use serial::{FULL, maybe_rounded_up, rounded_down, rounded_up};

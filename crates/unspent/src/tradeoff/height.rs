@@ -46,6 +46,22 @@ impl Value {
         Value { f, power: f.complement() }
     }
 
+    /// Whether 1 − H is what is small, and so what is compared and bounded.
+    pub fn is_by_power(&self) -> bool {
+        self.power.upper() < Magnitude::from_f64(0.5)
+    }
+
+    /// Falls as H rises, with digits wherever H or 1 − H has them: it only steers.
+    pub fn cost(&self) -> f64 {
+        if self.is_by_power() {
+            self.power.upper().ln(Round::Up)
+        } else if self.f.lower().is_zero() {
+            f64::INFINITY
+        } else {
+            -self.f.lower().ln(Round::Down) - 2.0 * std::f64::consts::LN_2
+        }
+    }
+
     /// The value of whichever is the better for the attacked: the larger `H`.
     pub fn or_better(&self, other: &Value, by_power: bool) -> Value {
         let least = |a: Magnitude, b: Magnitude| if b < a { b } else { a };
@@ -93,19 +109,21 @@ fn clamp(m: Magnitude) -> Magnitude {
     if m < Magnitude::ONE { m } else { Magnitude::ONE }
 }
 
-/// `(e^c − e^b)/(e^b − e^a)` within 32u, relatively, for `a < b < c` nearer than 1 to each other (F5); `None`
-/// if two of them are the same double.
-pub(super) fn ratio_of_gaps(a: f64, b: f64, c: f64) -> Option<f64> {
-    // The differences of the doubles at hand, which are not those that were meant. Each sum is exact as a
-    // pair, its larger part within u; that moves expm1 by 2u at most, the function adds 4u, the quotient u.
+/// `(e^c − e^b)/(e^b − e^a)` for `a < b < c`, and the units within which it is (F5); `None` if two of them are
+/// the same double, or so far apart that it is none.
+pub(super) fn ratio_of_gaps(a: f64, b: f64, c: f64) -> Option<(f64, f64)> {
+    // The differences of the doubles at hand, which are not those that were meant. Each sum is exact as a pair,
+    // its larger part within u; that moves expm1 by u(1 + x) at most, the function adds 4u, the quotient u.
     let (right, left) = (Dd::sum(c, -b).hi, Dd::sum(b, -a).hi);
-    (left > 0.0 && right > 0.0).then(|| float::expm1(right) / -float::expm1(-left))
+    let ratio = (left > 0.0 && right > 0.0).then(|| float::expm1(right) / -float::expm1(-left))?;
+    ratio.is_finite().then_some((ratio, 32.0 + 2.0 * (left + right)))
 }
 
 /// Bounds of `max H` from `H` at three points, the right gap `ratio` times the left; `None` if the middle is
 /// not certainly the best.
-pub(super) fn by_concavity(three: &[Value; 3], ratio: f64, by_power: bool) -> Option<Value> {
-    let r = Magnitude::from_f64(float::up(ratio.max(1.0 / ratio), 32.0));
+pub(super) fn by_concavity(three: &[Value; 3], ratio: (f64, f64), by_power: bool) -> Option<Value> {
+    let (ratio, units) = ratio;
+    let r = Magnitude::from_f64(float::up(ratio.max(1.0 / ratio), units));
     let [left, middle, right] = three;
     let larger = |a: Magnitude, b: Magnitude| if a < b { b } else { a };
     if by_power {
@@ -264,7 +282,7 @@ mod tests {
                 let other = known.complement();
                 if by_power { Value { f: other, power: known } } else { Value { f: known, power: other } }
             });
-            assert_eq!(ends(by_concavity(&values, ratio, by_power).unwrap()), found, "{three:?}");
+            assert_eq!(ends(by_concavity(&values, (ratio, 32.0), by_power).unwrap()), found, "{three:?}");
         }
     }
 
@@ -311,11 +329,23 @@ mod tests {
         let step = 0.6 * 2f64.powi(-12);
         let (left, right) = (best - step, best + step);
         assert_eq!((best - left, right - best), (2f64.powi(-13), 2f64.powi(-12)));
-        let ratio = ratio_of_gaps(left, best, right).unwrap();
+        let (ratio, _) = ratio_of_gaps(left, best, right).unwrap();
         assert!((2.0..2.001).contains(&ratio), "{ratio}");
         assert_eq!(ratio_of_gaps(best - 1e-6, best, best + 1e-6), None);
         // Where a difference is no double either: e^step but for 32u.
-        let ratio = ratio_of_gaps(1e-9 - 0.0625, 1e-9, 1e-9 + 0.0625).unwrap();
+        let (ratio, units) = ratio_of_gaps(1e-9 - 0.0625, 1e-9, 1e-9 + 0.0625).unwrap();
+        assert_eq!(units, 32.25);
         assert!((ratio / float::exp(0.0625) - 1.0).abs() <= 32.0 * UNIT, "{ratio}");
+        // Long steps, from points whose differences are rounded.
+        let mut draws = Draws::new(13);
+        for _ in 0..2000 {
+            let (b, step) = (900.0 * (draws.unit() - 0.5), 256.0 * float::exp(-9.0 * draws.unit()));
+            let (a, c) = (b - step, b + step);
+            let (ratio, units) = ratio_of_gaps(a, b, c).unwrap();
+            let (x, y, z) = (big(a).exp(), big(b).exp(), big(c).exp());
+            let exact = (z - &y) / (y - x);
+            let off = ((big(ratio) - &exact) / &exact).to_f64().value().abs();
+            assert!(off < units * UNIT, "{a} {b} {c} {ratio}");
+        }
     }
 }

@@ -21,7 +21,7 @@ use crate::composition::Composition;
 use crate::error::{Error, Result};
 use crate::loss::Way;
 use crate::number::float;
-use crate::number::{Bounds, Magnitude, Rational, Round, golden_section};
+use crate::number::{Bounds, Magnitude, Rational, Round, least_near};
 use crate::profile::{Direction, Point};
 use crate::quantity::Alpha;
 use crate::stop;
@@ -42,6 +42,15 @@ pub struct Knot {
 /// Relative width of δ that is enough to find the best test by.
 const STEERING: f64 = 1e-3;
 
+/// How near to the best test the search by such a δ comes, in parts of what changes 1 − H, and how near the
+/// next.
+const ROUGHLY: f64 = 1e-2;
+const NEARLY: f64 = 3e-6;
+
+/// Coarsest and finest step to the three points that bound H from above, as powers of two.
+const FIRST_STEP: i32 = -8;
+const LAST_STEP: i32 = 24;
+
 /// Most knots that are listed at a time.
 const MAX_KNOTS: u64 = 100_000;
 
@@ -56,18 +65,14 @@ impl Composition {
     /// the false alarms of data without the record, and add those of data with it.
     pub fn tradeoff(&self, alpha: &Alpha) -> Result<Bounds<Magnitude>> {
         self.has_trade_off("the trade-off function")?;
-        // Guessing at random never misses more often than 1 − α.
-        let rest = &Rational::integer(1) - alpha.value();
-        let trivial = Bounds::new(Magnitude::ZERO, rest.to_magnitude_bounds().1);
-        self.demand("tradeoff", |aim| self.best_attack(alpha, aim).0.f.intersect(&trivial))
+        self.demand("tradeoff", |aim| self.best_attack(alpha, aim).0.f)
     }
 
     /// The best attacker's power at the false-alarm rate α: 1 − f(α). Its **upper** bound is the
     /// guarantee.
     pub fn power(&self, alpha: &Alpha) -> Result<Bounds<Magnitude>> {
         self.has_trade_off("the power of a test")?;
-        let trivial = Bounds::new(alpha.value().to_magnitude_bounds().0, Magnitude::ONE);
-        self.demand("power", |aim| self.best_attack(alpha, aim).0.power.intersect(&trivial))
+        self.demand("power", |aim| self.best_attack(alpha, aim).0.power)
     }
 
     /// All knots with a threshold between `from` and `to`.
@@ -177,9 +182,10 @@ impl Composition {
     }
 
     /// f(α) and 1 − f(α), and the ε of about the best test.
-    pub(crate) fn best_test(&self, alpha: &Alpha) -> (Misses, Power, f64) {
+    pub(crate) fn best_test(&self, alpha: &Alpha) -> Result<(Misses, Power, f64)> {
+        self.has_trade_off("the trade-off function")?;
         let (found, epsilon) = self.best_attack(alpha, self.aim());
-        (found.f, found.power, epsilon)
+        Ok((found.f, found.power, epsilon))
     }
 
     /// What the ε of some test proves of f(α), which is at least `H` at any real ε (F1): the lower end of the
@@ -203,53 +209,61 @@ impl Composition {
         if *alpha == Rational::integer(1) {
             return exactly(Magnitude::ZERO);
         }
-        self.worst_way(|way| self.best_attack_in(way, alpha, aim))
+        let (found, epsilon) = self.worst_way(|way| self.best_attack_in(way, alpha, aim));
+        // Guessing at random never misses more often than 1 − α.
+        let rest = (&Rational::integer(1) - alpha).to_magnitude_bounds().1;
+        let guessing = Value {
+            f: Bounds::new(Magnitude::ZERO, rest),
+            power: Bounds::new(alpha.to_magnitude_bounds().0, Magnitude::ONE),
+        };
+        (found.intersect(&guessing), epsilon)
     }
 
     fn best_attack_in(&self, way: Way, alpha: &Rational, aim: f64) -> (Value, f64) {
-        let guess = self.gaussian_threshold(alpha);
-        let by_power = guess >= 0.0;
-        let cost = |v: &Value| {
-            if by_power { v.power.upper().ln(Round::Up) } else { -v.f.lower().ln(Round::Down) }
-        };
         let within = |epsilon: f64, tolerance| {
             self.value_at(way, alpha, &Rational::from_f64("", epsilon).expect("finite"), tolerance)
         };
         let at = |epsilon: f64| within(epsilon, aim);
         let mu = self.accountant().scale().1;
-        // A wide bracket around the guess; H is unimodal in ε.
-        let reach = 3.0 * mu + 1e-3 * guess.abs();
-        // Where to look need not be known well.
-        let (mut from, mut to) = (guess - reach, guess + reach);
-        let mut best = golden_section(|e| cost(&within(e, STEERING)), from, to, 30);
-        // Losses of which a few are rare and large may have the best test far from the guess.
-        for _ in 0..8 {
-            let edge = 0.02 * (to - from);
-            if best - from > edge && to - best > edge {
-                break;
-            }
-            (from, to) = (2.0 * from - best.max(guess), 2.0 * to - best.min(guess));
-            best = golden_section(|e| cost(&within(e, STEERING)), from, to, 30);
+        let guess = self.gaussian_threshold(alpha);
+        // Over this much of ε a Gaussian 1 − H changes by its own size.
+        let scale = if mu > 0.0 { mu / (1.0 + (guess / mu + 0.5 * mu).abs()) } else { 0.0 };
+        // H is unimodal in ε. Losses of which a few are rare and large may have the best test far from the
+        // guess. By a δ within STEERING the best is known to about the root of that, on a lattice much better.
+        let reach = 0.5 * mu + 1e-3 * guess.abs();
+        let losses = self.accountant().losses();
+        let near = losses.map_or(ROUGHLY * scale, |lattice| (NEARLY * scale).max(lattice.step_f64 / 16.0));
+        let best = least_near(|e| within(e, STEERING).cost(), guess, reach, near);
+        let by_power = within(best, STEERING).is_by_power();
+        if let Some(found) = self.at_losses(alpha, best, by_power, aim) {
+            return (found, best);
         }
-        let found = self.at_losses(alpha, best, by_power, aim).unwrap_or_else(|| {
-            // Finer and finer steps, until the curvature no longer shows through the width of δ.
-            let middle = at(best);
-            let mut found = middle;
-            let mut known = false;
-            for exponent in (4..=24).step_by(2) {
-                let step = mu.min(1.0) * 2f64.powi(-exponent);
-                let (left, right) = (best - step, best + step);
-                let Some(ratio) = ratio_of_gaps(left, best, right) else {
-                    break;
-                };
-                let Some(value) = by_concavity(&[at(left), middle, at(right)], ratio, by_power) else {
-                    break;
-                };
-                found = if known { found.intersect(&value) } else { value };
-                known = true;
-            }
-            if known { found } else { loose(&middle) }
-        });
+        let best = least_near(|e| at(e).cost(), best, 4.0 * ROUGHLY * scale, NEARLY * scale);
+        let middle = at(best);
+        let by_power = middle.is_by_power();
+        let around = |step: f64| {
+            let (left, right) = (best - step, best + step);
+            let gaps = ratio_of_gaps(left, best, right)?;
+            by_concavity(&[at(left), middle, at(right)], gaps, by_power)
+        };
+        // Finer and finer steps, until the curvature no longer shows through the width of δ; from one that it
+        // should still show through, or the finest coarser one that it does.
+        let step = |exponent: i32| mu.min(1.0) * 2f64.powi(-exponent);
+        let first = first_step(&middle, by_power);
+        let coarser = || {
+            (FIRST_STEP..=first - 2).rev().step_by(2).find_map(|e| around(step(e)).map(|value| (e, value)))
+        };
+        let Some((mut last, mut found)) = around(step(first)).map(|value| (first, value)).or_else(coarser)
+        else {
+            return (loose(&middle), best);
+        };
+        for value in (last + 1..=LAST_STEP).map_while(|e| around(step(e))) {
+            found = found.intersect(&value);
+            last += 1;
+        }
+        if let Some(value) = around(std::f64::consts::FRAC_1_SQRT_2 * step(last)) {
+            found = found.intersect(&value);
+        }
         (found, best)
     }
 
@@ -303,6 +317,13 @@ impl Composition {
         }
         mu * sign * z - 0.5 * mu * mu
     }
+}
+
+/// Where the curvature shows through the width of H about 30 times.
+fn first_step(middle: &Value, by_power: bool) -> i32 {
+    let width = if by_power { middle.power } else { middle.f }.relative_width();
+    let halvings = 0.5 * float::ln(1.0 / (30.0 * width.clamp(1e-18, 1.0))) / std::f64::consts::LN_2;
+    (halvings as i32).clamp(FIRST_STEP, LAST_STEP)
 }
 
 #[cfg(test)]
@@ -433,6 +454,24 @@ mod tests {
             let a: f64 = a.parse().unwrap();
             assert!(least.lower() <= a && a <= most.upper(), "{a} {least:?} {most:?}");
             assert!(most.upper() / least.lower() < 1.0 + 1e-4, "{a} {least:?} {most:?}");
+        }
+    }
+
+    /// One loss of −50 has nearly all the mass and one of 50 less than α: the best test is far from that of
+    /// continuous noise, and 1 − f is 1 to every digit. Straight from the pmf:
+    /// `f(α) = Q(0)(1 − (α − P[y ≥ 1])/P(0)) + Q[y < 0]`.
+    #[test]
+    fn few_misses_at_few_false_alarms_have_their_digits() {
+        let release = Composition::new([(DiscreteGaussian::parse("1/100", "1").unwrap(), 1)]).unwrap();
+        let weight = |x: i32| float::exp(f64::from(-50 * x * x));
+        let total = 1.0 + 2.0 * (weight(1) + weight(2));
+        for a in ["1e-18", "1e-12", "1e-8", "0.001", "0.3", "0.5", "0.999"] {
+            let above = (weight(1) + weight(2)) / total;
+            let alarms = (a.parse::<f64>().unwrap() - above) * total;
+            let truth = (weight(1) * (1.0 - alarms) + weight(2)) / total;
+            let f = release.tradeoff(&alpha(a)).unwrap().to_f64();
+            assert!(f.lower() <= truth * (1.0 + 1e-14) && truth * (1.0 - 1e-14) <= f.upper(), "{a} {f:?}");
+            assert!(f.relative_width() < 1e-13, "{a} {f:?}");
         }
     }
 

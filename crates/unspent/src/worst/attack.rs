@@ -26,7 +26,7 @@ impl WorstCase {
             || *alpha.value() == one
         {
             let only = self.best_of(&self.cases[0])?;
-            let (f, power) = (only.tradeoff(alpha)?, only.power(alpha)?);
+            let (f, power, _) = only.best_test(alpha)?;
             let Some(rho) = &self.unlisted else { return Ok((f, power)) };
             // What the (ε, δ) of the conversion, all of them together, guarantee.
             let least = Conversion::CanonneKamathSteinke.envelope(rho, !self.is_fast()).at(alpha);
@@ -40,7 +40,7 @@ impl WorstCase {
         let guess = proved(cases[0].gaussian_threshold(alpha.value()));
         let stronger = |a: usize, b: usize| if guess[a].1.upper() < guess[b].1.upper() { b } else { a };
         let worst = indices.iter().copied().reduce(stronger).expect("at least one case");
-        let (f, p, threshold) = self.best_of(&self.cases[worst])?.best_test(alpha);
+        let (f, p, threshold) = self.best_of(&self.cases[worst])?.best_test(alpha)?;
         // One ε serves all other cases.
         let (mut misses, mut power) = (f.lower(), p.upper());
         for (i, (f, p)) in proved(threshold).into_iter().enumerate() {
