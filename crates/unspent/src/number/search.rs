@@ -19,9 +19,9 @@ pub(crate) fn golden_section(f: impl Fn(f64) -> f64, mut low: f64, mut high: f64
     if fa <= fb { a } else { b }
 }
 
-/// About where `f` is least, if it falls and then rises, from a guess: outward in growing steps of `reach` until
-/// it rises on either side, then by parabolas and golden sections (Brent's method) to within `near`. It may be
-/// infinite above some place; not below.
+/// About where `f` is least, if it falls and then rises, from a guess: outward in growing steps of `reach`
+/// until it rises on either side, then by parabolas and golden sections (Brent's method) to within `near`. It
+/// may be infinite above some place; not below.
 pub(crate) fn least_near(f: impl Fn(f64) -> f64, guess: f64, reach: f64, near: f64) -> f64 {
     const OUTWARD: usize = 24;
     const MOST: usize = 60;

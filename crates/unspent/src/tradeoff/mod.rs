@@ -229,7 +229,8 @@ impl Composition {
         // Over this much of ε a Gaussian 1 − H changes by its own size.
         let scale = if mu > 0.0 { mu / (1.0 + (guess / mu + 0.5 * mu).abs()) } else { 0.0 };
         // H is unimodal in ε. Losses of which a few are rare and large may have the best test far from the
-        // guess. By a δ within STEERING the best is known to about the root of that, on a lattice much better.
+        // guess. By a δ within STEERING the best is known to about the root of that, on a lattice much
+        // better.
         let reach = 0.5 * mu + 1e-3 * guess.abs();
         let losses = self.accountant().losses();
         let near = losses.map_or(ROUGHLY * scale, |lattice| (NEARLY * scale).max(lattice.step_f64 / 16.0));
