@@ -113,7 +113,8 @@ fn clamp(m: Magnitude) -> Magnitude {
 /// are the same double, or so far apart that it is none.
 pub(super) fn ratio_of_gaps(a: f64, b: f64, c: f64) -> Option<(f64, f64)> {
     // The differences of the doubles at hand, which are not those that were meant. Each sum is exact as a
-    // pair, its larger part within u; that moves expm1 by u(1 + x) at most, the function adds 4u, the quotient u.
+    // pair, its larger part within u; that moves expm1 by u(1 + x) at most, the function adds 4u, the
+    // quotient u.
     let (right, left) = (Dd::sum(c, -b).hi, Dd::sum(b, -a).hi);
     let ratio = (left > 0.0 && right > 0.0).then(|| float::expm1(right) / -float::expm1(-left))?;
     ratio.is_finite().then_some((ratio, 32.0 + 2.0 * (left + right)))
