@@ -162,19 +162,17 @@ pub fn of_curve(curve: &Curve, over: &Grid, stated: Option<(&Delta, Option<&Numb
 /// Decades that can be seen in print.
 const VISIBLE: f64 = 0.02;
 
-/// A trade-off function as a picture.
-pub fn of_tradeoff(curve: &TradeoffCurve, log: bool) -> Figure {
-    let scaled = |x: Magnitude, round| if log { x.log10(round) } else { x.to_f64(round) };
-    let line = |pick: &dyn Fn(&TradeoffPoint) -> Magnitude| {
-        let at = |p: &TradeoffPoint| {
-            (scaled(p.alpha.to_bounds().lower(), Round::Down), scaled(pick(p), Round::Down))
-        };
-        curve.points.iter().map(at).collect::<Vec<_>>()
+/// The lines of a picture of a trade-off function; `place` says where the least misses of a line go.
+fn tradeoff_lines(
+    curve: &TradeoffCurve,
+    place: impl Fn(&TradeoffPoint, Magnitude) -> (f64, f64),
+) -> Vec<Series> {
+    let line = |misses: &dyn Fn(&TradeoffPoint) -> Magnitude| {
+        curve.points.iter().map(|point| place(point, misses(point))).collect::<Vec<_>>()
     };
-    let lower = |p: &TradeoffPoint| p.misses.bounds().lower();
     let one = Rational::from(1);
-    let series = vec![
-        Series::line("certified: the guarantee", Role::Guarantee, line(&lower)),
+    vec![
+        Series::line("certified: the guarantee", Role::Guarantee, line(&|p| p.misses.bounds().lower())),
         Series::line(
             "Canonne–Kamath–Steinke, from ρ",
             Role::Baseline(0),
@@ -182,7 +180,15 @@ pub fn of_tradeoff(curve: &TradeoffCurve, log: bool) -> Figure {
         ),
         Series::line("Bun–Steinke, from ρ", Role::Baseline(1), line(&|p| p.bun_steinke)),
         Series::line("guessing", Role::Reference, line(&|p| (&one - &p.alpha).to_bounds().lower())),
-    ];
+    ]
+}
+
+/// A trade-off function as a picture.
+pub fn of_tradeoff(curve: &TradeoffCurve, log: bool) -> Figure {
+    let scaled = |x: Magnitude, round| if log { x.log10(round) } else { x.to_f64(round) };
+    let series = tradeoff_lines(curve, |point, misses| {
+        (scaled(point.alpha.to_bounds().lower(), Round::Down), scaled(misses, Round::Down))
+    });
     let (x, y) = ("α, rate of false alarms", "rate of misses, at least");
     let panel = if log {
         // Both rates down to the same: the rest of the function is its mirror image.
@@ -224,25 +230,10 @@ const DECADES: [u32; 10] = [2, 3, 4, 6, 8, 12, 16, 24, 40, 60];
 
 /// A trade-off function as a picture of the power, 1 − f(α), against the logarithm of α.
 pub fn of_power(curve: &TradeoffCurve) -> Figure {
-    let line = |pick: &dyn Fn(&TradeoffPoint) -> Magnitude| {
-        let at = |p: &TradeoffPoint| {
-            let power = (1.0 - pick(p).to_f64(Round::Down)).next_up().min(1.0);
-            (p.alpha.to_bounds().log10().lower(), power)
-        };
-        curve.points.iter().map(at).collect::<Vec<_>>()
-    };
-    let lower = |p: &TradeoffPoint| p.misses.bounds().lower();
-    let one = Rational::from(1);
-    let series = vec![
-        Series::line("certified: the guarantee", Role::Guarantee, line(&lower)),
-        Series::line(
-            "Canonne–Kamath–Steinke, from ρ",
-            Role::Baseline(0),
-            line(&|p| p.canonne_kamath_steinke),
-        ),
-        Series::line("Bun–Steinke, from ρ", Role::Baseline(1), line(&|p| p.bun_steinke)),
-        Series::line("guessing", Role::Reference, line(&|p| (&one - &p.alpha).to_bounds().lower())),
-    ];
+    let series = tradeoff_lines(curve, |point, misses| {
+        let power = (1.0 - misses.to_f64(Round::Down)).next_up().min(1.0);
+        (point.alpha.to_bounds().log10().lower(), power)
+    });
     let (x, y) = (Axis::log10("α, rate of false alarms"), Axis::linear("power: rate of hits, at most"));
     figure(&curve.subject, Panel { x, y: y.between(0.0, 1.0), series, ..Panel::default() })
 }
