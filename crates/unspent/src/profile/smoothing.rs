@@ -13,6 +13,7 @@
 
 use std::sync::OnceLock;
 
+use super::allowance;
 use super::contour::{Integral, Problem};
 use super::gaussians::{Gaussians, log_cut};
 use super::kernel::{Expectation, Losses};
@@ -87,6 +88,7 @@ impl Smoothing {
         let mut level = (first as i32).clamp(-COARSEST, FINEST);
         let mut best: Option<Bounds<Magnitude>> = None;
         for _ in 0..ATTEMPTS {
+            let before = allowance::left();
             match self.bracket(spectrum, level, expectation, at) {
                 Some(found) => {
                     let both = best.map_or(found, |b| b.intersect(&found));
@@ -102,8 +104,10 @@ impl Smoothing {
                     if best.is_some() || level <= -COARSEST {
                         break;
                     }
-                    // The attempt may have been long: sixteen times coarser at once.
-                    level = (level - 4).max(-COARSEST);
+                    // A sum that was not begun costs nothing. Otherwise the attempt may have been long: sixteen
+                    // times coarser at once.
+                    let begun = self.sieve(spectrum, Some(level)).is_none() || allowance::left() < before;
+                    level = (level - if begun { 4 } else { 1 }).max(-COARSEST);
                 }
             }
         }
