@@ -91,7 +91,53 @@ impl Several {
     }
 }
 
-/// What is left; only whether it has changed is of interest.
+/// What is left: whether a sum has taken any of it.
 pub(super) fn left() -> f64 {
     OPEN.get().map_or(0.0, |open| open.left)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mechanism::Described;
+    use crate::number::Bounds;
+    use crate::{Composition, Delta, Epsilon, parallel};
+
+    fn hard() -> Composition {
+        let groups = ["sigma2=0.6423,count=2,shift=2", "sigma2=0.01,count=402", "sigma2=0.777,count=20"];
+        let parse = |text: &str| {
+            let Described { mechanism, count } = Described::parse(text).unwrap();
+            (mechanism, count)
+        };
+        Composition::new(groups.map(parse)).unwrap()
+    }
+
+    /// Neither earlier answers nor the thread change what an answer has to spend.
+    #[test]
+    fn the_same_question_has_the_same_answer() {
+        let (release, delta) = (hard(), Delta::parse("1e-10").unwrap());
+        let first = release.epsilon(&delta).unwrap();
+        release.delta(&Epsilon::parse("20000").unwrap()).unwrap();
+        assert_eq!(release.epsilon(&delta).unwrap(), first);
+        let elsewhere = parallel::map(&[0, 1], |_| hard().epsilon(&delta).unwrap());
+        assert_eq!(elsewhere, vec![first; 2]);
+    }
+
+    /// With less to spend an answer is wider, and still true.
+    #[test]
+    fn less_work_gives_wider_bounds_around_the_same_value() {
+        let (release, delta) = (hard(), Delta::parse("1e-10").unwrap());
+        let with = |allowance: f64| -> (Bounds<f64>, f64) {
+            Answer::Search.within(allowance, || (release.epsilon(&delta).unwrap(), allowance - left()))
+        };
+        let (best, _) = with(f64::INFINITY);
+        let mut widest = 0.0f64;
+        for allowance in [1e6, 1e5, 1e4, 1e3, 0.0] {
+            let (found, spent) = with(allowance);
+            assert!(found.overlaps(&best), "{found:?} {best:?}");
+            assert!(spent <= allowance, "{spent}");
+            widest = widest.max(found.upper() - found.lower());
+        }
+        assert!(widest > 100.0 * (best.upper() - best.lower()), "{widest}");
+    }
 }
