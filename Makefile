@@ -172,7 +172,7 @@ site: wasm docs
 	rm -rf $(SITE)
 	mkdir -p $(SITE)
 	cp $(WEB)/explorer.html $(WEB)/calculator.html crates/unspent-site/index.html $(SITE)
-	cargo run --release --locked -- reproduce --force --no-png --out $(SITE)/paper
+	cargo run --quiet --locked -- reproduce --force --no-png --out $(SITE)/paper
 	cp -r target/book $(SITE)/docs
 
 # The documentation as a site in target/book, with its links checked. The program that makes it is compiled

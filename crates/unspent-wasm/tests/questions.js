@@ -41,10 +41,11 @@ function* tradeoffs() {
 function* fresh() {
   for (const { composition, direction, asked } of oracle('answers').cases) {
     const of = (...kinds) => asked.filter(([kind]) => kinds.includes(kind)).map(([, argument]) => argument);
-    yield ['account', {
-      mechanisms: composition.map(texts), direction, epsilons: of('delta', 'p_tail', 'q_tail'),
-      deltas: of('epsilon'), rates: of('tradeoff', 'power'), tails: true,
-    }];
+    const parts = { mechanisms: composition.map(texts), direction };
+    const [deltas, rates] = [of('epsilon'), of('tradeoff', 'power')];
+    yield ['account', { ...parts, epsilons: of('delta'), deltas, rates }];
+    const epsilons = of('p_tail', 'q_tail');
+    if (epsilons.length) yield ['account', { ...parts, epsilons, tails: true }];
   }
 }
 
