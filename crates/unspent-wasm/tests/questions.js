@@ -75,7 +75,8 @@ function* conversions() {
 function* others() {
   const NAMES = { delta: 'epsilons', epsilon: 'deltas', tradeoff: 'rates', power: 'rates' };
   for (const { ask, mechanisms: parts, at } of oracle('external').values) {
-    if (NAMES[ask]) yield ['account', { mechanisms: parts.map(texts), [NAMES[ask]]: [at] }];
+    // A δ at a negative ε is no question.
+    if (NAMES[ask] && +at >= 0) yield ['account', { mechanisms: parts.map(texts), [NAMES[ask]]: [at] }];
   }
 }
 
