@@ -293,5 +293,10 @@ fn range(sigmas: &[f64]) -> (f64, f64) {
     (near(least * (1.0 + GAP)).min(1.0), near(most * (1.0 - GAP)).max(1.0))
 }
 
+/// The least common factor with which all these variances are still accounted for; never above 1.
+pub(crate) fn least_factor(sigmas: &[f64]) -> Rational {
+    Axis::NOISE.exact(range(sigmas).0)
+}
+
 #[cfg(test)]
 mod tests;

@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub(crate) use case::Case;
 
 use crate::allocation::Path;
-use crate::calibrate::{Calibration, Shape, Target};
+use crate::calibrate::{Calibration, Shape, Target, least_factor};
 use crate::composition::Composition;
 use crate::effort::Effort;
 use crate::error::{Error, Result};
@@ -346,12 +346,19 @@ impl WorstCase {
         let glance = WorstCase { effort: Effort::Fast, ..self.clone() };
         let (_, mut next) = glance
             .largest(|case, _| case.glance()?.delta(&target.epsilon), |case| case.delta(&target.epsilon))?;
+        // What is enough for one case may be less than any noise in another.
+        let groups = self.cases.iter().flat_map(|case| &case.groups);
+        let sigmas: Vec<f64> = groups.filter_map(|(noise, _)| Some(noise.sigma2()?.to_f64())).collect();
+        let floor = least_factor(&sigmas);
         let mut best: Option<Calibration> = None;
         // Each round adds the case that is farthest from meeting the target with what was found for those
         // before it.
         for _ in 0..ROUNDS {
             let case = &self.cases[next];
-            let found = self.well(case)?.scale_of_first_meeting(case.groups.len(), target)?;
+            let mut found = self.well(case)?.scale_of_first_meeting(case.groups.len(), target)?;
+            if found.satisfying < floor {
+                found = Calibration { satisfying: floor.clone(), failing: None, ..found };
+            }
             best = Some(match best {
                 Some(before) if found.satisfying <= before.satisfying => {
                     Calibration { satisfying: widened(&before.satisfying), ..before }
