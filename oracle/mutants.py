@@ -114,9 +114,7 @@ def chosen(root, seed, count):
         by_place[place] = taken[:wanted]
     # All places advance alike, so that a run that is stopped has asked about each.
     order = [
-        (i / len(taken), place, mutant)
-        for place, taken in by_place.items()
-        for i, mutant in enumerate(taken)
+        (i / len(taken), place, mutant) for place, taken in by_place.items() for i, mutant in enumerate(taken)
     ]
     order.sort(key=lambda entry: entry[:2])
     return {n: mutant for n, (_, _, mutant) in enumerate(order, 1)}, found
@@ -160,7 +158,10 @@ class Copy:
         environment = {**os.environ, "CARGO_INCREMENTAL": "0"}
         made = subprocess.run(
             ["cargo", *arguments, "--message-format=json"],
-            cwd=self.work, env=environment, capture_output=True, text=True,
+            cwd=self.work,
+            env=environment,
+            capture_output=True,
+            text=True,
         )
         messages = [json.loads(line) for line in made.stdout.split("\n") if line.startswith("{")]
         return made, messages
@@ -205,7 +206,10 @@ def run_tests(crate, binary, tests, seconds, environment, work):
         [binary, "-Zunstable-options", "--fail-fast", "--test-threads=1", "--exact", *tests],
         cwd=here,
         env={**os.environ, "RUSTC_BOOTSTRAP": "1", "CARGO_MANIFEST_DIR": str(here), **environment},
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, preexec_fn=limits,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        preexec_fn=limits,
     ) as child:
         # A mutant that waits for ever uses no processor.
         watch = threading.Timer(60 * seconds + 300, child.kill)
@@ -225,12 +229,16 @@ def run_tests(crate, binary, tests, seconds, environment, work):
     return "killed", failed or tests[:1], spent
 
 
-def reach(crate, binary, test, work):
-    """What one test takes, and which mutants it reaches."""
+def reach(crate, binary, test, slow, work):
+    """What one test takes, and which mutants it reaches; nothing of one that takes too long."""
     noted = work / "reached" / f"{Path(binary).name}-{test.replace(':', '_')}"
     noted.parent.mkdir(exist_ok=True)
     noted.unlink(missing_ok=True)
-    status, _, spent = run_tests(crate, binary, [test], 1200, {"UNSPENT_REACHED": str(noted)}, work)
+    environment = {"UNSPENT_REACHED": str(noted)}
+    # To note what is reached takes time, too.
+    status, _, spent = run_tests(crate, binary, [test], 3 * min(slow, 1200) + 2, environment, work)
+    if status == "too long":
+        return None
     assert status == "survived", (test, status)
     reached = [int(n) for n in noted.read_text().split()] if noted.exists() else []
     return {"crate": crate, "binary": binary, "test": test, "seconds": spent, "reached": reached}
@@ -252,24 +260,29 @@ def build(arguments, root, work):
     copy.mutants = mutants_to_build
     crates = [UNSPENT, ESTIMATE]
     dropped = [m for crate in crates for m in copy.drop_what_does_not_compile(crate)]
-    print(f"{sum(found.values())} sites, {len(copy.mutants)} mutants, {len(dropped)} do not compile", flush=True)
+    print(
+        f"{sum(found.values())} sites, {len(copy.mutants)} mutants, {len(dropped)} do not compile", flush=True
+    )
     binaries = [(crate, binary) for crate in crates for binary in copy.compile(crate)]
     state = {"found": found, "dropped": dropped, "mutants": copy.mutants, "binaries": binaries}
     (work / "mutants.json").write_text(json.dumps(state))
 
 
-def tests_of(state, jobs, work):
-    """All tests, and what they reach; asked once for a build."""
+def tests_of(state, slow, jobs, work):
+    """The tests that take no longer, and what they reach; asked once for a build."""
     path = work / "tests.json"
-    if not path.exists():
-        every = [(crate, binary, test) for crate, binary in state["binaries"] for test in listed(binary)]
-        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-            path.write_text(json.dumps(list(pool.map(lambda test: reach(*test, work), every))))
-    tests = json.loads(path.read_text())
+    tests = json.loads(path.read_text()) if path.exists() else []
+    known = {(test["binary"], test["test"]) for test in tests}
+    every = [(crate, binary, test) for crate, binary in state["binaries"] for test in listed(binary)]
+    asked = [(*row, slow, work) for row in every if row[1:] not in known]
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        tests += [found for found in pool.map(lambda row: reach(*row), asked) if found]
+    path.write_text(json.dumps(tests))
     for test in tests:
         test["reached"] = set(test["reached"])
     reached = set().union(*(test["reached"] for test in tests))
-    print(f"{len(tests)} tests reach {len(reached)} of {len(state['mutants'])} mutants", flush=True)
+    said = f"{len(tests)} of {len(every)} tests reach {len(reached)} of {len(state['mutants'])} mutants"
+    print(said, flush=True)
     return tests
 
 
@@ -299,7 +312,9 @@ def ask(n, mutant, tests, least, most, work):
     environment = {"UNSPENT_MUTANT": str(n)}
     for group in stages(n, mutant, tests, least, most):
         names, limit = [t["test"] for t in group], 3 * sum(t["seconds"] for t in group) + 3
-        status, failed, more = run_tests(group[0]["crate"], group[0]["binary"], names, limit, environment, work)
+        status, failed, more = run_tests(
+            group[0]["crate"], group[0]["binary"], names, limit, environment, work
+        )
         spent += more
         if status != "survived":
             return {"status": status, "by": failed[:2] or names[:1], "seconds": round(spent, 1)}
@@ -321,7 +336,7 @@ def loaded(work):
 
 def run(arguments, root, work):
     state = loaded(work)
-    tests = tests_of(state, arguments.jobs, work)
+    tests = tests_of(state, arguments.slow, arguments.jobs, work)
     known, end = rows(work), time.monotonic() + 60 * arguments.minutes
     lock = threading.Lock()
 

@@ -66,7 +66,19 @@ SHAPES = [re.compile(f"^({before})(.+?)({after})$") for before, after in SHAPES]
 CHANGE = re.compile(r"^(\s*)([\w.\[\]*]+ [+\-*/]= .+)(;)$")
 # The last line of a function or of a block.
 LAST = re.compile(r"^(\s+)((?:if |[\w(&*\-!]).*[\w)\]}?])()$")
-IGNORED = ("//", "const ", "pub const ", "static ", "assert", "debug_assert", "#", "use ", "pub fn ", "fn ", "where")
+IGNORED = (
+    "//",
+    "const ",
+    "pub const ",
+    "static ",
+    "assert",
+    "debug_assert",
+    "#",
+    "use ",
+    "pub fn ",
+    "fn ",
+    "where",
+)
 
 
 class Site(NamedTuple):
@@ -101,7 +113,11 @@ def without_terms(expression):
         while end < len(expression):
             character = expression[end]
             depth += (character in "([{") - (character in ")]}")
-            if depth < 0 or depth == 0 and (character in ",;" or re.match(r" ([+-]|[<>=!]=?|&&|\|\||\{) ", expression[end:])):
+            if (
+                depth < 0
+                or depth == 0
+                and (character in ",;" or re.match(r" ([+-]|[<>=!]=?|&&|\|\||\{) ", expression[end:]))
+            ):
                 break
             end += 1
         yield expression[: found.start()] + expression[end:]
