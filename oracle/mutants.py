@@ -5,8 +5,8 @@
     python -m oracle.mutants run --minutes 60
     python -m oracle.mutants table
 
-A mutant (`oracle.mutations`) changes one line of a copy of the sources. `UNSPENT_MUTANT=n` turns on the n-th at
-run time, so that the libraries are compiled once and not once for each; what does not compile is taken out
+A mutant (`oracle.mutations`) changes one line of a copy of the sources. `UNSPENT_MUTANT=n` turns on the n-th
+at run time, so that the libraries are compiled once and not once for each; what does not compile is taken out
 first. Every test is run once by itself to see which mutants it reaches. A mutant is asked of the tests that
 reach it, those of its own module first and the slow ones last, until one fails. Limits count the time of the
 processor, so that a busy machine makes no mutant look slow. `run` goes on where it was stopped.
@@ -153,8 +153,8 @@ class Copy:
             (self.work / file).write_text("\n".join(lines))
 
     def cargo(self, command, crate):
-        """Messages of cargo, with the same third-party crates as the workspace's own build."""
-        arguments = [*command, "--locked", "-p", crate, "--target-dir", str(self.root / "target")]
+        """Messages of cargo. A target directory of its own: the names of its files are the workspace's."""
+        arguments = [*command, "--locked", "-p", crate, "--target-dir", str(self.root / "target/mutated")]
         environment = {**os.environ, "CARGO_INCREMENTAL": "0"}
         made = subprocess.run(
             ["cargo", *arguments, "--message-format=json"],
