@@ -1,4 +1,4 @@
-"""Mutants of the library, all of them in one build, each behind a switch; and which of them the tests notice.
+"""Mutants of the library, all of them in one build, each behind a switch; and which the tests notice.
 
     python -m oracle.mutants build --seed 1 --count 500
     python -m oracle.mutants run --minutes 60 --slow 2
@@ -41,10 +41,22 @@ PLACES = {
     "release": (UNSPENT, ["release.rs"], 0.04),
     "estimate": (ESTIMATE, ["."], 0.19),
 }
+# Slow tests that can be given a part of what they ask: one that fails for a part of it fails for all of it.
+SAMPLED = [
+    (
+        "profile::pairs::tests::every_answer_of_the_oracle_for_other_mechanisms_is_inside",
+        "UNSPENT_ORACLE_MECHANISMS",
+        ["mechanisms_closed.json", "mechanisms_random.json"],
+        12,
+    ),
+    ("oracle::answers::every_fresh_answer_is_inside", "UNSPENT_ORACLE_ANSWERS", ["answers.json"], 8),
+]
 # How often a kind is chosen, beside the others.
 WEIGHTS = {BOUND: 8, LOGIC: 4, TIE: 1}
 # Modules that are only there in tests.
 TEST_ONLY = {"tests", "tests.rs", "inclusion.rs", "cases.rs", "elementary.rs"}
+# Slow tests are asked from this many seconds on.
+SAMPLES = 5.0
 MEMORY = 8 << 30
 SWITCH = """
 static MUTANT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(usize::MAX);
@@ -229,19 +241,33 @@ def run_tests(crate, binary, tests, seconds, environment, work):
     return "killed", failed or tests[:1], spent
 
 
-def reach(crate, binary, test, slow, work):
+def reach(crate, binary, test, slow, work, given=None):
     """What one test takes, and which mutants it reaches; nothing of one that takes too long."""
-    noted = work / "reached" / f"{Path(binary).name}-{test.replace(':', '_')}"
+    noted = work / "reached" / f"{Path(binary).name}-{test.replace(':', '_')}{'-part' if given else ''}"
     noted.parent.mkdir(exist_ok=True)
     noted.unlink(missing_ok=True)
-    environment = {"UNSPENT_REACHED": str(noted)}
+    given = given or {}
+    environment = {"UNSPENT_REACHED": str(noted), **given}
     # To note what is reached takes time, too.
     status, _, spent = run_tests(crate, binary, [test], 3 * min(slow, 1200) + 2, environment, work)
     if status == "too long":
         return None
     assert status == "survived", (test, status)
     reached = [int(n) for n in noted.read_text().split()] if noted.exists() else []
-    return {"crate": crate, "binary": binary, "test": test, "seconds": spent, "reached": reached}
+    known = {"crate": crate, "binary": binary, "test": test, "given": given}
+    return {**known, "seconds": spent, "reached": reached}
+
+
+def parts(binaries, work):
+    """The slow tests with a part of what they ask."""
+    binary = next(binary for crate, binary in binaries if crate == UNSPENT)
+    for test, variable, files, every in SAMPLED:
+        cases = []
+        for file in files:
+            cases += json.loads((work / "oracle" / file).read_text())["cases"][::every]
+        path = work / f"part-of-{files[0]}"
+        path.write_text(json.dumps({"cases": cases}))
+        yield UNSPENT, binary, test, 1e9, work, {variable: str(path)}
 
 
 def listed(binary):
@@ -272,9 +298,12 @@ def tests_of(state, slow, jobs, work):
     """The tests that take no longer, and what they reach; asked once for a build."""
     path = work / "tests.json"
     tests = json.loads(path.read_text()) if path.exists() else []
-    known = {(test["binary"], test["test"]) for test in tests}
+    known = {(test["binary"], test["test"], bool(test["given"])) for test in tests}
     every = [(crate, binary, test) for crate, binary in state["binaries"] for test in listed(binary)]
-    asked = [(*row, slow, work) for row in every if row[1:] not in known]
+    asked = [(*row, slow, work) for row in every if (*row[1:], False) not in known]
+    asked += [
+        row for row in parts(state["binaries"], work) if slow > SAMPLES and (*row[1:3], True) not in known
+    ]
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         tests += [found for found in pool.map(lambda row: reach(*row), asked) if found]
     path.write_text(json.dumps(tests))
@@ -291,14 +320,14 @@ def module(file):
     return "::".join(part for part in parts if part != "mod")
 
 
-def stages(n, mutant, tests, least, most):
-    """The tests that reach a mutant and take between two times, in groups: near and quick ones first."""
-    mine = [t for t in tests if n in t["reached"] and least < t["seconds"] <= most]
+def stages(mutant, tests):
+    """These tests in groups: near and quick ones first."""
     near = module(mutant["file"]).split("::")[0]
-    mine.sort(key=lambda t: (t["seconds"] > 0.5, not t["test"].startswith(near), t["seconds"]))
+    tests = sorted(tests, key=lambda t: (t["seconds"] > 0.5, not t["test"].startswith(near), t["seconds"]))
     group, total = [], 0.0
-    for test in mine:
-        if group and (group[0]["binary"] != test["binary"] or total + test["seconds"] > 1.0):
+    for test in tests:
+        alike = group and group[0]["binary"] == test["binary"] and group[0]["given"] == test["given"]
+        if group and (not alike or total + test["seconds"] > 1.0):
             yield group
             group, total = [], 0.0
         group.append(test)
@@ -307,10 +336,11 @@ def stages(n, mutant, tests, least, most):
         yield group
 
 
-def ask(n, mutant, tests, least, most, work):
+def ask(n, mutant, tests, work):
+    """What these tests say of a mutant."""
     spent = 0.0
-    environment = {"UNSPENT_MUTANT": str(n)}
-    for group in stages(n, mutant, tests, least, most):
+    for group in stages(mutant, tests):
+        environment = {"UNSPENT_MUTANT": str(n), **group[0]["given"]}
         names, limit = [t["test"] for t in group], 3 * sum(t["seconds"] for t in group) + 3
         status, failed, more = run_tests(
             group[0]["crate"], group[0]["binary"], names, limit, environment, work
@@ -318,8 +348,7 @@ def ask(n, mutant, tests, least, most, work):
         spent += more
         if status != "survived":
             return {"status": status, "by": failed[:2] or names[:1], "seconds": round(spent, 1)}
-    reached = any(n in t["reached"] for t in tests)
-    return {"status": "survived" if reached else "unreached", "by": [], "seconds": round(spent, 1)}
+    return {"status": "survived", "by": [], "seconds": round(spent, 1)}
 
 
 def rows(work):
@@ -341,17 +370,25 @@ def run(arguments, root, work):
     lock = threading.Lock()
 
     def one(n):
-        before = known.get(n, {"asked": 0.0, "status": "survived"})
-        if time.monotonic() > end or before["status"] != "survived" or before["asked"] >= arguments.slow:
+        before = known.get(n, {"asked": [], "status": "unreached"})
+        if time.monotonic() > end or before["status"] not in ("survived", "unreached"):
+            return
+        # Tests are only ever added, so that a test's index is its name.
+        asked = [i for i, test in enumerate(tests) if n in test["reached"] and i not in before["asked"]]
+        asked = [i for i in asked if tests[i]["seconds"] <= arguments.slow]
+        if n in known and not asked:
             return
         mutant = state["mutants"][n]
-        found = ask(n, mutant, tests, before["asked"], arguments.slow, work)
-        row = {"n": n, "asked": arguments.slow, **found}
+        found = ask(n, mutant, [tests[i] for i in asked], work)
+        asked += before["asked"]
+        row = {"n": n, "asked": asked, **found}
+        if not asked:
+            row["status"] = "unreached"
         with lock, open(work / "asked.jsonl", "a") as out:
             out.write(json.dumps(row) + "\n")
-        if found["status"] in ("survived", "unreached"):
+        if row["status"] in ("survived", "unreached"):
             where = f"{module(mutant['file'])}:{mutant['line'] + 1}"
-            print(f"{n} {where} {found['status']}: {mutant['expression']} => {mutant['mutated']}", flush=True)
+            print(f"{n} {where} {row['status']}: {mutant['expression']} => {mutant['mutated']}", flush=True)
 
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         list(pool.map(one, sorted(state["mutants"])))
