@@ -354,10 +354,15 @@ oracle-search: $(ORACLE_VENV)/installed wheel
 oracle-hostile: ANSWERS = 100000
 oracle-hostile: oracle-search
 
-# Mutants of the library, all in one build, and which of them the tests notice: MUTANTS of them from SEED.
+# Mutants of the libraries, all in one build, and which of them the tests notice: MUTANTS of them from SEED, for
+# so many MINUTES; the quick tests are asked about all of them first. `docs/mutants.md` has what was found.
 MUTANTS ?= 120
+mutants: MINUTES = 30
 mutants:
-	python3 -m oracle.mutants --seed $(SEED) --count $(MUTANTS) --out target/mutants.jsonl
+	python3 -m oracle.mutants build --seed $(SEED) --count $(MUTANTS)
+	python3 -m oracle.mutants run --minutes $(MINUTES) --slow 2
+	python3 -m oracle.mutants run --minutes $(MINUTES)
+	python3 -m oracle.mutants table
 
 # Every line of every preset's certificate, by the oracle's own reading of the preset.
 oracle-certificates: $(ORACLE_VENV)/installed
