@@ -20,14 +20,16 @@ pub(crate) struct Case {
     /// Other mechanisms for the same record: no calibration changes them.
     pub(super) also: Vec<(Mechanism, u64)>,
     glance: OnceLock<Result<Composition>>,
+    /// By smoothing alone, however few kinds there are.
+    smooth: OnceLock<Result<Composition>>,
     /// One for each effort.
     pub(super) composed: [OnceLock<Result<Composition>>; 3],
 }
 
 impl Case {
     pub fn new(routes: Vec<Route>, groups: Vec<(Mechanism, u64)>) -> Case {
-        let (also, glance, composed) = (vec![], OnceLock::new(), [const { OnceLock::new() }; 3]);
-        Case { routes, groups, also, glance, composed }
+        let (also, composed) = (vec![], [const { OnceLock::new() }; 3]);
+        Case { routes, groups, also, glance: OnceLock::new(), smooth: OnceLock::new(), composed }
     }
 
     /// The same beside other mechanisms.
@@ -68,11 +70,15 @@ impl Case {
     pub(super) fn glance(&self) -> Result<&Composition> {
         // Few kinds have a sparse law, which smoothing is slow with, and a lattice that is soon sieved.
         const FEW: usize = 6;
-        let make = || match self.groups.len() {
-            ..FEW => self.made(Effort::Fast),
-            _ => Composition::at_a_glance(self.all().cloned()),
-        };
-        self.glance.get_or_init(make).as_ref().map_err(Clone::clone)
+        if self.groups.len() >= FEW {
+            return self.smooth();
+        }
+        self.glance.get_or_init(|| self.made(Effort::Fast)).as_ref().map_err(Clone::clone)
+    }
+
+    fn smooth(&self) -> Result<&Composition> {
+        let make = || Composition::at_a_glance(self.all().cloned());
+        self.smooth.get_or_init(make).as_ref().map_err(Clone::clone)
     }
 
     pub(super) fn composed(&self, effort: Effort) -> Result<&Composition> {
@@ -81,6 +87,10 @@ impl Case {
 
     /// ε in fast mode; `None` if the case certainly meets the target.
     pub(super) fn quick_epsilon(&self, target: &Target) -> Result<Option<Bounds<f64>>> {
+        let is_gaussian = self.all().all(|(noise, _)| noise.is_gaussian());
+        if is_gaussian && self.smooth()?.plainly_meets(target) {
+            return Ok(None);
+        }
         let glance = self.glance()?;
         if glance.meets(target)? {
             return Ok(None);
