@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::mechanism::{Base, Mechanism, ZeroConcentratedDp};
 use crate::number::float;
 use crate::number::{Bounds, Magnitude, Rational, Round};
-use crate::profile::{Method, Point, log_gaussian_delta};
+use crate::profile::{Half, Method, Point, log_gaussian_delta};
 use crate::quantity::{Delta, Epsilon};
 
 /// A promise: (ε, δ).
@@ -106,6 +106,11 @@ impl Composition {
         }
         let at = Point::new(target.epsilon.value().clone());
         self.accountant().delta(&at, (0.25 * margin).min(ROUGHEST)).delta.upper() <= wanted
+    }
+
+    /// Half of it at the target's ε, if all its counts are even.
+    pub(crate) fn half(&self, target: &Target) -> Option<Half> {
+        self.accountant().half(&Point::new(target.epsilon.value().clone()), self.aim())
     }
 
     /// The smallest common factor of all σ² that meets the target.

@@ -11,6 +11,7 @@ mod conditioned;
 mod contour;
 mod enumeration;
 mod gaussians;
+mod halves;
 mod invert;
 mod kernel;
 mod lattice;
@@ -33,6 +34,7 @@ use crate::named::named;
 use crate::number::float::Dd;
 use crate::number::{Bounds, Magnitude, Rational};
 pub(crate) use gaussians::Gaussians;
+pub(crate) use halves::Half;
 pub(crate) use invert::log_gaussian_delta;
 use lattice::Lattice;
 pub(crate) use pairs::Pairs;
@@ -287,6 +289,14 @@ impl Accountant {
         match self {
             Accountant::Gaussian(inner) => inner.delta(at, tolerance),
             Accountant::Pairs(inner) => inner.delta(at, tolerance),
+        }
+    }
+
+    /// Half of it, if all its counts are even, to be put together with others at that ε.
+    pub fn half(&self, at: &Point, tolerance: f64) -> Option<Half> {
+        match self {
+            Accountant::Gaussian(inner) => inner.half(at, tolerance),
+            Accountant::Pairs(_) => None,
         }
     }
 
