@@ -12,6 +12,7 @@ mod conditioned;
 mod contour;
 mod enumeration;
 mod gaussians;
+mod halves;
 mod invert;
 mod kernel;
 mod lattice;
@@ -35,6 +36,7 @@ use crate::number::float::Dd;
 use crate::number::{Bounds, Magnitude, Rational};
 pub(crate) use allowance::Answer;
 pub(crate) use gaussians::Gaussians;
+pub(crate) use halves::Half;
 pub(crate) use invert::log_gaussian_delta;
 use lattice::Lattice;
 pub(crate) use pairs::Pairs;
@@ -295,6 +297,14 @@ impl Accountant {
     /// Runs what finds an answer, with the allowance of its effort.
     pub fn within<T>(&self, answer: Answer, find: impl FnOnce() -> T) -> T {
         answer.within(self.effort().allowance(), find)
+    }
+
+    /// Half of it, if all its counts are even, to be put together with others at that ε.
+    pub fn half(&self, at: &Point, tolerance: f64) -> Option<Half> {
+        match self {
+            Accountant::Gaussian(inner) => inner.half(at, tolerance),
+            Accountant::Pairs(_) => None,
+        }
     }
 
     /// The same in one direction, whichever answers are for.
