@@ -100,8 +100,7 @@ impl Composition {
         let epsilon = target.epsilon.value().to_f64();
         let (wanted, _) = target.delta.value().to_magnitude_bounds();
         let margin = wanted.ln(Round::Down) - log_gaussian_delta(mu2.sqrt(), epsilon).0;
-        // Not for a NaN.
-        if !(margin > LEAST) {
+        if margin.is_nan() || margin <= LEAST {
             return false;
         }
         let at = Point::new(target.epsilon.value().clone());

@@ -117,7 +117,7 @@ mod tests {
     fn the_same_question_has_the_same_answer() {
         let (release, delta) = (hard(), Delta::parse("1e-10").unwrap());
         let first = release.epsilon(&delta).unwrap();
-        release.delta(&Epsilon::parse("20000").unwrap()).unwrap();
+        let _ = release.delta(&Epsilon::parse("20000").unwrap()).unwrap();
         assert_eq!(release.epsilon(&delta).unwrap(), first);
         let elsewhere = parallel::map(&[0, 1], |_| hard().epsilon(&delta).unwrap());
         assert_eq!(elsewhere, vec![first; 2]);

@@ -200,16 +200,16 @@ impl Part {
         let all = up(other.total).add(other.outside, Round::Up);
         let outside =
             self.outside.mul(all, Round::Up).add(up(self.total).mul(other.outside, Round::Up), Round::Up);
-        // A power of two is exact.
-        let largest = weights.iter().fold(0.0, |a: f64, b| a.max(*b));
-        let exponent = largest.log2().floor();
-        let scale = 2f64.powi(-exponent as i32);
+        // A power of two is exact. The exponent of a positive normal double is in its upper bits.
+        let largest = weights.iter().fold(f64::MIN_POSITIVE, |a: f64, b| a.max(*b));
+        let exponent = (largest.to_bits() >> 52) as i32 - 1023;
+        let scale = 2f64.powi(-exponent);
         // Products that underflow are each off by less than the smallest normal double.
         let lost = a.len() as f64 * b.len() as f64 * f64::MIN_POSITIVE;
         let outside =
             outside.add(Magnitude::from_f64(lost), Round::Up).mul(Magnitude::from_f64(scale), Round::Up);
         weights.iter_mut().for_each(|w| *w *= scale);
-        let twos = self.twos + other.twos + exponent;
+        let twos = self.twos + other.twos + f64::from(exponent);
         let total = weights.iter().sum::<f64>() * (1.01 + 2.0 * error);
         let mut sum = Part { weights, start: self.start + other.start, twos, outside, total, error };
         sum.trim(cut);
