@@ -102,8 +102,9 @@ fn transforms_along_a_line_are_those_of_the_law_and_fall_as_is_said() {
         ] {
             let (law, list) = (of(&mechanism, 1.0, way).unwrap().unwrap(), of_sample(&mechanism, way));
             let what = format!("{name} {way:?} {c}");
-            let tilted: Vec<(f64, f64)> =
-                list.iter().map(|(mass, l)| (mass * float::exp(c * l), *l)).collect();
+            // Together, since the one may be 0 and the other no double.
+            let weigh = |(mass, l): &(f64, f64)| (float::exp(float::ln(*mass) + c * l), *l);
+            let tilted: Vec<(f64, f64)> = list.iter().filter(|(mass, _)| *mass > 0.0).map(weigh).collect();
             let total: f64 = tilted.iter().map(|(mass, _)| mass).sum();
             let found = law.tilt(c);
             let off = (found.log.to_f64() - float::ln(total)).abs();
