@@ -1,17 +1,23 @@
 # `make test` is all a fresh machine with a Rust toolchain, Python and Node needs; the rest is for those who
 # change things.
 
-.PHONY: mutants test test-web test-rust test-python kills check bench fuzz soak peers browser try-browser \
-	gallery wheel java try-java spark-cluster bench-spark docs docs-links oracle oracle-pairs oracle-answers \
-	oracle-search oracle-hostile oracle-certificates oracle-mechanisms oracle-estimate oracle-rounding \
-	oracle-design oracle-reference elementary bench-estimate coverage bench-tables table-errors \
-	design-coverage msrv packages workflows wasm debian-wasm try-wasm \
-	test-wasm pack site sanitize timing supply-chain audit-python
+.PHONY: mutants test test-web test-native test-rust test-python kills check bench fuzz soak peers browser \
+	try-browser gallery wheel java try-java spark-cluster bench-spark docs docs-links oracle oracle-pairs \
+	oracle-answers oracle-search oracle-hostile oracle-certificates oracle-mechanisms oracle-estimate \
+	oracle-rounding oracle-design oracle-reference elementary bench-estimate coverage bench-tables \
+	table-errors design-coverage msrv packages workflows wasm debian-wasm try-wasm test-wasm test-types \
+	firefox test-firefox pack site sanitize timing supply-chain audit-python
 
 # Everything but the benches that compile others' programs to measure against.
 WORKSPACE = --workspace --exclude unspent-bench-noise --exclude unspent-bench-tables
 
-test: try-browser try-java test-web try-wasm test-rust test-python
+# Debian's toolchain builds the WebAssembly module beside the tests, which do not use all cores all the time.
+test: try-browser try-java test-web
+	$(MAKE) --no-print-directory -j2 try-wasm test-native
+
+test-native:
+	$(MAKE) --no-print-directory test-rust
+	$(MAKE) --no-print-directory test-python
 
 # The pages' modules, as far as they need no browser.
 test-web:
@@ -132,10 +138,39 @@ try-wasm:
 
 # The module beside the native library, on all reference values and presets, bit for bit; the package; and the
 # pages from a disk, in Chromium. Takes some minutes.
-test-wasm: pack browser
+test-wasm: pack browser test-types
 	cargo build --quiet --locked --package unspent-wasm --example native
 	NATIVE=target/debug/examples/native node --test crates/unspent-wasm/tests/*.test.js
 	cargo test --locked -p unspent-cli --test it serve::the_page -- --ignored --nocapture
+
+# What the package's types allow and refuse, by the compiler of TypeScript, which is from npm.
+TYPES = target/types
+test-types: pack
+	mkdir -p $(TYPES)
+	cd $(TYPES) && { test -d node_modules/typescript || \
+		timeout 120 npm install --silent --no-save typescript@5.9.3; }
+	rm -rf $(TYPES)/node_modules/unspent
+	cp -r $(PACKAGE) $(TYPES)/node_modules/unspent
+	cp crates/unspent-wasm/tests/types.ts $(TYPES)/types.mts
+	node $(TYPES)/node_modules/typescript/bin/tsc --noEmit --strict --target es2022 --module nodenext \
+		$(TYPES)/types.mts
+
+# The pages from a disk in Firefox, which is Debian's if there is none and it may be installed; the driver is
+# from npm. Where they cannot be had the test is skipped, by name.
+FIREFOX ?= /usr/bin/firefox-esr
+firefox:
+	test -x $(FIREFOX) || { [ "$$(id -u)" = 0 ] && timeout 60 apt-get update -qq && \
+		timeout 240 apt-get install -y -qq firefox-esr > /dev/null; }
+	mkdir -p target/firefox
+	cd target/firefox && { test -d node_modules/puppeteer-core || \
+		timeout 120 npm install --silent --no-save puppeteer-core@24.43.1; }
+
+test-firefox: wasm
+	cargo build --quiet --locked --package unspent-cli
+	@if $(MAKE) --silent firefox; then cp crates/unspent-cli/tests/browser/firefox.mjs target/firefox && \
+		FIREFOX=$(FIREFOX) UNSPENT=target/debug/unspent EXAMPLES=examples \
+		node target/firefox/firefox.mjs $(WEB)/explorer.html $(WEB)/calculator.html; \
+		else echo "SKIPPED: no Firefox for the tests of the pages (make firefox)"; fi
 
 # Explorer, calculator, documentation and the report on the paper as one static site: target/site.
 SITE = target/site
@@ -143,7 +178,7 @@ site: wasm docs
 	rm -rf $(SITE)
 	mkdir -p $(SITE)
 	cp $(WEB)/explorer.html $(WEB)/calculator.html crates/unspent-site/index.html $(SITE)
-	cargo run --release --locked -- reproduce --force --no-png --out $(SITE)/paper
+	cargo run --quiet --locked -- reproduce --force --no-png --out $(SITE)/paper
 	cp -r target/book $(SITE)/docs
 
 # The documentation as a site in target/book, with its links checked. The program that makes it is compiled

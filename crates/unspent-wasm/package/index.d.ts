@@ -87,7 +87,39 @@ export class Composition {
   /** ρ of zCDP, for Gaussian noise alone. */
   readonly rho: Bounds;
   readonly method: string;
+  /** The ε that a published conversion from ρ states, rounded up: a guarantee, but a loose one. */
+  zcdp_epsilon(delta: Exact, conversion?: Conversion): number;
+  /** The δ that a published conversion from ρ states, rounded up: a guarantee, but a loose one. */
+  zcdp_delta(epsilon: Exact, conversion?: Conversion): number;
+  /** The smallest common factor of all sigma2 that keeps (ε, δ), or the smallest sigma2 of one mechanism. */
+  calibrate(epsilon: Exact, delta: Exact, options?: { mechanism?: number | null }): Calibration;
+  /** Laws of the privacy loss that dominate: one, or two, if the record is removed and if it is added. */
+  to_pld(options?: { value_discretization_interval?: number; tail_mass?: Exact }): PrivacyLossDistribution[];
 }
+
+export interface Calibration {
+  /** Certified to keep the ε and δ; an exact decimal or fraction. */
+  readonly smallest: string;
+  /** Right below it and certified to miss them; null if the smallest noise that is allowed keeps them. */
+  readonly failing: string | null;
+  readonly at_floor: boolean;
+  readonly shape: 'monotone' | 'scanned' | 'islands' | 'not scanned';
+  /** Smaller values that keep them, too. */
+  readonly islands: readonly string[];
+  /** The composition with that noise. */
+  readonly composition: Composition;
+}
+
+/** Masses at the losses interval · (lowest + i), and at infinity. */
+export interface PrivacyLossDistribution {
+  readonly interval: number;
+  readonly lowest: number;
+  readonly masses: Float64Array;
+  readonly infinite: number;
+}
+
+/** The largest ρ with which a published conversion states no more than (ε, δ): an exact decimal. */
+export function largest_rho(asked: { epsilon: Exact; delta: Exact; conversion?: Conversion }): string;
 
 export interface Parameter {
   readonly parameter: string;

@@ -120,7 +120,12 @@ export class Subsampled extends Mechanism {
   }
 }
 
+/** A mechanism as the module writes it. */
+const described = ({ kind, ...parameters }) => new Mechanism(kind, parameters);
+
 // ---- Compositions
+
+const CONVERSION = 'canonne-kamath-steinke';
 
 /** One answer, or those to each of an array. */
 const each = (asked, answer) => (Array.isArray(asked) ? asked.map(answer) : answer(asked));
@@ -134,10 +139,7 @@ export class Composition {
     Object.freeze(this);
   }
 
-  ask(question) {
-    const { mechanisms, direction, tolerance } = this;
-    return ask('account', { mechanisms, direction, tolerance, ...question });
-  }
+  ask(question) { return ask('account', { ...this.toJSON(), ...question }); }
 
   point(question) { return this.ask(question).points[0]; }
 
@@ -186,6 +188,49 @@ export class Composition {
 
   /** How answers are found. */
   get method() { return this.report.method; }
+
+  /** The ε that a published conversion from ρ states, rounded up: a guarantee, but a loose one. */
+  zcdp_epsilon(delta, conversion = CONVERSION) { return this.published({ delta }, conversion); }
+
+  /** The δ that a published conversion from ρ states, rounded up: a guarantee, but a loose one. */
+  zcdp_delta(epsilon, conversion = CONVERSION) { return this.published({ epsilon }, conversion); }
+
+  published(given, conversion) {
+    const { stated } = ask('published', { composition: this, conversion, ...texts(given) });
+    return stated ?? Infinity;
+  }
+
+  /**
+   * The smallest common factor of all sigma2 that is certified to keep (ε, δ); with `mechanism`, an index,
+   * the smallest sigma2 of that one.
+   */
+  calibrate(epsilon, delta, { mechanism = null } = {}) {
+    const found = ask('factor', { composition: this, mechanism, ...texts({ epsilon, delta }) });
+    const { mechanisms, ...rest } = found;
+    const composition = new Composition(mechanisms.map(described), this);
+    return Object.freeze({ ...rest, at_floor: found.failing === null, composition });
+  }
+
+  /**
+   * Privacy loss distributions on a grid that dominate this one, and still do after composing both: one, or
+   * one for each direction.
+   */
+  to_pld({ value_discretization_interval = 1e-4, tail_mass = 1e-20 } = {}) {
+    const question = { interval: value_discretization_interval, tail: exact('tail_mass', tail_mass) };
+    const laws = ask('laws', { composition: this, ...question });
+    return laws.map((law) => Object.freeze({ ...law, masses: Float64Array.from(law.masses) }));
+  }
+
+  /** What the module is told of it. */
+  toJSON() {
+    const { mechanisms, direction, tolerance } = this;
+    return { mechanisms, direction, tolerance };
+  }
+}
+
+/** The largest ρ with which a published conversion states no more than (ε, δ): an exact decimal. */
+export function largest_rho({ epsilon, delta, conversion = CONVERSION }) {
+  return ask('largest', { conversion, ...texts({ epsilon, delta }) }).rho;
 }
 
 /**

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! page, package ─▶ worker ─▶ room, ask ─▶ answered ─┬─ /api/… ─▶ unspent-explorer, as the server asks it
-//!                               reply ◀─────────────┴─ a name ─▶ unspent::question, with all effort
+//!                               reply ◀─────────────┴─ a name ─▶ unspent::question, or `package`,
+//!                                                                with all effort
 //! ```
 //!
 //! The module imports nothing: it has no clock, no entropy and no files, and draws no noise. Its memory is
@@ -15,13 +16,14 @@
 mod fault;
 #[cfg(target_arch = "wasm32")]
 mod module;
+mod package;
 
 use unspent::{Question, Terms};
 use unspent_explorer::{Reply, get, question};
 
 /// The answer to what is asked at an address. `/api/…` is asked as the explorer's server is, with its limits;
-/// any other address is the name of a [`Question`], without limits and with all effort. Without a body it is
-/// what the explorer gets.
+/// any other address is the name of a [`Question`], or of one that only the package asks, without limits and
+/// with all effort. Without a body it is what the explorer gets.
 ///
 /// ```
 /// let body = br#"{ "mechanisms": [{ "sigma2": "5", "count": 10 }], "deltas": ["1e-11"] }"#;
@@ -35,6 +37,8 @@ pub fn answered(address: &str, body: &[u8]) -> Reply {
         get(address)
     } else if address.starts_with('/') {
         question(address, body).and_then(|asked| (asked.answer)())
+    } else if let Some(answer) = package::asked(address, body) {
+        answer.map(|body| Reply { status: 200, kind: "application/json", body }).map_err(Into::into)
     } else {
         let report = Question::read(address, body).and_then(|question| question.ask(&Terms::default()));
         report.map(|report| Reply::report(&report)).map_err(Into::into)

@@ -1,5 +1,5 @@
 // The module, and the native library to hold it against.
-import { execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { Accountant } from '../../unspent-explorer/web/alone/accountant.js';
 
@@ -18,14 +18,23 @@ const module = missing ? null : new WebAssembly.Module(bytes);
 export const accountant = missing ? null : new Accountant(module);
 
 /** What the native library answers to each of a list of questions. */
-export function answers(questions) {
-  const lines = questions.map(([address, body]) => `${address}\t${body ? JSON.stringify(body) : ''}\n`);
-  const out = execFileSync(native, { input: lines.join(''), encoding: 'utf8', maxBuffer: 2 ** 30 });
-  return out.split('\n').slice(0, -1);
+const natives = (questions) => new Promise((resolve, reject) => {
+  const done = (error, out) => (error ? reject(error) : resolve(out.split('\n').slice(0, -1)));
+  const program = execFile(native, { encoding: 'utf8', maxBuffer: 2 ** 30 }, done);
+  const line = ([address, body]) => `${address}\t${body ? JSON.stringify(body) : ''}\n`;
+  program.stdin.end(questions.map(line).join(''));
+});
+
+/** The module's answers, in the same form. Between two of them what the other has said is taken. */
+async function modules(questions) {
+  const all = [];
+  for (const [address, body] of questions) {
+    const { status, text } = accountant.ask(address, body && JSON.stringify(body));
+    all.push(`${status}\t${text.replaceAll('\n', '\\n')}`);
+    await new Promise((after) => { setImmediate(after); });
+  }
+  return all;
 }
 
-/** The module's answer, in the same form. */
-export function answer([address, body]) {
-  const { status, text } = accountant.ask(address, body && JSON.stringify(body));
-  return `${status}\t${text.replaceAll('\n', '\\n')}`;
-}
+/** What both answer, side by side. */
+export const both = (questions) => Promise.all([modules(questions), natives(questions)]);

@@ -5,10 +5,11 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { Rational } from '../../unspent-explorer/web/explorer/exact.js';
+import { ONE, Rational } from '../../unspent-explorer/web/explorer/exact.js';
 import { packed } from './module.js';
 import { oracle } from './questions.js';
 
+const TWO = Rational.parse('2');
 const skip = !existsSync(packed) && `there is no ${packed}: make pack`;
 const place = mkdtempSync(join(tmpdir(), 'unspent-package-'));
 after(() => rmSync(place, { recursive: true, force: true }));
@@ -93,6 +94,56 @@ test('exact values lie between the ends: δ and tails of discrete Gaussian noise
   t.diagnostic(`${count} values`);
 });
 
+test('exact values lie between the ends: published conversions and least factors', { skip }, () => {
+  const { Composition, DiscreteGaussian, Gaussian } = found.unspent;
+  const isAbove = (double, exact, rho) => {
+    const [value, least] = [Rational.parse(double.toPrecision(100)), Rational.parse(exact)];
+    const slack = least.plus(Rational.parse(rho)).times(Rational.parse('1e-9'));
+    return value.compare(least) >= 0 && value.minus(least).compare(slack) <= 0;
+  };
+  let count = 0;
+  for (const { rho, delta, bun_steinke: loose, cks } of oracle('guarantees').conversions) {
+    if (!delta || +rho > 500 || +rho < 1e-3) continue;
+    const release = new Composition(new Gaussian({ sigma2: `${ONE.over(Rational.parse(rho).times(TWO))}` }));
+    assert.ok(isAbove(release.zcdp_epsilon(delta), cks, rho), `${rho} ${delta}`);
+    assert.ok(isAbove(release.zcdp_epsilon(delta, 'bun-steinke'), loose, rho), `${rho} ${delta}`);
+    count += 2;
+  }
+  assert.ok(count > 50, `${count}`);
+  for (const { groups, epsilon, delta, factor } of oracle('guarantees').calibrations) {
+    const parts = groups.map(([sigma2, many, shift]) => new DiscreteGaussian({ sigma2, count: many, shift }));
+    const least = new Composition(parts).calibrate(epsilon, delta);
+    const [low, high] = [least.failing, least.smallest].map((text) => Rational.parse(text));
+    const [below, above] = factor.map((text) => Rational.parse(text));
+    assert.ok(low.compare(above) < 0 && below.compare(high) <= 0, `${low} ${factor} ${high}`);
+    assert.ok(least.composition.delta(epsilon).upper <= +delta * (1 + 1e-12));
+    assert.equal(least.at_floor, false);
+  }
+});
+
+test('a law that dominates is above, and hardly', { skip }, () => {
+  const { Composition, DiscreteGaussian, Gaussian, Subsampled } = found.unspent;
+  /** δ of a law, in doubles. */
+  const delta = ({ interval, lowest, masses, infinite }, epsilon) => masses.reduce((sum, mass, i) =>
+    sum + mass * Math.max(0, -Math.expm1(epsilon - interval * (lowest + i))), infinite);
+  const release = new Composition(new DiscreteGaussian({ sigma2: 5, count: 10 }));
+  const [only, ...none] = release.to_pld({ value_discretization_interval: 1e-3, tail_mass: '1e-15' });
+  assert.ok(only.masses instanceof Float64Array && none.length === 0);
+  for (const epsilon of [0, 1, 4, 8]) {
+    const { lower, upper } = release.delta(epsilon);
+    const found = delta(only, epsilon);
+    assert.ok(lower < found && found < 1.0001 * upper + 2e-15, `${epsilon}: ${lower} ${found} ${upper}`);
+  }
+  const steps = new Composition(new Subsampled(new Gaussian({ sigma: 1 }), { q: '0.01', count: 10 }));
+  const laws = steps.to_pld({ value_discretization_interval: 0.01, tail_mass: 1e-12 });
+  assert.equal(laws.length, 2);
+  ['remove', 'add'].forEach((direction, i) => {
+    const { lower } = steps.in_direction(direction).delta('0.1');
+    assert.ok(delta(laws[i], 0.1) > lower, direction);
+  });
+  assert.throws(() => release.to_pld({ value_discretization_interval: 1e-9 }), /interval/);
+});
+
 test('bounds are shortened outward', { skip }, () => {
   const { Bounds } = found.unspent;
   for (const [text, down, up] of [
@@ -116,8 +167,8 @@ test('the README is right', { skip }, async () => {
 });
 
 test('what Python says, JavaScript says', { skip }, () => {
-  const { Allocation, Composition, DiscreteGaussian, Gaussian, Laplace, UnspentError, certificate, parameter,
-    preset, presets } = found.unspent;
+  const { Allocation, Composition, DiscreteGaussian, Gaussian, Laplace, UnspentError, certificate, largest_rho,
+    parameter, preset, presets } = found.unspent;
   const release = new Composition([new DiscreteGaussian({ sigma2: '5', count: 10 })]);
   const epsilon = release.epsilon('1e-11');
   assert.ok(epsilon.lower > 10.1248 && epsilon.upper < 10.1249 && epsilon.lower < epsilon.upper);
@@ -137,6 +188,21 @@ test('what Python says, JavaScript says', { skip }, () => {
   assert.throws(() => new Composition(new Laplace({ scale: 1, surprise: 2 })), /surprise/);
   const least = parameter(new Laplace({ scale: '?', count: 3 }), { epsilon: 2, delta: '1e-6' });
   assert.ok(least.delta.upper <= 1.0000001e-6 && least.next.fails && least.order === 'monotone');
+  // One of two kinds of noise, the other as it is; a count that no double is stays what it is.
+  const two = new Composition([new DiscreteGaussian({ sigma2: 5 }), new Gaussian({ sigma: 3, count: 2 })]);
+  const [first, second] = two.calibrate(3, '1e-3', { mechanism: 1 }).composition.mechanisms;
+  assert.ok(first.parameters.sigma2 === '5' && second.count === 2n && second.parameters.sigma2 !== '9');
+  const many = new Composition(new Gaussian({ sigma2: '1e9', count: 9007199254740993n }));
+  assert.equal(many.calibrate(10000, '1e-3').composition.mechanisms[0].count, 9007199254740993n);
+  assert.throws(() => two.calibrate(1, '1e-3', { mechanism: 2 }), /index below 2/);
+  assert.throws(() => new Composition(new Laplace({ scale: 1 })).calibrate(1, '1e-3'), UnspentError);
+  const stated = new Composition(new Gaussian({ sigma2: '1/2' }));
+  assert.ok(stated.zcdp_epsilon('1e-6') < stated.zcdp_epsilon('1e-6', 'bun-steinke'));
+  assert.ok(stated.zcdp_delta(3) < stated.zcdp_delta(3, 'bun-steinke'));
+  assert.ok(stated.zcdp_epsilon('1e-6') > stated.epsilon('1e-6').upper);
+  assert.throws(() => stated.zcdp_epsilon('1e-6', 'mine'), /conversion/);
+  assert.throws(() => new Composition(new Laplace({ scale: 1 })).zcdp_epsilon('1e-6'), UnspentError);
+  assert.equal(largest_rho({ epsilon: 1, delta: '1e-6' }), '0.0243559703595');
   assert.ok(presets().includes('pl94-persons-us-2020'));
   const units = preset('pl94-units-us-2020');
   const again = Allocation.parse(units.to_toml());

@@ -42,7 +42,7 @@ class Lane {
     this.worker.postMessage({ address, question });
     this.timer = setTimeout(() => {
       this.current.resolve(refusal(`the answer took longer than ${this.seconds} seconds`,
-        'ask for fewer or more equal levels and queries, or use the command, which has no such limit'));
+        'ask for less or for more of the same at a time, or use the command, which has no such limit'));
       this.restart();
     }, 1000 * this.seconds);
   }

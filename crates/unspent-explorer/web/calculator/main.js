@@ -5,22 +5,32 @@
 import { asked } from '../explorer/ask.js';
 import { byId, chosen, items, listen, radios } from '../explorer/dom.js';
 import { number } from '../explorer/exact.js';
-import { KINDS, fieldsFor, questionOf, sayingOf } from './question.js';
+import { KINDS, fieldsFor, questionOf, refusalOf, sayingOf } from './question.js';
 
 const FIELDS = ['noise', 'count', 'q', 'shift', 'epsilon', 'delta'];
 const FIRST = { noise: '10', count: '10', q: '1/100', shift: '1', epsilon: '1', delta: '1e-10' };
 const TYPED = 200; // ms after which what is typed is read
+
+const BEFORE = 'What is shown is the answer to what was set before.';
 
 let leave = new AbortController();
 let waiting;
 
 const state = (text) => { byId('result').dataset.state = text; };
 
+/** Says what is wrong; nobody may take the last answer for that to what is set. */
 function showTrouble(text) {
+  const isAnswered = byId('answer').textContent !== '';
   byId('trouble').hidden = !text;
-  byId('trouble').textContent = text;
+  byId('trouble').textContent = text && isAnswered ? `${text} ${BEFORE}` : text;
   byId('answer').classList.toggle('stale', Boolean(text));
   byId('notes').classList.toggle('stale', Boolean(text));
+}
+
+/** Says at a field what is wrong with it. */
+function object(name, said) {
+  byId(`${name}-wrong`).textContent = said;
+  byId(name).setAttribute('aria-invalid', String(Boolean(said)));
 }
 
 /** The texts of the fields that count; undefined if one is no number. */
@@ -34,8 +44,7 @@ function read(names) {
       said = error.message;
       isSound = false;
     }
-    byId(`${name}-wrong`).textContent = said;
-    byId(name).setAttribute('aria-invalid', String(Boolean(said)));
+    object(name, said);
   }
   return isSound && Object.fromEntries(FIELDS.map((name) => [name, byId(name).value.trim()]));
 }
@@ -53,7 +62,7 @@ async function calculate() {
   const { signal } = leave;
   const texts = read(names);
   if (!texts) {
-    showTrouble('A field is not a number: this is the answer to what was set before.');
+    showTrouble('A field is not a number.');
     return state('trouble');
   }
   state('waiting');
@@ -68,7 +77,9 @@ async function calculate() {
     return state('ready');
   } catch (found) {
     if (signal.aborted) return undefined;
-    showTrouble(`${found.message}${found.hint ? ` (${found.hint})` : ''}`);
+    const { field, text } = refusalOf(found);
+    if (field) object(field, text);
+    showTrouble(field ? 'A field is refused.' : text);
     return state('trouble');
   }
 }

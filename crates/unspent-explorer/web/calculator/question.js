@@ -35,6 +35,19 @@ export function questionOf(kind, sought, texts) {
   return ['/api/account', { mechanisms, ...given }];
 }
 
+const FIELD_OF = { sigma: 'noise', scale: 'noise' };
+
+/** What is refused, in a person's words, and the field that is at fault, if it is one. */
+export function refusalOf({ message, hint }) {
+  const unread = /^the question cannot be read: (.*) at line \d+ column \d+$/.exec(message);
+  const text = unread ? unread[1] : message;
+  const found = /(?:^|: )(sigma|scale|count|q|shift|epsilon|delta): (`.*)$/.exec(text);
+  // How a question is written is of no use to whoever did not write it.
+  const advice = hint && !unread ? ` (${hint})` : '';
+  return found ? { field: FIELD_OF[found[1]] ?? found[1], text: `${found[2]}${advice}` }
+    : { field: null, text: `${text}${advice}` };
+}
+
 const METHODS = { 'one-sided': 'Only an upper bound is known: nothing is said from below.' };
 
 /** The answer in a line, and what is to be known about it. */

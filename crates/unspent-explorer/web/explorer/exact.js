@@ -19,7 +19,8 @@ export class Rational {
       : text.includes(',') ? 'write a decimal point, and no commas between digits'
         : 'write a decimal or a fraction, like 5, 3.65, 104/4099 or 1e-10';
     const parts = text.trim().split('/');
-    if (parts.length > 2 || text.length > 4096) throw new Error(`Not a number: ${hint}.`);
+    if (text.length > 4096) throw new Error('Not a number: it is too long.');
+    if (parts.length > 2) throw new Error(`Not a number: ${hint}.`);
     const [numerator, denominator] = parts.map((part) => {
       const found = /^\s*([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?\s*$/.exec(part);
       if (!found || !(found[2] || found[3])) throw new Error(`Not a number: ${hint}.`);

@@ -23,10 +23,19 @@ function excerpt(text) {
   return pre;
 }
 
+const SAID = 8000; // ms for which a notice stays
+const LOOK = 1000;
+
 let fading;
-/** Says something for some seconds. */
+/** Says something for some seconds, which begin once there is nothing to wait for. */
 export function notice(text) {
   byId('notice').textContent = text;
-  clearTimeout(fading);
-  fading = setTimeout(() => { byId('notice').textContent = ''; }, 8000);
+  clearInterval(fading);
+  let left = SAID;
+  fading = setInterval(() => {
+    left = byId('results').dataset.state === 'waiting' ? SAID : left - LOOK;
+    if (left > 0) return;
+    byId('notice').textContent = '';
+    clearInterval(fading);
+  }, LOOK);
 }

@@ -5,7 +5,7 @@ use unspent::question::{Ask, CertificateQuestion, Product};
 use unspent::report::certificate::Line;
 use unspent::{
     Allocation, Alpha, Certificate, Composition, Delta, DiscreteGaussian, Epsilon, Preset, Promise,
-    PromiseCheck, Rational, Release, Scaling, Scope, WorstCase,
+    PromiseCheck, Rational, Release, Scaling, Scope, Target, WorstCase,
 };
 
 use crate::support::{self, line, number, over_delta, over_epsilon, preset, tradeoff};
@@ -32,8 +32,12 @@ fn contains(line: &Line, value: f64) -> bool {
 
 /// Three nested levels with a total and a query, budgets 1, 2 and 4 of 7, and whatever is added.
 fn small(head: &str, tail: &str) -> Allocation {
+    spending("7/10", head, tail)
+}
+
+fn spending(rho: &str, head: &str, tail: &str) -> Allocation {
     let text = format!(
-        "name = \"small\"\nneighbours = \"bounded\"\ndelta = \"1e-6\"\nrho = \"7/10\"\nattributes = [\"a\"]\n\
+        "name = \"small\"\nneighbours = \"bounded\"\ndelta = \"1e-6\"\nrho = \"{rho}\"\nattributes = [\"a\"]\n\
          {head}\n\
          [queries]\ntotal = []\nq = [\"a\"]\n\
          [[levels]]\nname = \"top\"\nshare = \"1/7\"\n[levels.shares]\nq = 1\n\
@@ -497,4 +501,14 @@ fn assumptions_and_missing_products_are_named() {
     }
     assert!(!missing.contains(&"Demographic and Housing Characteristics, housing units"), "{missing:?}");
     assert!(self::certificate(&preset("paper-2022-08-25")).missing.is_empty());
+}
+
+#[test]
+fn what_is_enough_on_one_path_is_no_less_than_any_noise_on_another() {
+    let release: Release = spending("900", "epsilon = \"1e9\"\n", "[bypass]\nkeep = [\"top\"]\n").into();
+    let certificate = CertificateQuestion::about(Product::all_of(&release)).answer().unwrap();
+    assert_eq!(certificate.kept, Some(true));
+    let target = Target { epsilon: Epsilon::parse("1e9").unwrap(), delta: delta() };
+    let found = release.worst_case(&Scope::Total).unwrap().scale_meeting(&target).unwrap();
+    assert!(found.failing.is_none() && found.satisfying < Rational::from(1), "{found:?}");
 }

@@ -65,10 +65,13 @@ export async function checkCalculator(url) {
     await set(page, 'gaussian', 'epsilon', { noise: 'wide', delta: '1e-8' }, 'trouble');
     const here = await page.locator('#noise-wrong').textContent();
     await set(page, 'gaussian', 'epsilon', { noise: '10', delta: '2' }, 'trouble');
-    const there = await page.locator('#trouble').textContent();
+    const there = await page.locator('#delta-wrong').textContent();
+    const below = await page.locator('#trouble').textContent();
     await set(page, 'gaussian', 'epsilon', { delta: '1e-8' });
-    const isWell = await page.locator('#trouble').isHidden();
-    return here.startsWith('Not a number') && there.includes('delta') && isWell || `${here} | ${there}`;
+    const isWell = await page.locator('#trouble').isHidden() &&
+      await page.locator('#delta-wrong').textContent() === '';
+    return here.startsWith('Not a number') && there.startsWith('`2` is not a number strictly between') &&
+      below.includes('the answer to what was set before') && isWell || `${here} | ${there} | ${below}`;
   });
   await check('a δ that no double can say is said', async () => {
     const fields = { noise: '10', count: '10', shift: '1', epsilon: '1000000' };
