@@ -1,5 +1,7 @@
 //! The laws of losses against 400 bits.
 
+mod lines;
+
 use super::cells::Sampling;
 use super::*;
 use crate::Composition;

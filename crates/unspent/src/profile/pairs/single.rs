@@ -146,3 +146,68 @@ fn around(value: Dd, error: f64) -> [Point; 2] {
         Point::new(if end.is_positive() { end } else { Rational::integer(0) })
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::number::big::{big, of_magnitude, of_rational};
+
+    fn of(epsilon: &str, q: &str) -> (Point, Rational) {
+        (Point::new(epsilon.parse().unwrap()), q.parse().unwrap())
+    }
+
+    /// The ε of the noise lies between both ends, which are far nearer than doubles are.
+    #[test]
+    fn epsilons_of_the_noise_are_enclosed() {
+        for epsilon in ["1e-3", "1/3", "1", "7", "300"] {
+            for q in ["1e-9", "1/1000", "1/3", "0.9", "0.999999"] {
+                let (at, q) = of(epsilon, q);
+                let (e, q_big) = (of_rational(&at.exact).exp(), of_rational(&q));
+                let near = |[low, high]: [Point; 2], exact| {
+                    let (low, high) = (of_rational(&low.exact), of_rational(&high.exact));
+                    assert!(low < exact && exact < high, "{epsilon} {q}");
+                    assert!((high - low) < big(1e-10), "{epsilon} {q}");
+                };
+                let exact = (big(1.0) + (&e - big(1.0)) / &q_big).ln();
+                near(remove(&at, &q).unwrap(), exact);
+                // Where e^{−ε} > 1 − q there is none.
+                let left = big(1.0) / &e - big(1.0) + &q_big;
+                let found = add(&at, &q);
+                if left < big(1e-9) {
+                    assert!(found.is_none() || left > big(0.0), "{epsilon} {q}");
+                    continue;
+                }
+                let (ends, factor) = found.unwrap();
+                near(ends, -(&left / &q_big).ln());
+                let exact = big(1.0) - &e * (big(1.0) - &q_big);
+                let inside = of_magnitude(factor.lower()) < exact && exact < of_magnitude(factor.upper());
+                assert!(inside && factor.relative_width() < 1e-10, "{epsilon} {q}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_double_is_left_to_the_integral() {
+        let (at, q) = of("599", "1e-90");
+        assert!(remove(&at, &q).is_none() && add(&at, &q).is_none());
+        // e^{−ε} − 1 + q cancels, or is below 0.
+        for (epsilon, q) in [("0.69314718055994530942", "1/2"), ("1", "1/2"), ("1e-20", "1e-20")] {
+            let (at, q) = of(epsilon, q);
+            assert!(add(&at, &q).is_none(), "{epsilon}");
+        }
+    }
+
+    /// By the error, and by what double-doubles are off themselves.
+    #[test]
+    fn ends_are_apart_by_their_error() {
+        let wide = Rational::from_f64("", WIDE).unwrap();
+        for (value, by) in [(0.5, "1.5"), (5.0, "6"), (40.0, "41")] {
+            let [low, high] = around(Dd::from(value), 0.0).map(|end| end.exact);
+            let (value, by) = (Rational::from_f64("", value).unwrap(), &wide * &by.parse().unwrap());
+            assert_eq!((low, high), (&value - &by, &value + &by));
+        }
+        let [low, high] = around(Dd::from(1.0), 0.25).map(|end| end.exact.to_f64());
+        assert!((0.74..0.75).contains(&low) && (1.25..1.26).contains(&high), "{low} {high}");
+        assert_eq!(around(Dd::from(0.1), 0.25)[0].exact, Rational::integer(0));
+    }
+}
