@@ -84,10 +84,16 @@ def run(arguments):
             out.flush()
             answers += asked(rows)
             index += 1
-            if any(row[1] in ("outside", "panic") for row in rows):
+            if wrong(rows):
                 print("OUTSIDE", json.dumps(record), flush=True)
+                # A draw depends on nothing but its seed: what is not found again is for the machine to explain.
+                print("AGAIN" if wrong(draw(arguments.seed, index - 1)[1]) else "NOT AGAIN", flush=True)
     print(f"{answers} answers, {index} draws")
     Tally([arguments.out]).report()
+
+
+def wrong(rows):
+    return any(row[1] in ("outside", "panic") for row in rows)
 
 
 def asked(rows):

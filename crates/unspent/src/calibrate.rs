@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::mechanism::{Base, Mechanism, ZeroConcentratedDp};
 use crate::number::float;
 use crate::number::{Bounds, Magnitude, Rational, Round};
-use crate::profile::{Method, log_gaussian_delta};
+use crate::profile::{Half, Method, Point, log_gaussian_delta};
 use crate::quantity::{Delta, Epsilon};
 
 /// A promise: (ε, δ).
@@ -89,6 +89,27 @@ impl Composition {
     /// Whether δ at the target's ε is certified to be at most the target's δ.
     pub fn meets(&self, target: &Target) -> Result<bool> {
         Ok(target.is_met_by(&self.delta(&target.epsilon)?))
+    }
+
+    /// Whether it meets the target by so much that a rough bound proves it. How much is guessed from the
+    /// Gaussian with the same ρ, and says how rough the bound may be: coarse smoothing has a short sieve.
+    pub(crate) fn plainly_meets(&self, target: &Target) -> bool {
+        const LEAST: f64 = 1e-4;
+        const ROUGHEST: f64 = 0.5;
+        let Some(mu2) = self.accountant().mu2() else { return false };
+        let epsilon = target.epsilon.value().to_f64();
+        let (wanted, _) = target.delta.value().to_magnitude_bounds();
+        let margin = wanted.ln(Round::Down) - log_gaussian_delta(mu2.sqrt(), epsilon).0;
+        if margin.is_nan() || margin <= LEAST {
+            return false;
+        }
+        let at = Point::new(target.epsilon.value().clone());
+        self.accountant().delta(&at, (0.25 * margin).min(ROUGHEST)).delta.upper() <= wanted
+    }
+
+    /// Half of it at the target's ε, if all its counts are even.
+    pub(crate) fn half(&self, target: &Target) -> Option<Half> {
+        self.accountant().half(&Point::new(target.epsilon.value().clone()), self.aim())
     }
 
     /// The smallest common factor of all σ² that meets the target.

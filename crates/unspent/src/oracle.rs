@@ -1,6 +1,7 @@
 //! What the oracle says: exact values in the files of the directory `oracle`, for tests.
 
 mod answers;
+mod unchanged;
 
 use serde_json::Value;
 

@@ -383,3 +383,6 @@ impl Release {
 fn touches_any(allocation: &Allocation, query: &Query) -> bool {
     allocation.attributes().is_empty() || !query.attributes.is_empty() || query.shift > 1
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,6 +10,7 @@
 
 mod attack;
 mod case;
+mod glance;
 
 use std::sync::Arc;
 
@@ -222,7 +223,10 @@ impl WorstCase {
             // What is certainly not above the floor need not be known better.
             Ok(found.unwrap_or(Bounds::new(0.0, known)))
         };
-        let (mut found, mut worst) = self.largest(quick, |case| case.epsilon(delta))?;
+        let (mut found, mut worst) = match self.is_fast() {
+            true => self.largest_epsilon(delta)?,
+            false => self.largest(quick, |case| case.epsilon(delta))?,
+        };
         let is_wide = self.attained.is_none() && found.upper() > found.lower() * (1.0 + WIDE);
         if self.is_fast() && self.cases.len() > 1 && is_wide {
             // A sparse law is known widely at a glance: here it is worth the time to know it well.
@@ -264,15 +268,10 @@ impl WorstCase {
         }
         let above = |a: T, b: T| if a < b { b } else { a };
         let lower = |found: &[Bounds<T>]| found.iter().map(Bounds::lower).reduce(above).expect("not empty");
-        // The first is that of the main path. Of the others the one with the largest budget is likely the
-        // worst and, of equal ones, the one with the fewest kinds, which has the most of it in one place.
-        // What they prove spares the others most of the work. The rest in blocks, so that what is asked of a
-        // case depends on those before it and not on the threads.
-        let size = |i: &usize| (cases[*i].rough_rho(), std::cmp::Reverse(cases[*i].groups.len()));
-        let larger = |a: &usize, b: &usize| size(a).partial_cmp(&size(b)).expect("budgets are numbers");
-        let likely = (1..cases.len()).max_by(larger).expect("more than one case");
-        let mut order: Vec<usize> = (1..cases.len()).filter(|i| *i != likely).collect();
-        order.insert(0, likely);
+        // The first is that of the main path, the second likely the worst. What they prove spares the others
+        // most of the work. The rest in blocks, so that what is asked of a case depends on those before it
+        // and not on the threads.
+        let order = likeliest_first(cases);
         let first = quick(&cases[0], None)?;
         let mut found = vec![first; cases.len()];
         let mut floor = first.lower();
@@ -395,6 +394,17 @@ impl WorstCase {
         let cases = self.cases.iter().map(scale).collect::<Result<_>>()?;
         Ok(WorstCase { cases, attained: None, unlisted: None, effort: self.effort })
     }
+}
+
+/// All cases but the first, the one that is likely the worst first: the one with the largest budget and, of
+/// equal ones, the one with the fewest kinds, which has the most of it in one place.
+fn likeliest_first(cases: &[Arc<Case>]) -> Vec<usize> {
+    let size = |i: &usize| (cases[*i].rough_rho(), std::cmp::Reverse(cases[*i].groups.len()));
+    let larger = |a: &usize, b: &usize| size(a).partial_cmp(&size(b)).expect("budgets are numbers");
+    let likely = (1..cases.len()).max_by(larger).expect("more than one case");
+    let mut order: Vec<usize> = (1..cases.len()).filter(|i| *i != likely).collect();
+    order.insert(0, likely);
+    order
 }
 
 /// Relative width of ε beyond which a glance in fast mode was not enough.

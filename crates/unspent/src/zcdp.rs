@@ -395,6 +395,9 @@ mod tests {
         let found = rho.delta_bun_steinke(&Epsilon::parse("1000000.3").unwrap());
         // The exact one is 1.9041295333463689…e-108573685619777867.
         assert_eq!(found.to_decimal(17, Round::Down), "1.9041295333554744e-108573685619777867");
+        // Of the other, ε is a third of what its error is counted from.
+        let found = rho.delta_canonne_kamath_steinke(&Epsilon::parse("1000000.3").unwrap());
+        assert_eq!(found.to_decimal(17, Round::Down), "1.0069654213461071e-108573685619777872");
     }
 
     #[test]

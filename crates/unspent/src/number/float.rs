@@ -206,6 +206,9 @@ impl From<f64> for Dd {
 /// `2π` to double-double.
 pub(crate) const TWO_PI: Dd = Dd { hi: std::f64::consts::TAU, lo: 2.4492935982947064e-16 };
 
+/// `ln 2` to double-double.
+pub(crate) const LN_TWO: Dd = Dd { hi: LN2[0], lo: LN2[1] };
+
 /// `ln 2` in three doubles, for reducing large exponents.
 const LN2: [f64; 3] = [std::f64::consts::LN_2, 2.3190468138462996e-17, 5.707708438416212e-34];
 

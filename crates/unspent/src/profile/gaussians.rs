@@ -261,6 +261,15 @@ impl Gaussians {
         Some((found, found.relative_width() <= 100.0 * tolerance.max(SPARSE)))
     }
 
+    /// About how much work an answer is that is known up to rounding; `None` if none is.
+    pub(super) fn cost(&self) -> Option<f64> {
+        let on_period = |(_, sieve): (&Lattice, &Sieve)| {
+            sieve.measure * usual_distance(self.mu2().sqrt()) / (2.0 * PI) * self.kinds() as f64
+        };
+        let smooth = || self.is_smooth().then_some(self.kinds() as f64);
+        self.period().map(on_period).or(self.atoms).or_else(smooth)
+    }
+
     /// Whether the continuous Gaussians among them make the sum over nodes short.
     pub(super) fn is_smooth(&self) -> bool {
         let smooth = self.spectrum.continuous > 0.0;

@@ -4,7 +4,7 @@
 //! is an upper bound of ε(δ), and any ε whose certified *lower* δ is at least the target a lower
 //! bound: the search may be as heuristic as it likes, only the two last evaluations count.
 
-use super::{Accountant, DeltaBounds, Method, Point};
+use super::{Accountant, Answer, DeltaBounds, Method, Point};
 use crate::effort::Effort;
 use crate::number::float::{self, PI};
 use crate::number::{Bounds, Magnitude, Rational, Round};
@@ -97,6 +97,10 @@ const MAX_HALVINGS: usize = 50;
 impl Accountant {
     /// ε(δ) for 0 < δ < 1, faster from a good guess.
     pub fn epsilon(&self, delta: &Delta, tolerance: f64, guess: Option<f64>) -> Bounds<f64> {
+        self.within(Answer::Search, || self.find_epsilon(delta, tolerance, guess))
+    }
+
+    fn find_epsilon(&self, delta: &Delta, tolerance: f64, guess: Option<f64>) -> Bounds<f64> {
         let target = Target::new(delta.value());
         let ends = if self.method() == Method::OneSided {
             // The two ends are those of different compositions, and each is looked for by itself.

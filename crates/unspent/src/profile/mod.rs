@@ -7,10 +7,12 @@
 //! a sieve leaves ([`sieve`]). δ is evaluated as one non-negative integral, never as
 //! `Q[L > ε] − e^ε·P[L > ε]`.
 
+mod allowance;
 mod conditioned;
 mod contour;
 mod enumeration;
 mod gaussians;
+mod halves;
 mod invert;
 mod kernel;
 mod lattice;
@@ -32,7 +34,9 @@ use crate::mechanism::Mechanism;
 use crate::named::named;
 use crate::number::float::Dd;
 use crate::number::{Bounds, Magnitude, Rational};
+pub(crate) use allowance::Answer;
 pub(crate) use gaussians::Gaussians;
+pub(crate) use halves::Half;
 pub(crate) use invert::log_gaussian_delta;
 use lattice::Lattice;
 pub(crate) use pairs::Pairs;
@@ -284,34 +288,47 @@ impl Accountant {
     pub fn delta(&self, at: &Point, tolerance: f64) -> DeltaBounds {
         #[cfg(test)]
         ASKED.set(ASKED.get() + 1);
-        match self {
+        self.within(Answer::Point, || match self {
             Accountant::Gaussian(inner) => inner.delta(at, tolerance),
             Accountant::Pairs(inner) => inner.delta(at, tolerance),
+        })
+    }
+
+    /// Runs what finds an answer, with the allowance of its effort.
+    pub fn within<T>(&self, answer: Answer, find: impl FnOnce() -> T) -> T {
+        answer.within(self.effort().allowance(), find)
+    }
+
+    /// Half of it, if all its counts are even, to be put together with others at that ε.
+    pub fn half(&self, at: &Point, tolerance: f64) -> Option<Half> {
+        match self {
+            Accountant::Gaussian(inner) => inner.half(at, tolerance),
+            Accountant::Pairs(_) => None,
         }
     }
 
     /// The same in one direction, whichever answers are for.
     pub fn delta_in(&self, way: Way, at: &Point, tolerance: f64) -> DeltaBounds {
-        match self {
+        self.within(Answer::Point, || match self {
             Accountant::Gaussian(inner) => inner.delta(at, tolerance),
             Accountant::Pairs(inner) => inner.delta_in(way, at, tolerance),
-        }
+        })
     }
 
     /// `P[L > ε]`, strictly.
     pub fn p_tail(&self, at: &Point, tolerance: f64) -> Bounds<Magnitude> {
-        match self {
+        self.within(Answer::Point, || match self {
             Accountant::Gaussian(inner) => inner.p_tail(at, tolerance),
             Accountant::Pairs(inner) => inner.p_tail(at, tolerance),
-        }
+        })
     }
 
     /// `Q[L > ε]`, strictly.
     pub fn q_tail(&self, at: &Point, tolerance: f64) -> Bounds<Magnitude> {
-        match self {
+        self.within(Answer::Point, || match self {
             Accountant::Gaussian(inner) => inner.q_tail(at, tolerance),
             Accountant::Pairs(inner) => inner.q_tail(at, tolerance),
-        }
+        })
     }
 
     /// The lattice of losses, if answers come from one.

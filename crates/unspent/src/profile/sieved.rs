@@ -2,6 +2,7 @@
 
 use num_bigint::BigInt;
 
+use super::allowance;
 use super::contour::{Integrand, Nodes, Rule, Spacing};
 use super::lattice::Lattice;
 use super::node::Line;
@@ -43,7 +44,8 @@ impl Integrand for Sieved<'_> {
         let plain_end = self.sieve.plain_end;
         let beyond_plain = self.sieve.windows.last().is_some_and(|w| w.1 > plain_end);
         let beyond = (self.sieve.measure - plain_end).max(0.0) / per_node;
-        if beyond * spectrum.kinds.len() as f64 > spectrum.work as f64 {
+        let most = allowance::most(spectrum.work as f64);
+        if beyond * spectrum.kinds.len() as f64 > most {
             return None;
         }
         let (half_period, period) = match spacing {
@@ -69,7 +71,7 @@ impl Integrand for Sieved<'_> {
         let peak = kernel.real() * (1.0 + 1e-12);
         let mut next = 0u64;
         let mut kept = 0u64;
-        let mut work = 0u64;
+        let mut work = 0.0;
         let windows = if dropping(Term::Windows, 1.0) == 0.0 { 1 } else { self.sieve.windows.len() };
         for &(from, to) in &self.sieve.windows[..windows] {
             // Windows are widened by a part in 10⁹ of a node so that no node falls in a crack.
@@ -93,9 +95,10 @@ impl Integrand for Sieved<'_> {
                 let size = node.size * double;
                 total.rounding += size * (node.relative * k_value.abs() + k_error * (1.0 + node.relative));
                 total.density_error += size * node.relative;
-                work += if plain { 1 + line.active.len() as u64 } else { spectrum.kinds.len() as u64 };
+                work += if plain { 1 + line.active.len() } else { spectrum.kinds.len() } as f64;
                 // Too long, or hopeless: the errors drown the sum.
-                if work > spectrum.work || total.rounding > 4.0 * peak {
+                if work > most || total.rounding > 4.0 * peak {
+                    allowance::spend(work);
                     return None;
                 }
                 // Up to half a turn of every kind the modulus of Φ falls with t (T9, V5).
@@ -113,6 +116,7 @@ impl Integrand for Sieved<'_> {
             kept += (last + 1).saturating_sub(first);
             next = next.max(last.saturating_add(1));
         }
+        allowance::spend(work);
         // Compensated summation, and the additions of the error terms themselves.
         total.value = sum.value();
         total.density = density.value();

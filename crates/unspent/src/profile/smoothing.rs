@@ -13,6 +13,7 @@
 
 use std::sync::OnceLock;
 
+use super::allowance;
 use super::contour::{Integral, Problem};
 use super::gaussians::{Gaussians, log_cut};
 use super::kernel::{Expectation, Losses};
@@ -49,7 +50,7 @@ impl Default for Smoothing {
 }
 
 impl Smoothing {
-    fn sieve(&self, spectrum: &Spectrum, level: Option<i32>) -> Option<&Sieve> {
+    pub(super) fn sieve(&self, spectrum: &Spectrum, level: Option<i32>) -> Option<&Sieve> {
         let cell = match level {
             Some(k) => &self.levels[(k + COARSEST) as usize],
             None => &self.own,
@@ -73,20 +74,17 @@ impl Smoothing {
         tolerance: f64,
     ) -> Bounds<Magnitude> {
         let spectrum = &accountant.spectrum;
-        let mu2 = spectrum.mu2.hi;
-        // The bracket is about s²·c(c−1) wide, relatively, at the tilt c.
-        let c = (at.dd.hi / mu2 + 0.5).max(1.0) + 2.5 / mu2.sqrt();
-        let curvature = if expectation == Expectation::Complement { 0.25 } else { c * (c - 1.0) };
-        let wanted = 0.9 * tolerance / curvature;
+        let wanted = wanted(spectrum, expectation, at, tolerance);
         if spectrum.continuous >= wanted
             && let Some(value) = self.own(spectrum, expectation, at)
         {
             return value;
         }
-        let first = (-0.5 * float::ln(wanted) / std::f64::consts::LN_2).ceil();
+        let first = first_level(wanted);
         let mut level = (first as i32).clamp(-COARSEST, FINEST);
         let mut best: Option<Bounds<Magnitude>> = None;
         for _ in 0..ATTEMPTS {
+            let before = allowance::left();
             match self.bracket(spectrum, level, expectation, at) {
                 Some(found) => {
                     let both = best.map_or(found, |b| b.intersect(&found));
@@ -102,12 +100,21 @@ impl Smoothing {
                     if best.is_some() || level <= -COARSEST {
                         break;
                     }
-                    // The attempt may have been long: sixteen times coarser at once.
-                    level = (level - 4).max(-COARSEST);
+                    // A sum that was not begun costs nothing. Otherwise the attempt may have been long: sixteen
+                    // times coarser at once.
+                    let begun = self.sieve(spectrum, Some(level)).is_none() || allowance::left() < before;
+                    level = (level - if begun { 4 } else { 1 }).max(-COARSEST);
                 }
             }
         }
         best.unwrap_or_else(|| Bounds::new(Magnitude::ZERO, Magnitude::ONE))
+    }
+
+    /// Not below `δ_s`, at the level where the bracket is about that wide; and which that is.
+    pub fn above(&self, spectrum: &Spectrum, at: &Point, tolerance: f64) -> Option<(i32, Magnitude)> {
+        let level = first_level(wanted(spectrum, Expectation::Delta, at, tolerance)) as i32;
+        let level = level.clamp(-COARSEST, FINEST);
+        Some((level, self.integrate(spectrum, Some(level), Expectation::Delta, at)?.value.upper()))
     }
 
     /// Whether the sieve of a composition that is smooth by itself leaves anything but one window.
@@ -237,8 +244,21 @@ fn delta_at(accountant: &Gaussians, epsilon: f64, tolerance: f64) -> Bounds<Magn
     Bounds::new(end(mirrored.lower(), Round::Down), end(mirrored.upper(), Round::Up)).complement()
 }
 
+/// The `s²` with which the bracket is about that wide: relatively about `s²·c(c−1)` at the tilt c.
+fn wanted(spectrum: &Spectrum, expectation: Expectation, at: &Point, tolerance: f64) -> f64 {
+    let mu2 = spectrum.mu2.hi;
+    let c = (at.dd.hi / mu2 + 0.5).max(1.0) + 2.5 / mu2.sqrt();
+    let curvature = if expectation == Expectation::Complement { 0.25 } else { c * (c - 1.0) };
+    0.9 * tolerance / curvature
+}
+
+/// The coarsest level with at most that `s²`.
+fn first_level(wanted: f64) -> f64 {
+    (-0.5 * float::ln(wanted) / std::f64::consts::LN_2).ceil()
+}
+
 /// `s²` of a level.
-fn square(level: i32) -> f64 {
+pub(super) fn square(level: i32) -> f64 {
     2f64.powi(-2 * level)
 }
 

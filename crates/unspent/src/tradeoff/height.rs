@@ -287,6 +287,90 @@ mod tests {
         }
     }
 
+    fn between(lower: f64, upper: f64) -> Bounds<Magnitude> {
+        Bounds::new(Magnitude::from_f64(lower), Magnitude::from_f64(upper))
+    }
+
+    /// Of a δ that is only known to lie between two doubles: H lies inside for either, and nothing is given
+    /// away.
+    #[test]
+    fn heights_of_a_wide_delta_hold_for_both_of_its_ends() {
+        let (alpha, at) = ("1/8".parse().unwrap(), Point::new("1/2".parse().unwrap()));
+        let x = big(0.5).exp();
+        let ends = [0.125, 0.25];
+        let delta = DeltaBounds { delta: between(0.125, 0.25), complement: between(0.75, 0.875) };
+        let (above, below) = (Value::at(&alpha, &at, &delta), Value::below_zero(&alpha, &at, &delta));
+        let exact = |bounds: Bounds<Magnitude>, at: [Big; 2]| {
+            for (found, exact) in [(bounds.lower(), &at[0]), (bounds.upper(), &at[1])] {
+                let off = (of_magnitude(found) - exact).to_f64().value();
+                assert!(off.abs() < 16.0 * UNIT, "{bounds:?} {off:e}");
+            }
+            let inside = of_magnitude(bounds.lower()) <= at[0] && at[1] <= of_magnitude(bounds.upper());
+            assert!(inside, "{bounds:?}");
+        };
+        let lost = ends.map(|d| big(d) + &x * big(0.125));
+        exact(above.f, [big(1.0) - &lost[1], big(1.0) - &lost[0]]);
+        exact(above.power, lost);
+        let [most, least] = ends.map(|d| (big(0.875) - big(d)) / &x);
+        exact(below.power, [big(1.0) - &most, big(1.0) - &least]);
+        exact(below.f, [least, most]);
+    }
+
+    /// The better and the worse of two, and what one alone says, of each end by itself.
+    #[test]
+    fn ends_of_two_are_chosen_each_by_itself() {
+        let value = |lower: f64, upper: f64| Value {
+            f: between(lower, upper),
+            power: between(1.0 - upper, 1.0 - lower),
+        };
+        let ends =
+            |v: &Value| [v.f, v.power].map(|b| (b.lower().to_f64(Round::Down), b.upper().to_f64(Round::Up)));
+        let (wide, narrow, high) = (value(0.125, 0.75), value(0.25, 0.5), value(0.5, 0.875));
+        for by_power in [false, true] {
+            assert_eq!(ends(&wide.or_better(&narrow, by_power)), [(0.25, 0.75), (0.25, 0.75)]);
+            assert_eq!(ends(&narrow.or_better(&wide, by_power)), [(0.25, 0.75), (0.25, 0.75)]);
+            assert_eq!(ends(&high.or_better(&wide, by_power)), [(0.5, 0.875), (0.125, 0.5)]);
+        }
+        assert_eq!(ends(&wide.or_worse(&narrow)), [(0.125, 0.5), (0.5, 0.875)]);
+        assert_eq!(ends(&narrow.or_worse(&wide)), [(0.125, 0.5), (0.5, 0.875)]);
+        assert_eq!(ends(&high.or_worse(&wide)), [(0.125, 0.75), (0.25, 0.875)]);
+        assert_eq!(ends(&wide.intersect(&high)), [(0.5, 0.75), (0.25, 0.5)]);
+        assert_eq!(ends(&loose(&wide)), [(0.125, 1.0), (0.0, 0.875)]);
+    }
+
+    /// A maximum among heights that are only known to lie between two doubles, to the ratio's 32u.
+    #[test]
+    fn a_maximum_holds_for_every_height_that_is_possible() {
+        let value = |f: Bounds<Magnitude>| Value { f, power: f.complement() };
+        let (outer, middle) = (between(0.125, 0.25), between(0.5, 0.5625));
+        let near = |found: Magnitude, exact: f64| {
+            let off = found.to_f64(Round::Up) - exact;
+            assert!(off.abs() < 1e-14, "{off:e}");
+            off
+        };
+        let three = [value(outer), value(middle), value(between(0.375, 0.4375))];
+        let found = by_concavity(&three, (0.75, 0.0), false).unwrap();
+        assert_eq!(found.f.lower(), middle.lower());
+        assert!(near(found.f.upper(), 1.0) <= 0.0, "it is cut at 1");
+        let three = [value(between(0.46875, 0.484375)), value(middle), value(between(0.4375, 0.5))];
+        let found = by_concavity(&three, (0.5, 0.0), false).unwrap();
+        assert!(near(found.f.upper(), 0.5625 + 2.0 * 0.125) >= 0.0);
+        let power = |power: Bounds<Magnitude>| Value { f: power.complement(), power };
+        let three = [power(between(0.5625, 0.625)), power(middle), power(between(0.5625, 0.59375))];
+        let found = by_concavity(&three, (2.0, 0.0), true).unwrap();
+        assert_eq!(found.power.upper(), middle.upper());
+        assert!(near(found.power.lower(), 0.5 - 2.0 * 0.125) <= 0.0);
+        // One that may be as high as the middle.
+        for (three, by_power) in [
+            ([value(between(0.125, 0.53125)), value(middle), value(outer)], false),
+            ([value(outer), value(middle), value(between(0.0, 0.25))], false),
+            ([power(between(0.53125, 0.75)), power(middle), power(between(0.75, 0.875))], true),
+            ([power(between(0.75, 0.875)), power(middle), power(between(0.75, 1.0))], true),
+        ] {
+            assert!(by_concavity(&three, (1.0, 0.0), by_power).is_none());
+        }
+    }
+
     type Ends = [f64; 4];
 
     /// ε, δ, α, and the ends of H and of 1 − H at ε and at −ε.
@@ -315,10 +399,11 @@ mod tests {
     ];
 
     /// Three heights, the ratio of the gaps, whether they are those of 1 − H, and the ends of the maximum.
-    const MAXIMA: [([f64; 3], f64, bool, Ends); 3] = [
+    const MAXIMA: [([f64; 3], f64, bool, Ends); 4] = [
         ([0.31, 0.32, 0.3], 1.1, false, [0.32, 0.3420000000000002, 0.6579999999999998, 0.68]),
         // Heights so far apart that their difference is no double.
         ([0.1, 0.37, 0.013], 1.0, false, [0.37, 0.7270000000000014, 0.2729999999999986, 0.63]),
+        ([0.9, 0.7, 0.71], 1.0, true, [0.30000000000000004, 0.5000000000000009, 0.4999999999999991, 0.7]),
         ([0.33, 0.3, 0.31], 0.93, true, [0.6999999999999998, 0.7322580645161293, 0.26774193548387076, 0.3]),
     ];
 

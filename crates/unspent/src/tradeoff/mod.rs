@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::loss::Way;
 use crate::number::float;
 use crate::number::{Bounds, Magnitude, Rational, Round, least_near};
-use crate::profile::{Direction, Point};
+use crate::profile::{Answer, Direction, Point};
 use crate::quantity::Alpha;
 use crate::stop;
 use height::{Value, by_concavity, loose, ratio_of_gaps};
@@ -209,7 +209,8 @@ impl Composition {
         if *alpha == Rational::integer(1) {
             return exactly(Magnitude::ZERO);
         }
-        let (found, epsilon) = self.worst_way(|way| self.best_attack_in(way, alpha, aim));
+        let search = || self.worst_way(|way| self.best_attack_in(way, alpha, aim));
+        let (found, epsilon) = self.accountant().within(Answer::Searches, search);
         // Guessing at random never misses more often than 1 − α.
         let rest = (&Rational::integer(1) - alpha).to_magnitude_bounds().1;
         let guessing = Value {
@@ -225,6 +226,7 @@ impl Composition {
         };
         let at = |epsilon: f64| within(epsilon, aim);
         let mu = self.accountant().scale().1;
+        let step = |exponent: i32| mu.min(1.0) * 2f64.powi(-exponent);
         let guess = self.gaussian_threshold(alpha);
         // Over this much of ε a Gaussian 1 − H changes by its own size.
         let scale = if mu > 0.0 { mu / (1.0 + (guess / mu + 0.5 * mu).abs()) } else { 0.0 };
@@ -239,7 +241,10 @@ impl Composition {
         if let Some(found) = self.at_losses(alpha, best, by_power, aim) {
             return (found, best);
         }
-        let best = least_near(|e| at(e).cost(), best, 4.0 * ROUGHLY * scale, NEARLY * scale);
+        // Points nearer than a fraction of the first step are as good as the best.
+        let roughly = first_step(&at(best), by_power);
+        let near = (step(roughly) / 32.0).clamp(NEARLY * scale, 0.1 * ROUGHLY * scale);
+        let best = least_near(|e| at(e).cost(), best, 4.0 * ROUGHLY * scale, near);
         let middle = at(best);
         let by_power = middle.is_by_power();
         let around = |step: f64| {
@@ -249,7 +254,6 @@ impl Composition {
         };
         // Finer and finer steps, until the curvature no longer shows through the width of δ; from one that it
         // should still show through, or the finest coarser one that it does.
-        let step = |exponent: i32| mu.min(1.0) * 2f64.powi(-exponent);
         let first = first_step(&middle, by_power);
         let coarser = || {
             (FIRST_STEP..=first - 2).rev().step_by(2).find_map(|e| around(step(e)).map(|value| (e, value)))

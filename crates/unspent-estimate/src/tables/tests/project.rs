@@ -4,7 +4,9 @@ use super::Random;
 use crate::matrix::Matrix;
 use crate::model::{Model, Scratch};
 use crate::space::tests::crossing;
-use crate::tables::{Bound, DenseFamily, Family, Isolate, Kind, Limits, Support, UnitBounds, UnitLimits};
+use crate::tables::{
+    Bound, DenseFamily, Family, Isolate, Kind, Limits, Quality, Support, UnitBounds, UnitLimits,
+};
 
 fn model() -> Model {
     Model::new(crossing()).unwrap()
@@ -214,4 +216,13 @@ fn limits_to_groups_take_part_in_the_projection() {
     };
     assert_eq!(sum(0), 0);
     assert!((3..=5).contains(&sum(1)), "{}", sum(1));
+}
+
+#[test]
+fn a_gap_is_a_share_of_what_the_signs_cost() {
+    let quality = Quality { cost: 5.0, unsigned: 3.0, gap: 0.5, steps: 1 };
+    assert_eq!(quality.relative_gap(), 0.25);
+    assert_eq!(Quality { gap: -0.5, ..quality }.relative_gap(), 0.0);
+    // Where signs cost next to nothing.
+    assert_eq!(Quality { unsigned: 5.0, ..quality }.relative_gap(), 500.0);
 }

@@ -26,8 +26,9 @@ pub(super) use list::List;
 
 /// Most atoms that are enumerated for one answer.
 const MAX_ATOMS: f64 = (1u64 << 20) as f64;
-/// Most equal mechanisms that are convolved.
-pub(super) const MAX_COUNT: f64 = 64.0;
+/// Most equal mechanisms that are enumerated, and whose sum is listed beside others.
+const MAX_COUNT: f64 = 64.0;
+pub(super) const MAX_SUM: f64 = (1u64 << 17) as f64;
 /// Cuts that are tried, until one is enough.
 pub(super) const CUTS: [f64; 4] = [80.0, 300.0, 1200.0, 4800.0];
 /// What lies outside the lists is little against an answer if it is below this fraction of it.
