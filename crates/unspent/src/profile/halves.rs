@@ -1,10 +1,9 @@
-//! Many compositions of two halves each, by those whose halves are equal.
+//! Many compositions of two halves each, by those whose halves are equal (S9, S10).
 //!
-//! Let `Γ` be the transform of a continuous Gaussian, and A, B two halves. With
-//! `ab = ½a² + ½b² − ½(a − b)²` under the integral of δ (S9),
+//! Let `Γ` be the transform of a continuous Gaussian with the budget of a half, and A, B two halves. Then
 //!
 //! ```text
-//! δ_s[A ⊎ B] ≤ ½·δ_s[A ⊎ A] + ½·δ_s[B ⊎ B] + ½·(d_A + d_B)²
+//! δ_s[A ⊎ B] ≤ ½·δ_s[A ⊎ A] + ½·δ_s[B ⊎ B] + d_A² + d_B²
 //! d_A² = (1/2π) ∫ |Φ_A − Γ|²·|e^{s²(z²−z)/2 − (z−1)ε} / z(z−1)| dt
 //! ```
 //!
@@ -44,7 +43,6 @@ impl Half {
             return Magnitude::ONE;
         }
         let add = |a: Magnitude, b: Magnitude| a.add(b, Round::Up);
-        // (a + b)² ≤ 2a² + 2b².
         let half = Magnitude::from_f64(0.5);
         let mean = add(self.delta, other.delta).mul(half, Round::Up);
         add(mean, add(self.distance, other.distance))
