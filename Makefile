@@ -4,7 +4,7 @@
 .PHONY: mutants test test-web test-native test-rust test-python kills check bench fuzz soak peers browser \
 	try-browser gallery wheel java try-java spark-cluster bench-spark docs docs-links oracle oracle-pairs \
 	oracle-answers oracle-search oracle-hostile oracle-certificates oracle-mechanisms oracle-estimate \
-	oracle-rounding oracle-design oracle-reference elementary bench-estimate coverage bench-tables \
+	oracle-rounding oracle-design oracle-reference elementary bench-estimate coverage bench-tables spelling \
 	table-errors design-coverage msrv packages workflows wasm debian-wasm try-wasm test-wasm test-types \
 	firefox test-firefox pack site sanitize timing supply-chain audit-python
 
@@ -181,8 +181,8 @@ site: wasm docs
 	cargo run --quiet --locked -- reproduce --force --no-png --out $(SITE)/paper
 	cp -r target/book $(SITE)/docs
 
-# The documentation as a site in target/book, with its links checked. The program that makes it is compiled
-# once, which takes some minutes; the tests check links and run every block without it.
+# The documentation as a site in target/book, with its links and spelling checked. The program that makes it
+# is compiled once, which takes some minutes; the tests check links and run every block without it.
 MDBOOK = target/mdbook/bin/mdbook
 
 $(MDBOOK):
@@ -190,10 +190,18 @@ $(MDBOOK):
 		--target-dir target/mdbook/build --no-default-features \
 		--version 0.5.4 mdbook
 
-docs: $(MDBOOK)
+docs: $(MDBOOK) spelling
 	python3 crates/unspent-py/tests/pages.py --check
 	$(MDBOOK) build
 	python3 crates/unspent-py/tests/pages.py --built target/book
+
+# The spelling of all pages, code left out: British English, and the words of .ci/spelling.json.
+SPELLING = target/spelling
+spelling:
+	mkdir -p $(SPELLING)
+	cd $(SPELLING) && { test -d node_modules/cspell || timeout 240 npm install --silent --no-save cspell@9.8.0; }
+	git ls-files '*.md' ':!fuzz/seeds' | $(SPELLING)/node_modules/.bin/cspell lint --config .ci/spelling.json \
+		--no-progress --no-must-find-files --file-list stdin
 
 # Links every term of the glossary where a page first uses it.
 docs-links:
@@ -263,7 +271,7 @@ audit-python: target/python-venv/installed
 # stable yet; the program itself is never built so.
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 sanitize:
-	RUSTC_BOOTSTRAP=1 RUSTFLAGS="--cfg chacha20_avx512 -Zsanitizer=address" \
+	RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address \
 		cargo test --locked -p unspent --lib --target $(HOST) --target-dir target/sanitize sampler::tests -- \
 		--skip ten_million --skip statistics
 
@@ -360,8 +368,8 @@ oracle-search: $(ORACLE_VENV)/installed wheel
 oracle-hostile: ANSWERS = 100000
 oracle-hostile: oracle-search
 
-# Mutants of the libraries, all in one build, and which of them the tests notice: MUTANTS of them from SEED, for
-# so many MINUTES; the quick tests are asked about all of them first. `docs/mutants.md` has what was found.
+# Mutants of the libraries, all in one build, and which of them the tests notice: MUTANTS of them from SEED,
+# for so many MINUTES; the quick tests are asked about all of them first. `docs/mutants.md` has what was found.
 MUTANTS ?= 120
 mutants: MINUTES = 30
 mutants:

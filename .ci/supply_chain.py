@@ -5,7 +5,8 @@ what only tests, benches and other systems need:
 
 - every crate is from the registry and has a checksum;
 - its licence is one of ALLOWED, or it offers a choice of which one is;
-- what the command and the package contain has no two versions of a crate but those in TWICE.
+- what the command and the package contain has no two versions of a crate but those in TWICE;
+- none of that needs a newer compiler than the oldest one that Cargo.toml states.
 
 With the directory of a copy of the RustSec advisory database every crate is looked up there too. Advisories
 that concern a crate are errors, unless they are in ARGUED.
@@ -193,6 +194,11 @@ def main():
     twice = {name: sorted(of) for name, of in versions.items() if len(of) > 1}
     errors += [f"{name} is shipped twice: {', '.join(of)}" for name, of in twice.items() if name not in TWICE]
     errors += [f"{name} is no longer shipped twice: take it off TWICE" for name in TWICE if name not in twice]
+    oldest = next(package["rust_version"] for package in contained if package["name"] == SHIPPED[0])
+    for package in contained:
+        needed = package["rust_version"]
+        if needed and version(needed) > version(oldest):
+            errors.append(f"{package['name']} {package['version']} needs Rust {needed}; {oldest} is stated")
     print(f"{len(packages)} crates, {len(contained)} in what is shipped, {len(twice)} of them twice")
     if len(sys.argv) > 1:
         database = Path(sys.argv[1])

@@ -9,6 +9,8 @@ const TERMS: usize = 24;
 const SMOOTH: f64 = 1e-4;
 /// A product that is smaller is not made any smaller.
 const NOTHING: f64 = 1e-12;
+/// Deviations beyond which an error is found less than once in 10¹⁷: `2e^{−9²/2}` is 5·10⁻¹⁸.
+const CERTAIN: f64 = 9.0;
 
 /// How often an error is within so many deviations: by the normal law, or at least, by the sub-Gaussian one.
 pub(super) fn coverage(law: Law, deviations: f64) -> f64 {
@@ -28,6 +30,10 @@ pub(super) fn deviations(coverage: f64) -> f64 {
 /// The largest `terms` (weight, σ²) have their own law; the rest of the variance is taken for normal, which
 /// it is nearly, being a sum of many small terms.
 pub(super) fn with_lattice(terms: &[(f64, f64)], variance: f64, margin: f64) -> f64 {
+    // 1 to the last bit, as both laws are sub-Gaussian; the integral would need a node for each period.
+    if margin > CERTAIN * variance.sqrt() {
+        return 1.0;
+    }
     let mut largest: Vec<(f64, f64)> = terms.iter().filter(|(weight, _)| *weight != 0.0).copied().collect();
     let part = |(weight, sigma2): &(f64, f64)| weight * weight * sigma2;
     let larger = |a: &(f64, f64), b: &(f64, f64)| part(b).total_cmp(&part(a));
@@ -47,7 +53,7 @@ pub(super) fn with_lattice(terms: &[(f64, f64)], variance: f64, margin: f64) -> 
     let normal = (variance - own).max(SMOOTH * variance);
     // P[|X| ≤ m] = (2/π) ∫ sin(mt)/t φ(t) dt, by the midpoint rule: its error is what lies beyond the next
     // period of the law, and what is beyond the last t.
-    let reach = margin + 9.0 * variance.sqrt();
+    let reach = margin + CERTAIN * variance.sqrt();
     let step = std::f64::consts::PI / reach;
     let last = (-2.0 * pxfm::f_log(1e-9) / normal).sqrt();
     let mut sum = 0.0;
@@ -104,6 +110,14 @@ mod tests {
             let found = with_lattice(&[(1.0, sigma2)], sigma2, margin as f64);
             let exact = alone(sigma2, margin);
             assert!((found - exact).abs() < 1e-4, "{sigma2} {margin} {found} {exact}");
+        }
+    }
+
+    /// However large a margin is, the sum has some thousand nodes or none.
+    #[test]
+    fn a_huge_margin_is_certain() {
+        for margin in [89.0, 91.0, 1e9, 1e30, f64::MAX] {
+            assert!(with_lattice(&[(1.0, 100.0)], 100.0, margin) > 1.0 - 1e-8, "{margin}");
         }
     }
 

@@ -1,10 +1,9 @@
-//! Many compositions of two halves each, by those whose halves are equal.
+//! Many compositions of two halves each, by those whose halves are equal (S9, S10).
 //!
-//! Let `Γ` be the transform of a continuous Gaussian, and A, B two halves. With
-//! `ab = ½a² + ½b² − ½(a − b)²` under the integral of δ (S9),
+//! Let `Γ` be the transform of a continuous Gaussian with the budget of a half, and A, B two halves. Then
 //!
 //! ```text
-//! δ_s[A ⊎ B] ≤ ½·δ_s[A ⊎ A] + ½·δ_s[B ⊎ B] + ½·(d_A + d_B)²
+//! δ_s[A ⊎ B] ≤ ½·δ_s[A ⊎ A] + ½·δ_s[B ⊎ B] + d_A² + d_B²
 //! d_A² = (1/2π) ∫ |Φ_A − Γ|²·|e^{s²(z²−z)/2 − (z−1)ε} / z(z−1)| dt
 //! ```
 //!
@@ -44,7 +43,6 @@ impl Half {
             return Magnitude::ONE;
         }
         let add = |a: Magnitude, b: Magnitude| a.add(b, Round::Up);
-        // (a + b)² ≤ 2a² + 2b².
         let half = Magnitude::from_f64(0.5);
         let mean = add(self.delta, other.delta).mul(half, Round::Up);
         add(mean, add(self.distance, other.distance))
@@ -108,9 +106,8 @@ impl Gaussians {
         };
         // Before it |Φ_A/Γ − 1| ≤ e^r − 1, and the integral is that of a Gaussian.
         let centre = |t: f64| {
-            let bound = |turns: f64, kind: &super::spectrum::Kind| {
-                kind.count * kind.transform.remainder_bound(turns)
-            };
+            let bound =
+                |turns: f64, kind: &super::spectrum::Kind| kind.count * kind.transform.remainder_bound(turns);
             let r: f64 = self.spectrum.kinds.iter().map(|k| bound((t * k.rate.hi * SLACK).min(0.5), k)).sum();
             let past = self.spectrum.top_rate * t > 0.5;
             let r = if past { f64::INFINITY } else { r };
@@ -127,7 +124,8 @@ impl Gaussians {
         if !least.is_finite() {
             return None;
         }
-        let scale = Magnitude::exp(Dd::from(exponent), 64.0 * f64::EPSILON * (m * cc + c * x + 1.0), Round::Up);
+        let scale =
+            Magnitude::exp(Dd::from(exponent), 64.0 * f64::EPSILON * (m * cc + c * x + 1.0), Round::Up);
         Some(scale.mul(Magnitude::from_f64(least), Round::Up))
     }
 }

@@ -230,3 +230,56 @@ fn unsafe_code_is_where_it_is_listed() {
     // Whoever adds some elsewhere is stopped by the compiler too.
     assert!(read(&repository("Cargo.toml")).contains("unsafe_code = \"deny\""));
 }
+
+/// Labels like `S9` or `E2a` in a text.
+fn labels(text: &str) -> impl Iterator<Item = &str> {
+    let is_label = |word: &&str| {
+        let Some(rest) = word.strip_prefix(|c: char| c.is_ascii_uppercase()) else { return false };
+        let digits = rest.trim_end_matches(|c: char| c.is_ascii_lowercase());
+        rest.len() - digits.len() <= 1
+            && matches!(digits.len(), 1 | 2)
+            && digits.bytes().all(|c| c.is_ascii_digit())
+    };
+    text.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(is_label)
+}
+
+/// What the pages of theory state: `**Lemma S9 (…).**`, `**Transforms (M3).**`, `## X1. …`.
+fn stated(page: &str) -> BTreeSet<String> {
+    let heads = page.lines().filter_map(|line| match line.strip_prefix("**") {
+        Some(bold) => bold.split_once("**").map(|(head, _)| head),
+        None => line.strip_prefix("## ").and_then(|head| head.split_once('.')).map(|(label, _)| label),
+    });
+    heads.flat_map(|head| labels(head).next()).map(String::from).collect()
+}
+
+#[test]
+fn what_is_cited_is_proved() {
+    let mut cited = 0;
+    for library in ["crates/unspent/", "crates/unspent-estimate/"] {
+        let inside = |part: &str| {
+            let start = format!("{library}{part}/");
+            files().into_iter().filter(move |path| path.starts_with(&start))
+        };
+        let pages: Vec<(String, String)> =
+            inside("theory").map(|path| (path.clone(), read(&repository(&path)))).collect();
+        let stated: BTreeSet<String> = pages.iter().flat_map(|(_, page)| stated(page)).collect();
+        let sources = inside("src").filter(|path| has_extension(path, &["rs"]));
+        for (path, text) in
+            pages.clone().into_iter().chain(sources.map(|p| (p.clone(), read(&repository(&p)))))
+        {
+            for (number, line) in text.lines().enumerate() {
+                let comment =
+                    if path.ends_with(".md") { line } else { line.split_once("//").map_or("", |c| c.1) };
+                for label in labels(comment) {
+                    let place = format!("{path}:{}", number + 1);
+                    assert!(
+                        stated.contains(label),
+                        "{place}: {label} is cited, and no page of theory states it"
+                    );
+                    cited += 1;
+                }
+            }
+        }
+    }
+    assert!(cited > 500, "{cited}");
+}

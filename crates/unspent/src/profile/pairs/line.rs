@@ -193,7 +193,7 @@ struct Reach {
 }
 
 impl OnLine<'_> {
-    /// Bounds the decay on a ladder of intervals, and stops where all that follows is small (V7, G4).
+    /// Bounds the decay on a ladder of intervals, and stops where all that follows is small (V7, V10).
     fn reach(
         &self,
         lines: &[(Box<dyn Along + '_>, f64)],
