@@ -39,8 +39,9 @@ impl Calibration {
         self.found.failing.is_none()
     }
 
-    /// Whether more noise was seen to be no worse: "not scanned" (noise is not small), "scanned", or
-    /// "islands" if smaller values meet the target too, with others in between that miss it.
+    /// Whether more noise is no worse: "monotone" (proved), "not scanned" (noise is not small), "scanned" (no
+    /// smaller value was found that meets the target), or "islands" if smaller values meet the target too,
+    /// with others in between that miss it.
     #[getter]
     fn shape(&self) -> &'static str {
         match self.found.shape {

@@ -81,6 +81,19 @@ def test_it_is_one_of_theirs():
     assert chained.get_epsilon(1e-6) == before < copied.get_epsilon(1e-6)
 
 
+def test_a_rate_that_is_none_is_refused_also_without_noise():
+    accountant = unspent.opacus.Accountant()
+    for rate in (math.nan, -0.5, 2.0):
+        for noise in (0.0, 1.0):
+            with pytest.raises(UnspentError):
+                accountant.step(noise_multiplier=noise, sample_rate=rate)
+    accountant.step(noise_multiplier=0.0, sample_rate=0.0)
+    accountant.step(noise_multiplier=0.0, sample_rate=0.1)
+    assert accountant.get_epsilon(1e-5) == math.inf
+    with pytest.raises(UnspentError):
+        accountant.step(noise_multiplier=None, sample_rate=0.1)
+
+
 def test_what_is_not_supported():
     accountant = Accountant()
     tree = dp_accounting.SingleEpochTreeAggregationDpEvent(1.0, 8)

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 import unspent
-from unspent import Composition, DiscreteGaussian, Gaussian
+from unspent import (
+    ApproximateDp,
+    Composition,
+    DiscreteGaussian,
+    Gaussian,
+    Subsampled,
+    ZeroConcentratedDp,
+)
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -43,6 +50,20 @@ def test_grids_reach_far_enough():
     )
     assert [len(line.get_xdata()) for line in axes.get_lines()] == [201, 201]
     assert axes.get_lines()[0].get_ydata()[-1] == pytest.approx(-30, abs=1e-6)
+
+
+def test_what_has_no_rho_or_may_reveal_the_record_is_drawn_too():
+    steps = Composition(Subsampled(Gaussian(sigma=1), q="0.01", count=1000))
+    bought = Composition([ApproximateDp(epsilon=1, delta="1e-6", count=3), Gaussian(sigma=2)])
+    known = Composition(ZeroConcentratedDp(rho=1))
+    axes = unspent.plot.curve({"steps": steps, "bought": bought, "ten": TEN}, delta="1e-7")
+    assert len(axes.get_lines()) == 3 + 2 + 2 + 1 + 2
+    # At 1e-7 the second has no finite epsilon.
+    assert len(axes.texts) == 2
+    alone = unspent.plot.curve(bought)
+    assert bought.delta(alone.get_lines()[0].get_xdata()[-1]).upper < 0.02
+    labels = [text.get_text() for text in unspent.plot.curve(known).get_legend().get_texts()]
+    assert labels == ["upper bound"]
 
 
 def test_a_tradeoff_is_the_lower_bound():

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from unspent._native import Allocation, Composition
+from unspent._native import Allocation, Composition, UnspentError
 from unspent.typing import Conversion, Exact
 
 if TYPE_CHECKING:
@@ -46,29 +46,31 @@ def curve(
     """delta against epsilon, on a logarithmic axis that has no smallest number.
 
     Drawn are the upper bounds. ``epsilon`` is the grid; without one it reaches to where the last release has
-    come down to ``smallest_delta``. With ``conversions`` the published conversions from rho are drawn beside
-    them. At ``delta``, that of the allocations unless given, there is a line, and each release's epsilon is
-    written at it.
+    come down to ``smallest_delta``, or to the probability with which it reveals the record. With
+    ``conversions`` the published conversions from rho are drawn beside those that have a rho. At ``delta``,
+    that of the allocations unless given, there is a line, and each release's epsilon is written at it.
     """
     ax = _axes(ax)
     delta = _common_delta(releases) if delta is None else delta
     named = _entitle(ax, "Privacy curve", releases)
     if epsilon is None:
-        top = max(composition.epsilon(smallest_delta).upper for _, composition in named)
+        top = max(_reach(composition, smallest_delta) for _, composition in named)
         grid = np.linspace(0.0, top, POINTS)
     else:
         grid = np.asarray(epsilon, dtype=float)
+    with_rho = [composition for _, composition in named if conversions and _has_rho(composition)]
     for label, composition in named:
-        (line,) = ax.plot(grid, composition.delta(grid).log10_upper, label=label or "tight")
+        label = label or ("upper bound" if composition.method == "one-sided" else "tight")
+        (line,) = ax.plot(grid, composition.delta(grid).log10_upper, label=label)
         if delta is not None:
             _mark(ax, composition, delta, line.get_color())
-        for conversion, (style, _) in CONVERSIONS.items() if conversions else ():
+        for conversion, (style, _) in CONVERSIONS.items() if composition in with_rho else ():
             stated = [composition.zcdp_delta(e, conversion) for e in grid.tolist()]
             ax.plot(grid, np.log10(stated), style, color=line.get_color(), alpha=0.7)
     if delta is not None:
         shown = f"{float(_fraction(delta)):g}"
         ax.axhline(_log10(delta), color="0.5", linewidth=0.8, label=f"δ = {shown}")
-    for style, authors in CONVERSIONS.values() if conversions else ():
+    for style, authors in CONVERSIONS.values() if with_rho else ():
         ax.plot([], [], style, color="0.4", label=f"{authors}, from ρ")
     ax.yaxis.set_major_formatter(_power_of_ten)
     ax.set_xlabel("ε")
@@ -120,7 +122,26 @@ def _common_delta(releases: Releases) -> "Fraction | None":
     return stated.pop() if len(stated) == 1 else None
 
 
+def _has_rho(composition: Composition) -> bool:
+    try:
+        composition.zcdp_delta(1)
+    except UnspentError:
+        return False
+    return True
+
+
+def _reach(composition: Composition, smallest_delta: "Exact") -> float:
+    """An epsilon at which delta has come down to that, or to what it never comes below."""
+    least = composition.infinity.fractions()[1]
+    if least < _fraction(smallest_delta):
+        return composition.epsilon(smallest_delta).upper
+    return composition.epsilon(least + (1 - least) / 100).upper
+
+
 def _mark(ax: "Axes", composition: Composition, delta: "Exact", colour: "Any") -> None:
+    if _fraction(delta) <= composition.infinity.fractions()[1]:
+        # No epsilon is finite there, or it is not known whether one is.
+        return
     found = composition.epsilon(delta)
     epsilon = found.upper
     if not math.isfinite(epsilon):
