@@ -1,6 +1,7 @@
 """Accountants with the interfaces of dp-accounting and of opacus."""
 
 import copy
+import json
 import math
 from collections import OrderedDict
 from types import SimpleNamespace
@@ -79,6 +80,15 @@ def test_it_is_one_of_theirs():
     before = chained.get_epsilon(1e-6)
     copied = copy.deepcopy(chained).compose(STEP)
     assert chained.get_epsilon(1e-6) == before < copied.get_epsilon(1e-6)
+
+
+def test_a_history_that_was_json_is_continued():
+    accountant = unspent.opacus.Accountant()
+    accountant.step(noise_multiplier=1.0, sample_rate=0.1)
+    loaded = unspent.opacus.Accountant()
+    loaded.load_state_dict(json.loads(json.dumps(accountant.state_dict())))
+    loaded.step(noise_multiplier=1.0, sample_rate=0.1)
+    assert loaded.history == [(1.0, 0.1, 2)]
 
 
 def test_a_rate_that_is_none_is_refused_also_without_noise():

@@ -93,7 +93,8 @@ class Accountant:
             raise UnspentError("state_dict: there is no history of an accountant in it")
         if state_dict["mechanism"] != self.mechanism():
             raise UnspentError(f"state_dict: it is that of the accountant `{state_dict['mechanism']}`")
-        self.history = deepcopy(state_dict["history"])
+        # JSON makes lists of triples.
+        self.history = [(noise, rate, steps) for noise, rate, steps in state_dict["history"]]
 
 
 def _steps(noise_multiplier: float, sample_rate: float, steps: int) -> "Mechanism | None":
