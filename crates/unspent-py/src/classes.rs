@@ -24,8 +24,8 @@ pub struct BoundsArray {
 /// Two ends with the truth between them, every rounding error included: lower <= truth <= upper.
 ///
 /// For a delta or an epsilon `upper` is the guarantee; for a trade-off function `lower` is. There is no
-/// midpoint, and it does not turn into a float: say which end you mean. Bounds that were pickled are as good
-/// as whoever sent them: nothing shows that they were computed here.
+/// midpoint, no conversion to float and no arithmetic: calculate with the end that you mean. Bounds that were
+/// pickled are as good as whoever sent them: nothing shows that they were computed here.
 ///
 /// In a format the guarantee is written, rounded away from the truth: an epsilon up, a trade-off function
 /// down. A comparison with a number is answered where both ends agree; where the number lies between them an

@@ -186,7 +186,10 @@ impl Composition {
     /// delta).
     ///
     /// With `mechanism`, an index into `mechanisms`, the smallest sigma2 of that one, all others as they are.
-    /// No sigma2 goes below 1e-3: `at_floor` says so where that already meets the target.
+    /// No sigma2 goes below 1e-3: `at_floor` says so where that already meets the target. Gaussian and
+    /// discrete Gaussian noise can be calibrated, and other mechanisms are refused. For noise on samples use
+    /// dp_accounting.calibrate_dp_mechanism with unspent.dp_accounting.Accountant; for any parameter the
+    /// command `unspent account --mechanism laplace:b=?,count=10 --epsilon 2 --delta 1e-6`.
     ///
     /// >>> from unspent import Composition, DiscreteGaussian
     /// >>> ten = Composition([DiscreteGaussian(sigma2=5, count=10)])

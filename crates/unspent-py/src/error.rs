@@ -44,7 +44,7 @@ fn hint(error: &unspent::Error) -> String {
         ErrorKind::PromiseNotKept => {
             "calibrate() finds noise that keeps it; break_promise=True measures all the same".into()
         }
-        ErrorKind::NoPreset => format!("{}; presets() lists them", error.hint()),
+        ErrorKind::NoPreset => format!("{} (presets() lists them)", error.hint()),
         ErrorKind::NoAllocation => format!("{}; presets() lists what needs no file", error.hint()),
         _ => error.hint().into(),
     }

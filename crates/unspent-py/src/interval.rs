@@ -57,7 +57,10 @@ pub fn interval<'py>(
     let size: usize = counts.dtype().getattr("itemsize")?.extract()?;
     if kind != 'i' && !(kind == 'u' && size < 8) {
         let hint = "noise on the integers leaves integers";
-        let shown = format!("{} of {}", count.get_type().name()?, counts.dtype());
+        let shown = match counts.ndim() {
+            0 => count.repr()?.to_string(),
+            _ => format!("{} of {}", count.get_type().name()?, counts.dtype()),
+        };
         let error = Error::input("count", shown, "a whole number or an array of them", hint);
         return Err(exception(py, &error));
     }

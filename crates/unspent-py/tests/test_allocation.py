@@ -24,7 +24,7 @@ def test_presets():
         UnspentError, match="^preset: `pl94-persons-us-2021` is not the name of a preset"
     ) as caught:
         unspent.preset("pl94-persons-us-2021")
-    assert caught.value.hint == "did you mean `pl94-persons-us-2020`?; presets() lists them"
+    assert caught.value.hint == "did you mean `pl94-persons-us-2020`? (presets() lists them)"
 
 
 def test_what_an_allocation_says():
