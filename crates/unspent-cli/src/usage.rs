@@ -5,7 +5,7 @@ use unspent::mechanism::Stated;
 
 use crate::Failure;
 
-/// What clap objects to, with the first suggestion it has.
+/// What clap objects to, with the best suggestion it has.
 pub fn failure(error: &clap::Error) -> Failure {
     let rendered = error.render().to_string();
     let cause = match error.kind() {
@@ -49,7 +49,8 @@ fn suggestion(error: &clap::Error) -> Option<&str> {
     [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand].into_iter().find_map(|kind| {
         match error.get(kind)? {
             ContextValue::String(similar) => Some(similar.as_str()),
-            ContextValue::Strings(similar) => similar.first().map(String::as_str),
+            // The most similar one comes last.
+            ContextValue::Strings(similar) => similar.last().map(String::as_str),
             _ => None,
         }
     })

@@ -330,6 +330,11 @@ fn bad_usage_is_refused_with_a_way_out() {
         "unrecognized subcommand 'acount'",
         &format!("did you mean `account`? {HELP}"),
     );
+    refuses_with(
+        &unspent(&["estimat"]),
+        "unrecognized subcommand 'estimat'",
+        &format!("did you mean `estimate`? {HELP}"),
+    );
     refuses_with(&unspent(&["xyz"]), "unrecognized subcommand 'xyz'", HELP);
     refuses_with(
         &account("--mechanism sigma2=5 --epsilon 1 --direction up"),

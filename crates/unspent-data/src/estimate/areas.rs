@@ -1,6 +1,7 @@
 //! Areas that are made of units: districts, places, school zones. They may overlap.
 
 use std::collections::HashMap;
+use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -59,7 +60,9 @@ impl Listed {
         })?;
         let bad =
             |error: csv::Error| Error::stated(format!("cannot be read: {error}"), "a map is a CSV file");
-        let mut reader = csv::Reader::from_reader(file);
+        let mut file = BufReader::new(file);
+        let separator = separator(file.fill_buf().map_err(|error: io::Error| bad(error.into()))?);
+        let mut reader = csv::ReaderBuilder::new().delimiter(separator).from_reader(file);
         let header = reader.headers().map_err(bad)?.clone();
         if header.len() < 2 {
             return Err(Error::stated(
@@ -91,6 +94,13 @@ impl Listed {
         }
         Ok(())
     }
+}
+
+/// What separates the columns: of commas, semicolons and tabs, the one of which the first line has most.
+fn separator(start: &[u8]) -> u8 {
+    let line = start.split(|byte| matches!(byte, b'\n' | b'\r')).next().unwrap_or_default();
+    let count = |separator: u8| line.iter().filter(|byte| **byte == separator).count();
+    [b';', b'\t'].into_iter().fold(b',', |best, next| if count(next) > count(best) { next } else { best })
 }
 
 /// An area: a column of a map, and a value in it.
