@@ -97,6 +97,9 @@ fn districts_are_answered_with_their_own_variance() {
     fs::write(place.path("wrong.csv"), "block,half\n999,1\n").unwrap();
     let said = refused(&place, "estimate noisy --out wrong --districts wrong.csv");
     assert!(said.contains("unit `999` is not among the units that are measured"), "{said}");
+    fs::write(place.path("wrong.csv"), format!("block,half,half\n{},1,2\n", codes[0])).unwrap();
+    let said = refused(&place, "estimate noisy --out wrong --districts wrong.csv");
+    assert!(said.contains("wrong.csv: line 1: two columns are called `half`"), "{said}");
     fs::write(place.path("wrong.csv"), format!("block,half\n{},1\n{},1\n", codes[0], &codes[0][..2]))
         .unwrap();
     let said = refused(&place, "estimate noisy --out wrong --districts wrong.csv");

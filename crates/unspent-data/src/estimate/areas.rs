@@ -58,8 +58,9 @@ impl Listed {
             let hint = "a map is a CSV file: a unit's code, then the areas that it is in";
             Error::io(format!("cannot be read: {error}"), error, hint).with_kind(ErrorKind::Unreadable)
         })?;
-        let bad =
-            |error: csv::Error| Error::stated(format!("cannot be read: {error}"), "a map is a CSV file");
+        let bad = |error: csv::Error| {
+            Error::stated(format!("cannot be read: {error}"), "a map is a CSV file in UTF-8, not packed")
+        };
         let mut file = BufReader::new(file);
         let separator = separator(file.fill_buf().map_err(|error: io::Error| bad(error.into()))?);
         let mut reader = csv::ReaderBuilder::new().delimiter(separator).from_reader(file);
@@ -76,6 +77,16 @@ impl Listed {
                 &header[0],
                 "a line of names",
                 "name the columns, like `block,district`: a code here would be lost",
+            ));
+        }
+        // Spreadsheets leave columns without a name, which are empty.
+        let mut maps: Vec<&str> =
+            header.iter().skip(1).map(str::trim).filter(|map| !map.is_empty()).collect();
+        maps.sort_unstable();
+        if let Some(twice) = maps.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(Error::stated(
+                format!("line 1: two columns are called `{}`", twice[0]),
+                "give each kind of area a name of its own",
             ));
         }
         let mut row = csv::StringRecord::new();
