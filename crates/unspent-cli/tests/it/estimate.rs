@@ -94,6 +94,8 @@ fn districts_are_answered_with_their_own_variance() {
         assert_eq!(place.read(&format!("{out}/districts.csv")), districts);
     }
 
+    let said = refused(&place, "estimate out --out wrong");
+    assert!(said.contains("is the manifest of estimates, not of noisy measurements"), "{said}");
     fs::write(place.path("wrong.csv"), "block,half\n999,1\n").unwrap();
     let said = refused(&place, "estimate noisy --out wrong --districts wrong.csv");
     assert!(said.contains("unit `999` is not among the units that are measured"), "{said}");
