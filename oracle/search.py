@@ -86,7 +86,7 @@ def run(arguments):
             index += 1
             if wrong(rows):
                 print("OUTSIDE", json.dumps(record), flush=True)
-                # A draw depends on nothing but its seed: what is not found again is for the machine to explain.
+                # A draw depends on its seed alone: what is not found again is the machine's.
                 print("AGAIN" if wrong(draw(arguments.seed, index - 1)[1]) else "NOT AGAIN", flush=True)
     print(f"{answers} answers, {index} draws")
     Tally([arguments.out]).report()

@@ -37,15 +37,16 @@ fn main() {
         let total = json!({ "scope": "total", "name": null });
         let mut row = format!("  {preset:<26}");
         let only = env::var("ONLY").ok();
-        for what in ["certificate", "curve", "tradeoff"].into_iter().filter(|w| only.as_ref().is_none_or(|o| o == w)) {
+        for what in
+            ["certificate", "curve", "tradeoff"].into_iter().filter(|w| only.as_ref().is_none_or(|o| o == w))
+        {
             let question = |draft: &Value| match what {
                 "certificate" => {
                     ("/api/certificate", json!({ "release": [{ "draft": draft }], "reductions": false }))
                 }
-                figure => (
-                    "/api/figure",
-                    json!({ "figure": figure, "draft": draft, "start": null, "part": total }),
-                ),
+                figure => {
+                    ("/api/figure", json!({ "figure": figure, "draft": draft, "start": null, "part": total }))
+                }
             };
             let time = |draft: &Value| {
                 let (path, body) = question(draft);

@@ -106,9 +106,8 @@ impl Gaussians {
         };
         // Before it |Φ_A/Γ − 1| ≤ e^r − 1, and the integral is that of a Gaussian.
         let centre = |t: f64| {
-            let bound = |turns: f64, kind: &super::spectrum::Kind| {
-                kind.count * kind.transform.remainder_bound(turns)
-            };
+            let bound =
+                |turns: f64, kind: &super::spectrum::Kind| kind.count * kind.transform.remainder_bound(turns);
             let r: f64 = self.spectrum.kinds.iter().map(|k| bound((t * k.rate.hi * SLACK).min(0.5), k)).sum();
             let past = self.spectrum.top_rate * t > 0.5;
             let r = if past { f64::INFINITY } else { r };
@@ -125,7 +124,8 @@ impl Gaussians {
         if !least.is_finite() {
             return None;
         }
-        let scale = Magnitude::exp(Dd::from(exponent), 64.0 * f64::EPSILON * (m * cc + c * x + 1.0), Round::Up);
+        let scale =
+            Magnitude::exp(Dd::from(exponent), 64.0 * f64::EPSILON * (m * cc + c * x + 1.0), Round::Up);
         Some(scale.mul(Magnitude::from_f64(least), Round::Up))
     }
 }
