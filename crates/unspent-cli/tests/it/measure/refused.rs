@@ -133,9 +133,8 @@ fn bad_tables_are_refused_by_name_and_nothing_is_written() {
     assert_eq!(
         stderr(&output),
         "error: blocks.csv: there is no column `geocode`\n\
-         hint: the table has geoid, pop_white, pop_black, pop_hisp, pop_aian, pop_asian, pop_nhpi, \
-         pop_other, pop_two, vap_white, vap_black, vap_hisp, vap_aian, vap_asian, vap_nhpi, vap_other, \
-         vap_white; [table] says which are read\n"
+         hint: the first line has none of the columns that are read: a table begins with a line of names, \
+         separated by commas, semicolons or tabs\n"
     );
     place.write("damaged.parquet", &good);
     let output = place.run(&["measure", "damaged.parquet", "--allocation", EXAMPLE, "--out", "noisy"]);
