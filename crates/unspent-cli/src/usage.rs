@@ -21,6 +21,10 @@ pub fn failure(error: &clap::Error) -> Failure {
     };
     let examples = "`unspent --help` lists the commands, and `unspent COMMAND --help` has examples";
     let hint = match suggestion(error) {
+        // No other flag is like it.
+        _ if unknown(error) == Some("force") => {
+            "this command replaces nothing: it prints its answer, or writes a directory of a new name".into()
+        }
         // One is the square of the other, so that the wrong guess is wrong noise.
         Some(similar) if Stated::named(similar.trim_start_matches('-')).is_some() => {
             format!("did you mean `{similar}`? {}", Stated::MEANING)
