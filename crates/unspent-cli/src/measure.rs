@@ -104,7 +104,7 @@ only children of their parents are where the allocation has a [bypass]. bypassed
 units (level, geocode); it depends on the list of units alone, and on no record.
 
 Examples:
-  unspent measure blocks.csv --allocation examples/blocks.toml --out noisy
+  unspent measure examples/blocks.csv --allocation examples/blocks.toml --out noisy
   unspent measure people.parquet --allocation pl94-persons-us-2020 --units blocks.csv --out noisy
   unspent measure counts.csv --count people --units-of-table --allocation a.toml --out noisy
   generate | unspent measure - --sorted --units blocks.csv --allocation a.toml --out noisy"
