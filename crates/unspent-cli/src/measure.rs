@@ -165,6 +165,13 @@ impl Arguments {
             let hint = "give one of them as a file";
             return Err(Failure::usage("the table and the list of units cannot both come from stdin", hint));
         }
+        // If the two were swapped, a message about the allocation would quote the table.
+        if self.table.ends_with(".toml") {
+            return Err(Failure::usage(
+                format!("TABLE: `{}` is a TOML file, not a table", self.table),
+                "the table is CSV or Parquet; the allocation is named with --allocation",
+            ));
+        }
         let measure = Measure {
             schema: source::schema(self.schema.as_deref())?,
             rows: self.rows.rows(),

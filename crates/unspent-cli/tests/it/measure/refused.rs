@@ -136,6 +136,14 @@ fn bad_tables_are_refused_by_name_and_nothing_is_written() {
          hint: the first line has none of the columns that are read: a table begins with a line of names, \
          separated by commas, semicolons or tabs\n"
     );
+    // A message about a swapped allocation has nothing of the table.
+    place.write("counts.txt", "440010000011001,731\n");
+    let output = place.run(&["measure", "x.toml", "--allocation", "counts.txt", "--out", "noisy"]);
+    assert_eq!(
+        stderr(&output),
+        "error: TABLE: `x.toml` is a TOML file, not a table\n\
+         hint: the table is CSV or Parquet; the allocation is named with --allocation\n"
+    );
     place.write("damaged.parquet", &good);
     let output = place.run(&["measure", "damaged.parquet", "--allocation", EXAMPLE, "--out", "noisy"]);
     assert!(stderr(&output).starts_with("error: damaged.parquet: cannot be read:"));
