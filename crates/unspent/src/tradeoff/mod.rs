@@ -19,7 +19,7 @@ mod knots;
 use num_bigint::BigInt;
 
 use crate::composition::Composition;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::loss::Way;
 use crate::number::float;
 use crate::number::{Bounds, Magnitude, Rational, Round, least_near};
