@@ -103,6 +103,12 @@ def test_the_contents_have_every_page():
     assert listed == {str(page.relative_to(pages.DOCS)) for page in pages.pages()} - {"SUMMARY.md"}
 
 
+def test_the_reference_has_every_name():
+    text = (pages.DOCS / "reference" / "python.md").read_text(encoding="utf-8")
+    missing = [name for name in unspent.__all__ if not re.search(rf"`[^`]*\b{name}\b[^`]*`", text)]
+    assert missing == ["__version__"]
+
+
 def test_the_readme_is_short(root: Path):
     assert len((root / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
 

@@ -1,7 +1,9 @@
 """An accountant with the interface of opacus' accountants, for models trained with DP-SGD.
 
-opacus is not needed to import it. Where it is there, it is told of the accountant once, and every engine can
-have it:
+It can be imported without opacus. With opacus, register the accountant once; then every engine can use it:
+
+    import opacus
+    import unspent.opacus
 
     opacus.accountants.register_accountant("unspent", unspent.opacus.Accountant)
     engine = opacus.PrivacyEngine(accountant="unspent")
@@ -65,7 +67,7 @@ class Accountant:
 
         What other accountants need besides, like ``eps_error`` or ``alphas``, is taken and not used.
         """
-        if any(noise == 0 and rate > 0 for noise, rate, _ in self.history):
+        if any(noise == 0 and rate != 0 for noise, rate, _ in self.history):
             return math.inf
         return self.composition.epsilon(delta).upper
 
@@ -96,6 +98,9 @@ class Accountant:
 
 def _steps(noise_multiplier: float, sample_rate: float, steps: int) -> "Mechanism | None":
     """Equal steps; none if no record is in them, or if there is no noise."""
-    if sample_rate == 0 or noise_multiplier == 0:
+    if sample_rate == 0:
         return None
-    return Subsampled(Gaussian(sigma=noise_multiplier), q=sample_rate, count=steps)
+    is_plain = noise_multiplier == 0
+    # The rate must make sense also where there is no noise.
+    made = Subsampled(Gaussian(sigma=1 if is_plain else noise_multiplier), q=sample_rate, count=steps)
+    return None if is_plain else made

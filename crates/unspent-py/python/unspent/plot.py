@@ -121,15 +121,15 @@ def _common_delta(releases: Releases) -> "Fraction | None":
 
 
 def _mark(ax: "Axes", composition: Composition, delta: "Exact", colour: "Any") -> None:
-    epsilon = composition.epsilon(delta).upper
+    found = composition.epsilon(delta)
+    epsilon = found.upper
     if not math.isfinite(epsilon):
         return
     ax.plot([epsilon], [_log10(delta)], "o", color=colour, markersize=4, label="_mark")
-    # Rounded up, as every upper bound.
     digits = 4 - 1 - math.floor(math.log10(epsilon)) if epsilon > 0 else 0
-    shown = math.ceil(epsilon * 10**digits) / 10**digits
+    # The format of bounds rounds up.
     ax.annotate(
-        f"ε ≤ {shown:.{max(digits, 0)}f}",
+        f"ε ≤ {found:.{max(digits, 0)}f}",
         (epsilon, _log10(delta)),
         xytext=(-6, -14),
         textcoords="offset points",
