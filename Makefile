@@ -369,7 +369,8 @@ oracle-hostile: ANSWERS = 100000
 oracle-hostile: oracle-search
 
 # Mutants of the libraries, all in one build, and which of them the tests notice: MUTANTS of them from SEED,
-# for so many MINUTES; the quick tests are asked about all of them first. `docs/mutants.md` has what was found.
+# for so many MINUTES; the quick tests are asked about all of them first. `docs/mutants.md` has what was
+# found.
 MUTANTS ?= 120
 mutants: MINUTES = 30
 mutants:

@@ -12,9 +12,9 @@ use crate::terms::TermsArguments;
 
 /// Two allocations side by side: where they differ, and what it costs.
 ///
-/// For every part that either has, the certified epsilon of both; for every query whose noise is not the
-/// same, both variances. If the two are for different neighbours, their totals are also given for the
-/// same ones.
+/// For every part that either has, the certified epsilon of both; for every query whose noise is
+/// not the same, both variances. If the two are for different neighbours, their totals are also
+/// given for the same ones.
 #[derive(Args)]
 #[command(
     verbatim_doc_comment,

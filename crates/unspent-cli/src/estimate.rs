@@ -128,7 +128,7 @@ pub struct Arguments {
     plot: Option<String>,
 
     /// Replaces the picture if it exists
-    #[arg(long, requires = "plot")]
+    #[arg(long)]
     force: bool,
 }
 

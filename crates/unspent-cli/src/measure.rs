@@ -104,7 +104,7 @@ only children of their parents are where the allocation has a [bypass]. bypassed
 units (level, geocode); it depends on the list of units alone, and on no record.
 
 Examples:
-  unspent measure blocks.csv --allocation examples/blocks.toml --out noisy
+  unspent measure examples/blocks.csv --allocation examples/blocks.toml --out noisy
   unspent measure people.parquet --allocation pl94-persons-us-2020 --units blocks.csv --out noisy
   unspent measure counts.csv --count people --units-of-table --allocation a.toml --out noisy
   generate | unspent measure - --sorted --units blocks.csv --allocation a.toml --out noisy"
@@ -164,6 +164,13 @@ impl Arguments {
         if self.table == "-" && self.rows.units.as_deref() == Some("-") {
             let hint = "give one of them as a file";
             return Err(Failure::usage("the table and the list of units cannot both come from stdin", hint));
+        }
+        // If the two were swapped, a message about the allocation would quote the table.
+        if self.table.ends_with(".toml") {
+            return Err(Failure::usage(
+                format!("TABLE: `{}` is a TOML file, not a table", self.table),
+                "the table is CSV or Parquet; the allocation is named with --allocation",
+            ));
         }
         let measure = Measure {
             schema: source::schema(self.schema.as_deref())?,

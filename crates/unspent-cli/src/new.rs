@@ -87,24 +87,19 @@ impl Arguments {
         let name = answers.or_ask("--name", &self.name, "What is the release called?")?;
         let record = answers.or_ask("--record", &self.record, "What is one record (person, household)?")?;
         let question = "What do neighbours differ in: bounded (one record changes) or add-remove?";
-        let neighbours = answers.or_ask("--neighbours", &self.neighbours, question)?;
+        let neighbours =
+            Neighbours::parse(answers.or_ask("--neighbours", &self.neighbours, question)?.trim())?;
         let question = "Which geographic levels, from the largest to the smallest (Country, County)?";
         let levels = parts(&answers.or_ask("--levels", &self.levels, question)?);
         let queries = if self.queries.is_empty() {
             let question = "Which queries, each with its attributes (total; age=age; age_sex=age,sex)?";
             let listed = answers.or_ask("--query", &None, question)?;
-            listed.split(';').filter(|query| !query.trim().is_empty()).map(query).collect()
+            let listed = listed.split(';').filter(|query| !query.trim().is_empty());
+            listed.map(query).collect::<Result<Vec<_>, Failure>>()?
         } else {
-            self.queries.iter().map(|text| query(text)).collect()
+            self.queries.iter().map(|text| query(text)).collect::<Result<Vec<_>, Failure>>()?
         };
-        Ok(Outline {
-            name,
-            record,
-            neighbours: Neighbours::parse(neighbours.trim())?,
-            levels,
-            queries,
-            budget: self.budget(answers)?,
-        })
+        Ok(Outline { name, record, neighbours, levels, queries, budget: self.budget(answers)? })
     }
 
     fn budget(&self, answers: &mut Answers) -> Result<OutlineBudget, Failure> {
@@ -128,9 +123,19 @@ fn parts(text: &str) -> Vec<String> {
 }
 
 /// `age_sex=age,sex`, or `total`.
-fn query(text: &str) -> (String, Vec<String>) {
-    let (name, attributes) = text.split_once('=').unwrap_or((text, ""));
-    (name.trim().into(), parts(attributes))
+fn query(text: &str) -> Result<(String, Vec<String>), Failure> {
+    let Some((name, attributes)) = text.split_once('=') else {
+        return Ok((text.trim().into(), vec![]));
+    };
+    let attributes = parts(attributes);
+    // A query that touches nothing is a total; guarantees for attributes rest on it.
+    if attributes.is_empty() {
+        return Err(Failure::usage(
+            format!("--query: `{text}` names no attribute after `=`"),
+            "write NAME=A,A for a query that touches attributes, and NAME alone for a total",
+        ));
+    }
+    Ok((name.trim().into(), attributes))
 }
 
 /// What is asked on a terminal.

@@ -53,7 +53,7 @@ impl fmt::Display for Interval {
             ),
             None => write!(
                 f,
-                "None: {count} ± {half_width} has no count that is not negative. \
+                "None: {count} ± {half_width} has no count from zero on. \
                  Of such intervals at least {confidence} contain the true count; this one does not."
             ),
         }

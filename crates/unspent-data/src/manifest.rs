@@ -207,8 +207,14 @@ impl Manifest {
                 .with_kind(ErrorKind::Unreadable)
         })?;
         let hint = "it is written together with the measurements, and is not to be changed";
-        let manifest: Manifest = serde_json::from_str(&text)
-            .map_err(|error| Error::stated(format!("{shown}: is no manifest: {error}"), hint))?;
+        let manifest: Manifest = serde_json::from_str(&text).map_err(|error| {
+            let other = serde_json::from_str::<serde_json::Value>(&text);
+            if other.is_ok_and(|other| other.get("noisy").is_some()) {
+                let cause = format!("{shown}: is the manifest of estimates, not of noisy measurements");
+                return Error::stated(cause, "give the folder that `measure` wrote");
+            }
+            Error::stated(format!("{shown}: is no manifest: {error}"), hint)
+        })?;
         manifest.check().map_err(|cause| Error::stated(format!("{shown}: {cause}"), hint))?;
         Ok(manifest)
     }

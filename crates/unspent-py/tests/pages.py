@@ -170,10 +170,11 @@ def rewrapped(text: str) -> str:
         if fixed or all(len(line) <= WIDTH for line in block.split("\n")):
             out.append(block)
             continue
-        items = re.split(r"\n(?=[-*] )", block)
+        items = re.split(r"\n(?=\d+\. )" if block.startswith("1. ") else r"\n(?=[-*] )", block)
         for i, item in enumerate(items):
             if any(len(line) > WIDTH for line in item.split("\n")):
-                indent = "  " if item.startswith(("- ", "* ")) else ""
+                marker = re.match(r"[-*] |\d+\. ", item)
+                indent = " " * len(marker[0]) if marker else ""
                 items[i] = textwrap.fill(
                     re.sub(r"\n\s*", " ", item.rstrip("\n")),
                     WIDTH,

@@ -167,8 +167,10 @@ test('the README is right', { skip }, async () => {
 });
 
 test('what Python says, JavaScript says', { skip }, () => {
-  const { Allocation, Composition, DiscreteGaussian, Gaussian, Laplace, UnspentError, certificate, largest_rho,
-    parameter, preset, presets } = found.unspent;
+  const {
+    Allocation, Composition, DiscreteGaussian, Gaussian, Laplace, UnspentError, certificate, largest_rho,
+    parameter, preset, presets,
+  } = found.unspent;
   const release = new Composition([new DiscreteGaussian({ sigma2: '5', count: 10 })]);
   const epsilon = release.epsilon('1e-11');
   assert.ok(epsilon.lower > 10.1248 && epsilon.upper < 10.1249 && epsilon.lower < epsilon.upper);

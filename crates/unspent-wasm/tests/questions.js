@@ -49,7 +49,7 @@ function* fresh() {
   }
 }
 
-/** Published conversions, of Gaussian noise that spends ρ, and least factors: what the package asks besides. */
+/** What the package asks besides: published conversions, of noise that spends ρ, and least factors. */
 function* conversions() {
   const [guaranteed, answered] = [oracle('guarantees'), oracle('answers')];
   // Of which there is noise: σ² is between 1e-3 and 1e12.

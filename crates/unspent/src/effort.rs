@@ -40,8 +40,8 @@ impl Effort {
         }
     }
 
-    /// Work that one answer may take, in evaluations of one mechanism's transform: of a tenth of a microsecond
-    /// or two each.
+    /// Work that one answer may take, in evaluations of one mechanism's transform, each of a tenth of a
+    /// microsecond or two.
     pub(crate) fn allowance(self) -> f64 {
         match self {
             Effort::Fast => (1u64 << 18) as f64,

@@ -96,7 +96,7 @@ pub struct Arguments {
     plot: Option<String>,
 
     /// Replaces the file if it exists
-    #[arg(long, requires = "plot")]
+    #[arg(long)]
     force: bool,
 
     #[command(flatten)]

@@ -170,6 +170,7 @@ impl Arguments {
                 Some(out) => {
                     format!("Written to {out}. `unspent certificate {out}` says what it guarantees.")
                 }
+                None if self.plot.is_some() => "No allocation was written: --out FILE.toml writes it.".into(),
                 None => "Nothing was written: --out FILE.toml writes the allocation.".into(),
             });
             text

@@ -281,6 +281,8 @@ fn bad_mechanisms_are_refused_by_name() {
         let output = account(&format!("--mechanism sigma2=5 --mechanism {mechanism} --epsilon 1"));
         refuses_with(&output, &format!("--mechanism #2: {cause}"), hint);
     }
+    let output = account("--mechanism laplac:b=2 --epsilon 1");
+    assert!(stderr(&output).ends_with("\nhint: did you mean `laplace`?\n"), "{}", stderr(&output));
 }
 
 #[test]
@@ -329,6 +331,11 @@ fn bad_usage_is_refused_with_a_way_out() {
         &unspent(&["acount"]),
         "unrecognized subcommand 'acount'",
         &format!("did you mean `account`? {HELP}"),
+    );
+    refuses_with(
+        &unspent(&["estimat"]),
+        "unrecognized subcommand 'estimat'",
+        &format!("did you mean `estimate`? {HELP}"),
     );
     refuses_with(&unspent(&["xyz"]), "unrecognized subcommand 'xyz'", HELP);
     refuses_with(

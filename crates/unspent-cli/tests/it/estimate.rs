@@ -86,9 +86,22 @@ fn districts_are_answered_with_their_own_variance() {
     assert!((number(difference, 6) - variance).abs() < 1e-9, "{difference}");
     assert!(total("town", "old").contains(','));
 
+    // Columns may be separated by semicolons or tabs too.
+    for (separator, out) in [(";", "semicolons"), ("\t", "tabs")] {
+        fs::write(place.path("map.csv"), format!("block,half,town\n{map}").replace(',', separator)).unwrap();
+        let said = ask(&place, &format!("estimate noisy --out {out} --districts map.csv"));
+        assert!(said.status.success(), "{}", stderr(&said));
+        assert_eq!(place.read(&format!("{out}/districts.csv")), districts);
+    }
+
+    let said = refused(&place, "estimate out --out wrong");
+    assert!(said.contains("is the manifest of estimates, not of noisy measurements"), "{said}");
     fs::write(place.path("wrong.csv"), "block,half\n999,1\n").unwrap();
     let said = refused(&place, "estimate noisy --out wrong --districts wrong.csv");
     assert!(said.contains("unit `999` is not among the units that are measured"), "{said}");
+    fs::write(place.path("wrong.csv"), format!("block,half,half\n{},1,2\n", codes[0])).unwrap();
+    let said = refused(&place, "estimate noisy --out wrong --districts wrong.csv");
+    assert!(said.contains("wrong.csv: line 1: two columns are called `half`"), "{said}");
     fs::write(place.path("wrong.csv"), format!("block,half\n{},1\n{},1\n", codes[0], &codes[0][..2]))
         .unwrap();
     let said = refused(&place, "estimate noisy --out wrong --districts wrong.csv");
@@ -104,9 +117,10 @@ fn bad_questions_are_refused_with_a_hint() {
         ("estimate noisy --out out --queries sex", "query: `sex` is not one of"),
         ("estimate noisy --out out --confidence 95", "above 0 and below 1"),
         ("estimate noisy --out out --sum 'x: sex = 1'", "sex"),
-        ("estimate noisy --out out --sum 'total: race = white'", "no query and no other sum has"),
+        ("estimate noisy --out out --sum 'total: race = white'", "is the name of a query or of another sum"),
         ("estimate noisy --out out --ratio total", "a sum of cells over another"),
-        ("estimate noisy --out out --ratio 'race / total'", "a query with one answer"),
+        ("estimate noisy --out out --ratio 'race / total'", "it has several answers"),
+        ("estimate noisy --out out --ratio 'totl / total'", "did you mean `total`?"),
         ("estimate noisy --out out --districts no.csv", "no.csv: cannot be read"),
         ("estimate noisy --out noisy", "exists already"),
         ("estimate blocks.csv --out out", "blocks.csv"),

@@ -135,6 +135,8 @@ fn a_budget_alone_is_one_sided() {
         "{table}"
     );
     assert!(table.contains("Of some mechanism only zCDP is known: upper ends are guarantees"), "{table}");
+    // There are no measurements to assume anything of.
+    assert!(table.contains("Assumed, and not checked:") && !table.contains("The noise is"), "{table}");
     // What needs a law of the loss, noise or levels is refused by name.
     for (arguments, words) in [
         ("tradeoff ddhc-a-us-2020", "zCDP event: this mechanism has no law of the privacy loss"),

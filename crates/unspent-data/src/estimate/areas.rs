@@ -1,6 +1,7 @@
 //! Areas that are made of units: districts, places, school zones. They may overlap.
 
 use std::collections::HashMap;
+use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -57,9 +58,12 @@ impl Listed {
             let hint = "a map is a CSV file: a unit's code, then the areas that it is in";
             Error::io(format!("cannot be read: {error}"), error, hint).with_kind(ErrorKind::Unreadable)
         })?;
-        let bad =
-            |error: csv::Error| Error::stated(format!("cannot be read: {error}"), "a map is a CSV file");
-        let mut reader = csv::Reader::from_reader(file);
+        let bad = |error: csv::Error| {
+            Error::stated(format!("cannot be read: {error}"), "a map is a CSV file in UTF-8, not packed")
+        };
+        let mut file = BufReader::new(file);
+        let separator = separator(file.fill_buf().map_err(|error: io::Error| bad(error.into()))?);
+        let mut reader = csv::ReaderBuilder::new().delimiter(separator).from_reader(file);
         let header = reader.headers().map_err(bad)?.clone();
         if header.len() < 2 {
             return Err(Error::stated(
@@ -73,6 +77,16 @@ impl Listed {
                 &header[0],
                 "a line of names",
                 "name the columns, like `block,district`: a code here would be lost",
+            ));
+        }
+        // Spreadsheets leave columns without a name, which are empty.
+        let mut maps: Vec<&str> =
+            header.iter().skip(1).map(str::trim).filter(|map| !map.is_empty()).collect();
+        maps.sort_unstable();
+        if let Some(twice) = maps.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(Error::stated(
+                format!("line 1: two columns are called `{}`", twice[0]),
+                "give each kind of area a name of its own",
             ));
         }
         let mut row = csv::StringRecord::new();
@@ -91,6 +105,13 @@ impl Listed {
         }
         Ok(())
     }
+}
+
+/// What separates the columns: of commas, semicolons and tabs, the one of which the first line has most.
+fn separator(start: &[u8]) -> u8 {
+    let line = start.split(|byte| matches!(byte, b'\n' | b'\r')).next().unwrap_or_default();
+    let count = |separator: u8| line.iter().filter(|byte| **byte == separator).count();
+    [b';', b'\t'].into_iter().fold(b',', |best, next| if count(next) > count(best) { next } else { best })
 }
 
 /// An area: a column of a map, and a value in it.

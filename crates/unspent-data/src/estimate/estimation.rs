@@ -373,8 +373,8 @@ fn named_sums(question: &Estimate, joined: &Joined) -> Result<Vec<NamedSum>> {
     for (at, sum) in sums.iter().enumerate() {
         let known = queries.iter().any(|query| query.name == sum.name());
         if known || sums[..at].iter().any(|other| other.name() == sum.name()) {
-            let allowed = "a name that no query and no other sum has";
-            return Err(Error::input("sum", sum.name(), allowed, "call it something else"));
+            let cause = format!("sum: `{}` is the name of a query or of another sum", sum.name());
+            return Err(Error::stated(cause, "give the sum a name of its own"));
         }
     }
     Ok(sums)

@@ -171,13 +171,18 @@ pub(super) fn ratio_sums(made: &Estimation, text: &str) -> Result<(Summed, Summe
 
 fn summed(made: &Estimation, name: &str) -> Result<Summed> {
     made.questions.sum(&made.joined.model, name).ok_or_else(|| {
-        let known: Vec<&str> = made.questions.asked.iter().map(|asked| asked.name.as_str()).collect();
+        let asked = &made.questions.asked;
         let allowed = "a sum of cells, or a query with one answer";
-        let hint = did_you_mean(
-            name,
-            known,
-            "give a sum of that name, like `any part Black: cenrace contains \"Black\"`",
-        );
+        let hint = if asked.iter().any(|known| known.name == name) {
+            String::from("it has several answers: give one of them as a sum, like `white: race = white`")
+        } else {
+            let known = asked.iter().filter(|known| known.shape == [1]).map(|known| known.name.as_str());
+            did_you_mean(
+                name,
+                known,
+                "give a sum of that name, like `any part Black: cenrace contains \"Black\"`",
+            )
+        };
         Error::input("ratio", name, allowed, hint)
     })
 }

@@ -4,7 +4,7 @@ mod cells;
 mod query;
 
 use unspent::allocation::{Allocation, ExactValues};
-use unspent::schema::{Code, Layout, Rows, Schema};
+use unspent::schema::{Attribute, Code, Layout, Rows, Schema};
 use unspent::{Error, ErrorKind, Mechanism, Rational, Result, did_you_mean};
 
 pub(crate) use self::cells::{Cells, StructuralZeros, ValueCodes};
@@ -331,6 +331,14 @@ fn row_source(schema: &Schema, layout: &Layout, cells: &Cells, columns: &mut Col
             return Ok(RowSource::Cells(sources.collect()));
         }
         Rows::Counts(column) => {
+            // The guarantee rests on it: a person of 50 is one record, and not fifty.
+            let has_values = |attribute: &&Attribute| layout.column(&attribute.name) == column.as_str();
+            if let Some(attribute) = schema.attributes().iter().find(has_values) {
+                return Err(Error::stated(
+                    format!("count: the column `{column}` has the values of `{}`", attribute.name),
+                    "name the column that says how many records a row stands for; leave it out if it is one",
+                ));
+            }
             count(column);
             true
         }

@@ -8,7 +8,7 @@ use csv::{ByteRecord, ReaderBuilder};
 use unspent::{Error, Result, stop};
 
 use super::packed::{Bytes, Refused};
-use super::places::{Places, not_a_text};
+use super::places::{Names, Places, not_a_text};
 use super::{Row, TakeRow, Wanted, count};
 use crate::progress::Progress;
 
@@ -171,7 +171,7 @@ fn find(
             names.push(head.trim_start_matches('\u{feff}').trim().to_string());
         }
         let columns = names.len();
-        match Places::find(name, names, wanted) {
+        match Places::find(name, names, Names::FirstLine, wanted) {
             Ok(places) if columns > 0 => return Ok((separator, places)),
             // What splits the line into the most columns is most likely what was meant.
             Err(error) if columns > most => (most, refusal) = (columns, Some(error)),

@@ -30,7 +30,7 @@ use unspent::schema::Schema;
 use unspent::{Allocation, Error, ErrorKind, Result};
 
 pub use self::columns::Columns;
-use self::places::Places;
+use self::places::{Names, Places};
 pub use self::values::{Chunk, Content, Integers, Shared, Values};
 use crate::progress::Progress;
 
@@ -151,7 +151,7 @@ impl Table {
             }
             Input::File(path) => Kind::of_file(&name, &path, wanted)?,
             Input::Columns(columns) => {
-                let places = Places::find(&name, columns.names(), wanted)?;
+                let places = Places::find(&name, columns.names(), Names::Format, wanted)?;
                 columns.check(&name, &places)?;
                 Kind::Columns(columns, places)
             }

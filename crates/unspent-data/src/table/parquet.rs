@@ -8,7 +8,7 @@ use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use unspent::{Error, Result, stop};
 
 use super::batch::{Batch, Digits, Filled, at_row, rows_at_a_time};
-use super::places::{Places, missing, not_a_text};
+use super::places::{Names, Places, missing, not_a_text};
 use super::{TakeRow, Wanted, count};
 use crate::parquet_file::{Kind, damaged, kind_of, shown_kind, whole};
 use crate::progress::Progress;
@@ -24,7 +24,7 @@ impl Parquet {
         let reader = whole(name, || SerializedFileReader::new(file))?;
         let schema = reader.metadata().file_metadata().schema_descr();
         let names = schema.columns().iter().map(|c| c.path().string()).collect();
-        let places = Places::find(name, names, wanted)?;
+        let places = Places::find(name, names, Names::Format, wanted)?;
         let check = |at: usize, counts: bool| {
             let column = schema.column(at);
             let fits = match kind_of(&column) {

@@ -184,7 +184,12 @@ impl Accuracy {
                 }
             }
         }
-        let noise = |query: &QueryAccuracy| query.noise.as_ref().map_or("not-measured", Deviation::word);
+        // What is estimated of an estimate is measured of noise.
+        let noise = |query: &QueryAccuracy| match &query.noise {
+            None => "not-measured",
+            Some(Deviation::Estimated { .. }) => "measured",
+            Some(known) => known.word(),
+        };
         Columns(vec![
             Column::text("level", rows.iter().map(|(level, _)| Some(level.level.as_str()))),
             Column::counts("units", rows.iter().map(|(level, _)| level.units)),

@@ -18,7 +18,7 @@ use super::compile::{Compiled, quantile};
 use super::evaluator::{Evaluator, Limit};
 use super::exact::{fraction, shortened};
 use super::judge::{Judge, Verdict};
-use super::needs::{Goal, Needs, Rest};
+use super::needs::{Goal, Needs, Rest, Units};
 use super::program::ExactPoint;
 use super::{gaussian, law, words};
 use crate::accuracy::check_units;
@@ -65,6 +65,8 @@ pub(super) struct Found {
     pub(super) limits: Limits,
     pub(super) solved: Solved,
     pub(super) budgets: Budgets,
+    /// No allocation meets the needs as they were asked for with less, if that is known.
+    pub(super) least: Option<BigRational>,
     /// The common factor of all margins.
     pub(super) factor: f64,
     /// What becomes of needs with these budgets.
@@ -278,7 +280,16 @@ impl<'n> Designer<'n> {
         ))
     }
 
-    /// No allocation within the limits, as they were asked for, spends less.
+    /// No allocation within the limits, as they were asked for, spends less. None with a list of units:
+    /// limits were fitted to it, which proves nothing.
+    pub(super) fn least_of_regular(&self, limits: &Limits, solved: &Solved) -> Option<BigRational> {
+        match self.needs.units {
+            Units::PerLevel(_) => self.least_rho(limits, solved),
+            Units::Listed(_) => None,
+        }
+    }
+
+    /// No allocation within the limits, as they were asked for, spends less on a regular tree.
     pub(super) fn least_rho(&self, limits: &Limits, solved: &Solved) -> Option<BigRational> {
         // Limits that were tightened for the lattice of the noise are wider again; multipliers stay.
         let as_asked = |(limit, owner): (&ExactLimit, &Owner)| match owner {

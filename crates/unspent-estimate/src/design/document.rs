@@ -141,19 +141,26 @@ impl Design {
         text.line(self.allocation.name());
         text.line(self.allocation.neighbours().in_words(self.allocation.record()));
         spends(&mut text, &self.rho, self.epsilon, &self.delta);
+        // With an epsilon that is too small margins are wider than they were asked for.
+        let is_met = self.least_rho.as_ref().is_none_or(|least| &self.rho >= least);
         match &self.least_rho {
-            Some(least) => text.line(format!(
-                "No allocation of these queries meets the needs with rho < {}: certified by duality, in \
-                 exact fractions. This one is {} % above.",
-                least.to_decimal(READABLE, Round::Down),
-                above(&self.rho, least)
-            )),
+            Some(least) => {
+                let mut said = format!(
+                    "No allocation of these queries meets the needs with rho < {}: certified by duality, in \
+                     exact fractions.",
+                    least.to_decimal(READABLE, Round::Down)
+                );
+                if is_met {
+                    said += &format!(" This one is {} % above.", above(&self.rho, least));
+                }
+                text.line(said);
+            }
             None => text.line("How much less could meet the needs is not certified for a list of units."),
         }
         if let Some(epsilon) = self.epsilon_of_least_rho {
+            let of_what = if is_met { " of how much less might do" } else { "" };
             text.line(format!(
-                "Continuous noise of that least rho has epsilon {}: an indication of how much less might do, \
-                 no bound.",
+                "Continuous noise of that least rho has epsilon {}: an indication{of_what}, no bound.",
                 nearest(epsilon, READABLE)
             ));
         }
@@ -224,10 +231,11 @@ impl Design {
         }
         table.note(confidence_note(&self.needs));
         table.note(self.law.held());
-        table.note(
-            "Budget is the part of rho that a need accounts for. What a margin wider by a tenth saves was \
-             solved again for it, for continuous noise.",
-        );
+        let saves = " What a margin wider by a tenth saves was solved again for it, for continuous noise.";
+        table.note(format!(
+            "Budget is the part of rho that a need accounts for.{}",
+            if prices { saves } else { "" }
+        ));
         if let Some(guarded) = &self.guarded {
             table.note(guarded.in_words());
         }

@@ -42,7 +42,8 @@ impl Designer<'_> {
                 continue;
             }
             if self.keep_promises(&budgets, &mut parts)? {
-                return Ok(Found { limits, solved, budgets, factor: 1.0, verdicts });
+                let least = self.least_of_regular(&limits, &solved);
+                return Ok(Found { limits, solved, budgets, least, factor: 1.0, verdicts });
             }
         }
     }

@@ -19,7 +19,8 @@ impl Designer<'_> {
         let target = gaussian::rho_of(epsilon, &delta)?;
         let best = matches!(self.needs.rest, Rest::Best);
         let parts = vec![1.0; self.needs.promises.len()];
-        let Found { limits, solved, .. } = self.least()?;
+        // What is proved is of the needs as they were asked for, and not of what is spent here.
+        let Found { limits, solved, least, .. } = self.least()?;
         if solved.cost > target && (best || !wider) {
             return Err(self.too_little(epsilon, &limits, &solved));
         }
@@ -68,7 +69,7 @@ impl Designer<'_> {
         };
         let budgets = self.spending(&limits, &solved, epsilon)?;
         let verdicts = self.verdicts(&doubles(&budgets.precisions));
-        Ok(Found { limits, solved, budgets, factor: if best { 1.0 } else { factor }, verdicts })
+        Ok(Found { limits, solved, budgets, least, factor: if best { 1.0 } else { factor }, verdicts })
     }
 
     /// Budgets in these proportions that spend ε, certified.

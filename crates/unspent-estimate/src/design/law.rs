@@ -50,6 +50,10 @@ pub(super) fn with_lattice(terms: &[(f64, f64)], variance: f64, margin: f64) -> 
         }
         _ => margin,
     };
+    // The margin of a count by itself may have become many deviations: those of a variance that is tiny.
+    if margin > CERTAIN * variance.sqrt() {
+        return 1.0;
+    }
     let normal = (variance - own).max(SMOOTH * variance);
     // P[|X| ≤ m] = (2/π) ∫ sin(mt)/t φ(t) dt, by the midpoint rule: its error is what lies beyond the next
     // period of the law, and what is beyond the last t.
@@ -118,6 +122,15 @@ mod tests {
     fn a_huge_margin_is_certain() {
         for margin in [89.0, 91.0, 1e9, 1e30, f64::MAX] {
             assert!(with_lattice(&[(1.0, 100.0)], 100.0, margin) > 1.0 - 1e-8, "{margin}");
+        }
+    }
+
+    /// A count by itself with next to no noise: half of its step is many deviations.
+    #[test]
+    fn a_tiny_margin_of_a_count_is_certain() {
+        for deviations in [0.5, 1.96, 8.9] {
+            let variance = 2.6e-19f64;
+            assert_eq!(with_lattice(&[(1.0, variance)], variance, deviations * variance.sqrt()), 1.0);
         }
     }
 

@@ -121,7 +121,7 @@ fn deviation(compiled: &Compiled, table: usize, at: &ExactPoint) -> Option<f64> 
 
 impl Designer<'_> {
     fn report(&self, found: &Found, prices: bool) -> Result<Design> {
-        let Found { limits, solved, budgets, factor, verdicts } = found;
+        let Found { limits, solved, budgets, least, factor, verdicts } = found;
         let plain = self.allocation(budgets, None)?;
         let epsilon = self.epsilon(&plain, &Scope::Total)?;
         let stated = match given_epsilon(&self.needs.goal) {
@@ -132,9 +132,6 @@ impl Designer<'_> {
         let allocation = self.allocation(budgets, Some((self.needs.delta.clone(), stated)))?;
         let precisions = &budgets.precisions;
         let at = budgets.at(&self.compiled.frame);
-        // The bound is for the regular tree; on another one limits were fitted, which proves nothing.
-        let is_regular = matches!(self.needs.units, Units::PerLevel(_));
-        let least_rho = if is_regular { self.least_rho(limits, solved) } else { None };
         let mut needs: Vec<NeedMet> =
             verdicts.iter().enumerate().map(|(need, verdict)| self.met(need, at, verdict)).collect();
         let mut rest_share = 0.0;
@@ -180,7 +177,7 @@ impl Designer<'_> {
         }
         let sigma2 = plain.measurements().filter_map(|(_, _, m)| m.noise.sigma2());
         let sigma2 = sigma2.map(Rational::to_f64).fold(f64::MAX, f64::min);
-        let epsilon_of_least_rho = match &least_rho {
+        let epsilon_of_least_rho = match least {
             Some(rho) if rho.is_positive() => Some(gaussian::epsilon_of(double(rho), &self.needs.delta)?),
             _ => None,
         };
@@ -188,7 +185,7 @@ impl Designer<'_> {
             rho: plain.rho(),
             allocation,
             // Rounded down, it is a bound still, and can be read.
-            least_rho: least_rho.map(|rho| shortened(&rho, 60).into()),
+            least_rho: least.as_ref().map(|rho| shortened(rho, 60).into()),
             delta: self.needs.delta.clone(),
             epsilon,
             epsilon_of_least_rho,

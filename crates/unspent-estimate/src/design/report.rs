@@ -12,8 +12,8 @@ pub struct Design {
     pub allocation: Allocation,
     /// What it spends.
     pub rho: Rational,
-    /// No allocation of the queries on offer meets the needs with less: a bound that was computed in exact
-    /// fractions. None where there is none: with a list of units.
+    /// No allocation of the queries on offer meets the needs as they were asked for with less: a bound that
+    /// was computed in exact fractions. None where there is none: with a list of units.
     pub least_rho: Option<Rational>,
     /// The δ at which ε is quoted.
     pub delta: Delta,

@@ -21,8 +21,9 @@ test('what is refused is said at its field, and nothing of how a question is wri
   const wide = '`1e400` is not a positive standard deviation';
   assert.deepEqual(refusalOf({ message: unread(`discrete_gaussian: sigma: ${wide}`), hint }),
     { field: 'noise', text: wide });
-  assert.deepEqual(refusalOf({ message: unread('delta: `2` is not a number strictly between 0 and 1'), hint }),
-    { field: 'delta', text: '`2` is not a number strictly between 0 and 1' });
+  const outside = '`2` is not a number strictly between 0 and 1';
+  assert.deepEqual(refusalOf({ message: unread(`delta: ${outside}`), hint }),
+    { field: 'delta', text: outside });
   assert.deepEqual(refusalOf({ message: 'delta 1e-10: delta: `1e-10` is not a delta above 1/4', hint: 'so' }),
     { field: 'delta', text: '`1e-10` is not a delta above 1/4 (so)' });
   const none = 'laplace: not even b = 1e6 meets the target';

@@ -67,7 +67,7 @@ impl Outline {
             Neighbours::AddRemove => "one record is added or removed; or \"bounded\": one record changes",
         };
         let mut line = |entry: String, comment: &str| {
-            let _ = writeln!(text, "{entry:<34}# {comment}");
+            let _ = writeln!(text, "{entry:<33} # {comment}");
         };
         line(format!("name = {}", quoted(&self.name)), "what the release is called");
         line(format!("record = {}", quoted(&self.record)), "what one record is");

@@ -14,6 +14,7 @@ use super::{
 };
 use crate::error::{Error, Result};
 use crate::number::Rational;
+use crate::spelling::did_you_mean;
 
 /// Equal mechanisms of a release.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,7 +85,8 @@ impl Described {
         let wanted = kind_named(kind);
         KINDS.into_iter().find(|(name, _)| *name == wanted).ok_or_else(|| {
             let names: Vec<&str> = KINDS.iter().map(|(name, _)| *name).collect();
-            Error::input("kind", kind, names.join(", "), "hyphens may stand for underscores")
+            let hint = did_you_mean(&wanted, names.iter().copied(), "hyphens may stand for underscores");
+            Error::input("kind", kind, names.join(", "), hint)
         })
     }
 

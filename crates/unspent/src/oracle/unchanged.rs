@@ -1,8 +1,8 @@
 //! Bounds as they have been, to the last bit. What drops an error term, or rounds one part the other way, may
 //! leave the truth inside for years: here it shows.
 //!
-//! `oracle/unchanged.txt` has compositions, and below each what was said of it. `BLESS=1` writes it anew; where
-//! that moves an end inward, the reason belongs into the message of the commit.
+//! `oracle/unchanged.txt` has compositions, and below each what was said of it. `BLESS=1` writes it anew;
+//! where that moves an end inward, the reason belongs into the message of the commit.
 
 use std::fmt::Write;
 

@@ -167,8 +167,8 @@ impl Conditioned {
         best
     }
 
-    /// The tilt near the `usual` one at which the mean of the loss is x, which for sums of sparse noise may be
-    /// another than for a Gaussian; `None` if it is not nearby.
+    /// The tilt near the `usual` one at which the mean of the loss is x, which for sums of sparse noise may
+    /// be another than for a Gaussian; `None` if it is not nearby.
     fn tilt(&self, usual: f64, x: f64) -> Option<f64> {
         let slope = |c: f64| {
             let of = |spectrum: &Spectrum| {

@@ -100,8 +100,8 @@ impl Smoothing {
                     if best.is_some() || level <= -COARSEST {
                         break;
                     }
-                    // A sum that was not begun costs nothing. Otherwise the attempt may have been long: sixteen
-                    // times coarser at once.
+                    // A sum that was not begun costs nothing. Otherwise the attempt may have been long:
+                    // sixteen times coarser at once.
                     let begun = self.sieve(spectrum, Some(level)).is_none() || allowance::left() < before;
                     level = (level - if begun { 4 } else { 1 }).max(-COARSEST);
                 }

@@ -394,15 +394,21 @@ fn laws(release: &Release) -> String {
 
 /// What every certificate rests on, and what these allocations add.
 fn assumptions(release: &Release) -> Vec<String> {
-    let mut list = vec![
-        "Each measurement is drawn once: noise that is drawn again for the same count is another \
-         measurement."
-            .into(),
-        format!("The noise is exactly {}, independent from cell to cell.", laws(release)),
-        "Every record is in one unit of each level and in at most one cell of each query; which units there \
-         are does not depend on the records."
-            .into(),
-    ];
+    let mut list: Vec<String> = vec![];
+    let laws = laws(release);
+    // A product that is known by its budget alone has no measurements.
+    if !laws.is_empty() {
+        list.extend([
+            String::from(
+                "Each measurement is drawn once: noise that is drawn again for the same count is another \
+                 measurement.",
+            ),
+            format!("The noise is exactly {laws}, independent from cell to cell."),
+            "Every record is in one unit of each level and in at most one cell of each query; which units \
+             there are does not depend on the records."
+                .into(),
+        ]);
+    }
     if release.allocations().iter().any(|a| !a.attributes().is_empty()) {
         list.push("A query touches the attributes that the allocation says it touches.".into());
     }

@@ -14,6 +14,7 @@ mod figures;
 mod golden;
 mod laplace;
 mod paths;
+mod promises;
 mod refused;
 mod schemas;
 mod structure;

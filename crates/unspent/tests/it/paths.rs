@@ -1,4 +1,4 @@
-//! Bypassed units, exact totals, several records of one person, and promises that are stated.
+//! Bypassed units, exact totals and several records of one person.
 
 use unspent::allocation::{Bypass, Production};
 use unspent::question::{Ask, CertificateQuestion, Product};
@@ -14,13 +14,13 @@ fn delta() -> Delta {
     Delta::parse("1e-10").unwrap()
 }
 
-fn certificate(release: &Release) -> Certificate {
+pub fn certificate(release: &Release) -> Certificate {
     let question = CertificateQuestion::about(Product::all_of(release));
     CertificateQuestion { reductions: false, ..question }.answer().unwrap()
 }
 
 /// The ends of a line, as doubles.
-fn ends(line: &Line) -> (f64, f64) {
+pub fn ends(line: &Line) -> (f64, f64) {
     let bounds = line.tight.bounds().to_f64();
     (bounds.lower(), bounds.upper())
 }
@@ -37,8 +37,8 @@ fn small(head: &str, tail: &str) -> Allocation {
 
 fn spending(rho: &str, head: &str, tail: &str) -> Allocation {
     let text = format!(
-        "name = \"small\"\nneighbours = \"bounded\"\ndelta = \"1e-6\"\nrho = \"{rho}\"\nattributes = [\"a\"]\n\
-         {head}\n\
+        "name = \"small\"\nneighbours = \"bounded\"\ndelta = \"1e-6\"\nrho = \"{rho}\"\n\
+         attributes = [\"a\"]\n{head}\n\
          [queries]\ntotal = []\nq = [\"a\"]\n\
          [[levels]]\nname = \"top\"\nshare = \"1/7\"\n[levels.shares]\nq = 1\n\
          [[levels]]\nname = \"mid\"\nshare = \"2/7\"\n[levels.shares]\ntotal = \"1/4\"\nq = \"3/4\"\n\
@@ -347,93 +347,6 @@ fn one_cell_by_two_is_worse_than_two_cells_by_one() {
             assert!(a.lower() <= b.upper(), "{sigma2} {epsilon}: {a:?} {b:?}");
         }
     }
-}
-
-#[test]
-fn promises_are_checked() {
-    let small = |epsilon: &str| {
-        let text = format!(
-            "name = \"x\"\nneighbours = \"bounded\"\ndelta = \"1e-10\"\nepsilon = \"{epsilon}\"\n[[levels]]\n\
-             name = \"a\"\n[levels.sigma2]\nq = 4\nr = 5\n"
-        );
-        Release::from(Allocation::parse("x", &text).unwrap())
-    };
-    let delivered = certificate(&small("5")).lines[0].tight.clone();
-    let kept = |epsilon: &str| {
-        let certificate = certificate(&small(epsilon));
-        (certificate.kept, certificate.promises[0].in_words())
-    };
-    let (broken, words) = kept("5");
-    assert_eq!(broken, Some(false));
-    assert!(
-        words.starts_with("PROMISE NOT KEPT: states epsilon 5 at delta 1e-10, delivers at least "),
-        "{words}"
-    );
-    assert!(words.contains(&delivered.at_least(8)), "{words}");
-    assert_eq!(kept(&delivered.at_most(17)).0, Some(true));
-    assert_eq!(kept(&delivered.at_least(12)).0, Some(false), "a little less is not kept");
-    // What a conversion publishes is kept on every path; nothing is said where nothing is stated.
-    assert_eq!(certificate(&preset("pl94-persons-us-2020")).kept, Some(true));
-    let silent = "name = \"x\"\nneighbours = \"bounded\"\ndelta = \"1e-10\"\n[[levels]]\nname = \"a\"\n\
-     [levels.sigma2]\nq = 4\n";
-    assert_eq!(certificate(&Release::from(Allocation::parse("x", silent).unwrap())).kept, None);
-}
-
-/// Shares of an epsilon are a complete budget: rho is solved for, tightly, in few digits.
-#[test]
-fn a_budget_starts_from_epsilon() {
-    let text = "name = \"x\"\nneighbours = \"bounded\"\ndelta = \"1e-10\"\nepsilon = \"5\"\n\
-                [[levels]]\nname = \"a\"\nshare = \"1/3\"\n[levels.shares]\nq = 1\n\
-                [[levels]]\nname = \"b\"\nshare = \"2/3\"\n[levels.shares]\nq = 0.5\nr = 0.5\n";
-    let allocation = Allocation::parse("x.toml", text).unwrap();
-    let certificate = certificate(&Release::from(allocation.clone()));
-    assert_eq!(certificate.kept, Some(true));
-    let (lower, upper) = ends(&certificate.lines[0]);
-    assert!(upper <= 5.0 && lower > 4.999_999, "{lower} {upper}");
-    assert!(allocation.rho().to_string().len() <= 24, "{}", allocation.rho());
-    // It is written with its budget and its promise, and reads back the same.
-    let file = allocation.to_file().unwrap();
-    assert!(
-        file.contains("epsilon = \"5\"\n") && file.contains("share = \"1/3\"") && file.contains("\nrho = \""),
-        "{file}"
-    );
-    assert_eq!(Allocation::parse("back", &file).unwrap(), allocation);
-    // Without delta it is no promise.
-    let error = Allocation::parse("x.toml", &text.replace("delta = \"1e-10\"\n", "")).unwrap_err();
-    assert!(error.to_string().contains("epsilon: was promised at some delta"), "{error}");
-}
-
-/// What is written keeps its author's unit, and few digits.
-#[test]
-fn calibrated_files_keep_their_units() {
-    let promise = Promise::Epsilon(Epsilon::parse("5").unwrap());
-    let written = |text: &str, scaling: Scaling| {
-        let allocation = Allocation::parse("x", text).unwrap();
-        let found = allocation.calibrate(&promise, scaling, None).unwrap();
-        let file = found.allocation.to_file().unwrap();
-        let longest = file.split('"').map(str::len).max().unwrap();
-        assert!(longest <= 40, "{file}");
-        file
-    };
-    let head = "name = \"x\"\nneighbours = \"bounded\"\ndelta = \"1e-10\"\n";
-    let shares = format!(
-        "{head}rho = \"7/3\"\n[[levels]]\nname = \"a\"\nshare = \"1/3\"\n[levels.shares]\nq = 1\n[[levels]]\n\
-         name = \"b\"\nshare = \"2/3\"\n[levels.shares]\nq = 1\n"
-    );
-    let file = written(&shares, Scaling::Total);
-    assert!(
-        file.contains("share = \"1/3\"") && file.contains("share = \"2/3\"") && !file.contains("sigma2"),
-        "{file}"
-    );
-    assert!(file.contains("epsilon = \"5\""), "{file}");
-    let file = written(&shares, Scaling::Level);
-    assert!(file.contains("\nrho = \"") && !file.contains("sigma2"), "{file}");
-    let file =
-        written(&format!("{head}[[levels]]\nname = \"a\"\n[levels.sigma2]\nq = \"22/7\"\n"), Scaling::Total);
-    assert!(file.contains("[levels.sigma2]\nq = \""), "{file}");
-    let file =
-        written(&format!("{head}[[levels]]\nname = \"a\"\n[levels.rho]\nq = \"22/7\"\n"), Scaling::Total);
-    assert!(file.contains("[levels.rho]\nq = \""), "{file}");
 }
 
 #[test]

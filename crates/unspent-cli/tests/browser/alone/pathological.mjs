@@ -11,7 +11,8 @@ const fraction = (i, about, half) => {
 /** So many levels whose variances are such fractions, and of so many queries. */
 function pathological(count, half, queries) {
   const names = Array.from({ length: queries }, (_, i) => `q${i}`);
-  const sigma2 = (level) => names.map((name, i) => `${name} = "${fraction(level * queries + i, 900, half)}"\n`);
+  const sigma2 = (level) => names.map((name, i) => (
+    `${name} = "${fraction(level * queries + i, 900, half)}"\n`));
   const levels = Array.from({ length: count }, (_, level) =>
     `[[levels]]\nname = "level ${level}"\n[levels.sigma2]\n${sigma2(level).join('')}`);
   return `name = "too much"\nneighbours = "bounded"\ndelta = "1e-10"\n[queries]\n` +

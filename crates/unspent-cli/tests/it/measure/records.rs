@@ -72,6 +72,10 @@ fn the_example_of_records_works() {
     let bounded = place.read("noisy/certificate.md");
     assert!(bounded.contains("published exactly: facilities of Block."), "{bounded}");
     succeeds(&place.run(&["certificate", allocation]));
+    // An age is no number of records.
+    let said = place.run(&[&measure[..], &["--count", "age", "--out", "counted"]].concat());
+    let message = stderr(&said);
+    assert!(message.contains("count: the column `age` has the values of `age`"), "{message}");
 }
 
 #[test]

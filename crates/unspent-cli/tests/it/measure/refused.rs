@@ -133,9 +133,16 @@ fn bad_tables_are_refused_by_name_and_nothing_is_written() {
     assert_eq!(
         stderr(&output),
         "error: blocks.csv: there is no column `geocode`\n\
-         hint: the table has geoid, pop_white, pop_black, pop_hisp, pop_aian, pop_asian, pop_nhpi, \
-         pop_other, pop_two, vap_white, vap_black, vap_hisp, vap_aian, vap_asian, vap_nhpi, vap_other, \
-         vap_white; [table] says which are read\n"
+         hint: the first line has none of the columns that are read: a table begins with a line of names, \
+         separated by commas, semicolons or tabs\n"
+    );
+    // A message about a swapped allocation has nothing of the table.
+    place.write("counts.txt", "440010000011001,731\n");
+    let output = place.run(&["measure", "x.toml", "--allocation", "counts.txt", "--out", "noisy"]);
+    assert_eq!(
+        stderr(&output),
+        "error: TABLE: `x.toml` is a TOML file, not a table\n\
+         hint: the table is CSV or Parquet; the allocation is named with --allocation\n"
     );
     place.write("damaged.parquet", &good);
     let output = place.run(&["measure", "damaged.parquet", "--allocation", EXAMPLE, "--out", "noisy"]);

@@ -30,6 +30,23 @@ fn a_csv_table_is_refused_by_line_and_column() {
         b"code;sex;m\n",
         "t.csv: there is no column `n` | the table has code, sex, m; [table] says which are read",
     );
+    // What may be records is not shown.
+    for bytes in ["Jane Doe,f,ill\n", "x|f|731\n", "x f 731\n", "# code\n"] {
+        same(
+            bytes.as_bytes(),
+            "t.csv: there is no column `code` | the first line has none of the columns that are read: a \
+             table begins with a line of names, separated by commas, semicolons or tabs",
+        );
+    }
+    same(
+        b"x;f;731\n",
+        "t.csv: there is no column `code` | the first line has numbers: a table begins with a line of names",
+    );
+    same(
+        b"code,\"sex,n\nx,f,731\ny,m,732\n",
+        "t.csv: there is no column `sex` \
+         | a name has several lines: a quote in the line of names may not be closed",
+    );
     same(b"code\tn\tn\tsex\n", "t.csv: there are two columns `n` | give every column a name of its own");
     same(
         b"code;sex;n\nx;m;1\ny;m",

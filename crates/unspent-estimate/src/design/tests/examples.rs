@@ -103,6 +103,13 @@ fn an_epsilon_is_spent() {
     let design = needs.design(false).unwrap();
     assert!(design.epsilon.upper() <= 8.0 && design.epsilon.upper() > 7.99 && design.factor < 1.0);
     assert!(design.needs.iter().all(|need| need.met && need.predicted <= need.asked));
+    // The bound is of the needs as they were asked for, and holds for this design, too.
+    needs.goal = Goal::LeastEpsilon;
+    let least = needs.design(false).unwrap();
+    assert!(least.rho < design.rho && design.least_rho == least.least_rho);
+    assert!(design.least_rho.as_ref().unwrap() <= &least.rho);
+    let text = design.document().terminal();
+    assert!(text.contains(" % above.") && !text.contains("a tenth saves"), "{text}");
     needs.goal = Goal::Epsilon { epsilon: "4".parse().unwrap(), wider: false };
     let error = needs.design(false).unwrap_err().to_string();
     assert!(error.contains("cannot be met with epsilon = 4: they take about 6.618"), "{error}");
@@ -110,12 +117,16 @@ fn an_epsilon_is_spent() {
     needs.goal = Goal::Epsilon { epsilon: "4".parse().unwrap(), wider: true };
     let design = needs.design(false).unwrap();
     assert!(design.factor > 1.4 && design.epsilon.upper() <= 4.0, "{} {:?}", design.factor, design.epsilon);
+    assert!(design.least_rho == least.least_rho && design.least_rho.as_ref().unwrap() > &design.rho);
+    let text = design.document().terminal();
+    assert!(!text.contains(" % above.") && text.contains(": an indication, no bound."), "{text}");
     needs.goal = Goal::Epsilon { epsilon: "8".parse().unwrap(), wider: false };
     needs.rest = Rest::Best;
     let design = needs.design(false).unwrap();
     assert!(design.epsilon.upper() <= 8.0 && design.epsilon.upper() > 7.99);
     assert!(design.tables.iter().all(|table| table.deviation.is_some()));
     assert!(design.needs.iter().all(|need| need.met));
+    assert!(design.least_rho.as_ref().unwrap() < &design.rho);
 }
 
 #[test]
