@@ -6,6 +6,16 @@ use unspent::calibrate::Shape;
 
 use crate::number::fraction;
 
+/// What is known of all other values, in a word.
+pub fn name_of(shape: &Shape) -> &'static str {
+    match shape {
+        Shape::Monotone => "monotone",
+        Shape::NotScanned => "not scanned",
+        Shape::Scanned(_) => "scanned",
+        Shape::Islands(_) => "islands",
+    }
+}
+
 /// The smallest noise found to meet a target, and the witness that nothing was left on the table.
 #[pyclass(frozen, module = "unspent")]
 pub struct Calibration {
@@ -44,12 +54,7 @@ impl Calibration {
     /// with others in between that miss it.
     #[getter]
     fn shape(&self) -> &'static str {
-        match self.found.shape {
-            Shape::Monotone => "monotone",
-            Shape::NotScanned => "not scanned",
-            Shape::Scanned(_) => "scanned",
-            Shape::Islands(_) => "islands",
-        }
+        name_of(&self.found.shape)
     }
 
     /// Smaller values that meet the target too, Fractions.

@@ -9,13 +9,14 @@ use unspent::Bounds as Ends;
 use unspent::composition::Group;
 use unspent::{
     Alpha, Conversion, Delta, Direction, DiscreteGaussian, Epsilon, Magnitude, Neighbours, Number, Rational,
-    Rho, Round, Target,
+    Rho, Round,
 };
 
 use crate::bounds::{Bounds, End};
 use crate::calibration::Calibration;
 pub use crate::composed::Composition;
 use crate::composed::groups;
+use crate::conversions::target;
 use crate::error::OrRaise;
 use crate::group::{self, as_group};
 use crate::number::{self, Items, Numbers, fraction, rational};
@@ -187,9 +188,8 @@ impl Composition {
     ///
     /// With `mechanism`, an index into `mechanisms`, the smallest sigma2 of that one, all others as they are.
     /// No sigma2 goes below 1e-3: `at_floor` says so where that already meets the target. Gaussian and
-    /// discrete Gaussian noise can be calibrated, and other mechanisms are refused. For noise on samples use
-    /// dp_accounting.calibrate_dp_mechanism with unspent.dp_accounting.Accountant; for any parameter the
-    /// command `unspent account --mechanism laplace:b=?,count=10 --epsilon 2 --delta 1e-6`.
+    /// discrete Gaussian noise can be calibrated, and other mechanisms are refused: `unspent.parameter` finds any
+    /// parameter of any kind, that of noise on samples too.
     ///
     /// >>> from unspent import Composition, DiscreteGaussian
     /// >>> ten = Composition([DiscreteGaussian(sigma2=5, count=10)])
@@ -207,10 +207,7 @@ impl Composition {
     ) -> PyResult<Calibration> {
         let py = epsilon.py();
         let mechanism = mechanism.map(|i| self.index(i)).transpose().or_raise(py)?;
-        let target = Target {
-            epsilon: Epsilon::new(rational("epsilon", epsilon)?).or_raise(py)?,
-            delta: Delta::new(rational("delta", delta)?).or_raise(py)?,
-        };
+        let target = target(epsilon, delta)?;
         let inner = self.inner.clone();
         let found = interruptible(py, move || {
             let found = match mechanism {

@@ -10,7 +10,7 @@ use crate::work::interruptible;
 /// Digits of what is returned: it can be written down.
 const DIGITS: u32 = 12;
 
-fn target(epsilon: &Bound<'_, PyAny>, delta: &Bound<'_, PyAny>) -> PyResult<Target> {
+pub fn target(epsilon: &Bound<'_, PyAny>, delta: &Bound<'_, PyAny>) -> PyResult<Target> {
     let py = epsilon.py();
     Ok(Target {
         epsilon: Epsilon::new(rational("epsilon", epsilon)?).or_raise(py)?,

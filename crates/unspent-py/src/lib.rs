@@ -39,6 +39,7 @@ mod memory;
 mod needs;
 mod noise;
 mod number;
+mod parameter;
 mod texts;
 mod units;
 mod utility;
@@ -97,6 +98,8 @@ mod _native {
     use crate::needs::{Needs, design};
     #[pymodule_export]
     use crate::noise::sample;
+    #[pymodule_export]
+    use crate::parameter::{Parameter, parameter};
     #[pymodule_export]
     use crate::utility::{UtilityReport, utility};
     #[pymodule_export]

@@ -184,6 +184,36 @@ def test_mu():
         Composition(DiscreteGaussian(sigma=2)).mu  # noqa: B018
 
 
+def test_one_parameter_is_found_beside_others():
+    beside = [Gaussian(sigma=4), DiscreteGaussian(sigma=9, count=2)]
+    found = unspent.parameter("laplace:b=?,count=10", epsilon=2, delta="1e-6", beside=beside)
+    assert (found.name, found.shape, found.next_fails) == ("b", "monotone", True)
+    assert found.mechanism == Laplace(scale=found.value, count=10)
+    assert found.delta.fractions()[1] <= Fraction("1e-6") < found.next_delta.fractions()[0]
+    assert found.next_value < found.value
+    assert found.composition == Composition([found.mechanism, *beside])
+    assert found.composition.epsilon("1e-6").upper <= 2.0001
+    assert repr(found) == f"Parameter(b={float(found.value)!r})"
+    # As many as may be, and in one direction.
+    count = unspent.parameter("gaussian:sigma=10,count=?", epsilon=1, delta="1e-6", direction="add")
+    assert count.value == 5 and count.next_value == 6
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "said"),
+    [
+        ("laplace:b=1", "^mechanism: `laplace:b=1` has no `\\?`$"),
+        ("laplace:b=?,count=?", "^laplace: more than one parameter is `\\?`"),
+        ("laplce:b=?", "laplce"),
+        ("laplace:b=?,cuont=2", "cuont"),
+    ],
+)
+def test_what_is_no_open_parameter_is_refused(mechanism, said):
+    with pytest.raises(UnspentError, match=said) as refused:
+        unspent.parameter(mechanism, epsilon=1, delta="1e-6")
+    assert refused.value.hint
+
+
 @pytest.mark.parametrize("conversion", ["canonne-kamath-steinke", "bun-steinke"])
 def test_rho_for_a_promise(conversion):
     rho = unspent.largest_rho(1, "1e-6", conversion)
