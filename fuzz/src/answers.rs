@@ -48,7 +48,7 @@ fn decimal(bytes: &mut Bytes<'_>, least: i32, most: i32) -> Rational {
         2 => format!("{}e{}", 1 + bytes.below(99), least + bytes.below((most - least) as u32) as i32),
         _ => {
             let power = least + bytes.below((most - least) as u32) as i32;
-            format!("{}e{}", 1 + bytes.word(), power - 9)
+            format!("{}e{}", bytes.word().max(1), power - 9)
         }
     };
     Rational::parse("number", &text).expect("a number")
