@@ -348,14 +348,14 @@ impl WorstCase {
         // What is enough for one case may be less than any noise in another.
         let groups = self.cases.iter().flat_map(|case| &case.groups);
         let sigmas: Vec<f64> = groups.filter_map(|(noise, _)| Some(noise.sigma2()?.to_f64())).collect();
-        let floor = least_factor(&sigmas);
+        let floor = (!sigmas.is_empty()).then(|| least_factor(&sigmas));
         let mut best: Option<Calibration> = None;
         // Each round adds the case that is farthest from meeting the target with what was found for those
         // before it.
         for _ in 0..ROUNDS {
             let case = &self.cases[next];
             let mut found = self.well(case)?.scale_of_first_meeting(case.groups.len(), target)?;
-            if found.satisfying < floor {
+            if let Some(floor) = floor.as_ref().filter(|floor| found.satisfying < **floor) {
                 found = Calibration { satisfying: floor.clone(), failing: None, ..found };
             }
             best = Some(match best {
@@ -420,4 +420,23 @@ const ROUNDS: usize = 40;
 fn widened(factor: &Rational) -> Rational {
     let more = factor.to_f64() * (1.0 + 1e-9);
     format!("{more:.11e}").parse().expect("a decimal")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mechanism::Described;
+
+    /// Of one level alone, say, of which the paths move one cell or two.
+    #[test]
+    fn noise_without_a_variance_is_refused_over_several_cases() {
+        let case = |count| {
+            let Described { mechanism, .. } = Described::parse("laplace:scale=10").unwrap();
+            Arc::new(Case::new(vec![], vec![(mechanism, count)]))
+        };
+        let worst = WorstCase::new(vec![case(2), case(1)], None, Effort::Normal);
+        let target = Target { epsilon: Epsilon::parse("1").unwrap(), delta: Delta::parse("1e-6").unwrap() };
+        let error = worst.scale_meeting(&target).unwrap_err().to_string();
+        assert!(error.contains("variance"), "{error}");
+    }
 }

@@ -7,7 +7,7 @@
 //! d_A² = (1/2π) ∫ |Φ_A − Γ|²·|e^{s²(z²−z)/2 − (z−1)ε} / z(z−1)| dt
 //! ```
 //!
-//! on any line `c > 1`. `d` is small where the law of a half is dense, so that n halves answer for n² pairs.
+//! on any line `c > 1` (`theory/smoothing.md`). `d` is small where the law of a half is dense, so that n halves answer for n² pairs.
 
 use super::Point;
 use super::gaussians::Gaussians;
@@ -63,6 +63,7 @@ impl Gaussians {
         Some(Half { delta, distance, level, mu2 })
     }
 
+    /// Not below `d²` (S10).
     fn distance(&self, at: &Point, level: i32) -> Option<Magnitude> {
         let sieve = self.smoothing.sieve(&self.spectrum, Some(level))?;
         let s2 = super::smoothing::square(level);
@@ -127,5 +128,65 @@ impl Gaussians {
         let scale =
             Magnitude::exp(Dd::from(exponent), 64.0 * f64::EPSILON * (m * cc + c * x + 1.0), Round::Up);
         Some(scale.mul(Magnitude::from_f64(least), Round::Up))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::effort::Effort;
+    use crate::mechanism::{DiscreteGaussian, Mechanism};
+
+    fn groups(noises: &[(&str, u128)]) -> Vec<(Mechanism, u128)> {
+        noises.iter().map(|(s, n)| (DiscreteGaussian::parse(s, "1").unwrap().into(), *n)).collect()
+    }
+
+    /// δ of halves of two compositions, on a lattice to all digits, beside what the two say of it: where their
+    /// laws are far apart, half the sum of their own δ is not enough without the distance.
+    #[test]
+    fn two_halves_together_are_below_what_their_wholes_say() {
+        let (mut asked, mut needed, mut near) = (0, 0, 0);
+        for (a, na, b, nb) in [
+            ("4", 20, "6", 30),
+            ("1", 4, "3/2", 6),
+            ("1/2", 4, "3/4", 6),
+            ("1/2", 8, "1/4", 4),
+            ("0.7", 20, "0.77", 22),
+            ("0.4", 20, "0.44", 22),
+        ] {
+            let one = Gaussians::at_a_glance(&groups(&[(a, na)]));
+            let other = Gaussians::at_a_glance(&groups(&[(b, nb)]));
+            let together = Gaussians::new(&groups(&[(a, na / 2), (b, nb / 2)]), Effort::Normal);
+            let mu2 = together.mu2();
+            for deviations in 0..60 {
+                let x = 0.5 * mu2 + (-1.4 + 0.15 * f64::from(deviations)) * mu2.sqrt();
+                let at = Point::from_f64(x.max(0.0));
+                for tolerance in [1e-5, 1e-2, 0.5] {
+                    let halves = one.half(&at, tolerance).zip(other.half(&at, tolerance));
+                    let Some((half, of_other)) = halves else { continue };
+                    let truth = together.delta(&at, 1e-9).delta;
+                    let found = half.with(&of_other);
+                    assert!(truth.lower() <= found, "{a} {b} {x} {tolerance}: {found:?} {truth:?}");
+                    let half = Magnitude::from_f64(0.5);
+                    let mean = one.half(&at, tolerance).unwrap().delta.add(of_other.delta, Round::Up);
+                    needed += usize::from(mean.mul(half, Round::Up) < truth.lower());
+                    let little = truth.upper().mul(Magnitude::from_f64(1.0 + 2.0 * tolerance), Round::Up);
+                    near += usize::from(found <= little);
+                    asked += 1;
+                }
+            }
+        }
+        assert!(asked > 500 && needed > 50 && near > 50, "{asked} {needed} {near}");
+    }
+
+    /// Another level, or another budget, is another line.
+    #[test]
+    fn halves_that_were_not_looked_at_alike_say_nothing() {
+        let of = |count| Gaussians::at_a_glance(&groups(&[("4", count)]));
+        let at = Point::from_f64(6.0);
+        let half = |count, tolerance| of(count).half(&at, tolerance).unwrap();
+        assert!(half(20, 1e-5).with(&half(20, 1e-5)) < Magnitude::ONE);
+        assert_eq!(half(20, 1e-5).with(&half(20, 1e-2)), Magnitude::ONE);
+        assert_eq!(half(20, 1e-5).with(&half(22, 1e-5)), Magnitude::ONE);
     }
 }

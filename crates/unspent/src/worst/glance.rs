@@ -137,3 +137,44 @@ impl WorstCase {
         Ok((Bounds::new(known.floor, known.upper.max(known.top)), worst))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::effort::Effort;
+    use crate::{Allocation, Release, Scope};
+
+    /// Levels of which all but the first may be bypassed, with these shares of the budget.
+    fn bypassed(rho: &str, shares: &[u32]) -> Release {
+        let mut text = format!(
+            "name = \"x\"\nneighbours = \"bounded\"\ndelta = \"1e-6\"\nrho = \"{rho}\"\n\
+             attributes = [\"a\"]\n[queries]\ntotal = []\nq = [\"a\"]\n[bypass]\nkeep = [\"l0\"]\n"
+        );
+        let all: u32 = shares.iter().sum();
+        for (i, share) in shares.iter().enumerate() {
+            text += &format!("[[levels]]\nname = \"l{i}\"\nshare = \"{share}/{all}\"\n[levels.shares]\n");
+            text += if i == 0 { "q = 1\n" } else { "total = \"1/3\"\nq = \"2/3\"\n" };
+        }
+        Allocation::parse("x", &text).unwrap().into()
+    }
+
+    /// More pairs of paths than are looked at one by one, beside all of them looked at well.
+    #[test]
+    fn what_is_found_at_a_glance_is_not_below_any_case() {
+        for (rho, shares) in [("3", [1, 1, 1, 1, 1]), ("30", [1, 1, 1, 1, 1]), ("30", [1, 2, 4, 3, 5])] {
+            let worst = bypassed(rho, &shares).worst_case(&Scope::Total).unwrap();
+            let fast = WorstCase { effort: Effort::Fast, attained: None, ..worst };
+            assert!(fast.cases.len() > 2 * BLOCK, "{}", fast.cases.len());
+            for delta in ["1e-10", "0.2"] {
+                let delta = Delta::parse(delta).unwrap();
+                let (found, _) = fast.largest_epsilon(&delta).unwrap();
+                let well = |case: &Arc<Case>| case.made(Effort::Normal).unwrap().epsilon(&delta).unwrap();
+                let all = parallel::map(&fast.cases, well);
+                let lower = all.iter().map(Bounds::lower).fold(0.0, f64::max);
+                let upper = all.iter().map(Bounds::upper).fold(0.0, f64::max);
+                assert!(lower <= found.upper() && found.lower() <= upper, "{found:?} {lower} {upper}");
+                assert!(found.upper() <= lower * 1.01, "{rho} {shares:?}: {found:?} {lower}");
+            }
+        }
+    }
+}

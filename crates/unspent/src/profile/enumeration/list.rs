@@ -54,10 +54,12 @@ impl List {
         let peak = phi * phi / (2.0 * noise.sigma2);
         let (peak, peak_error) = (Dd::from(-kind.count * peak), kind.count * 8.0 * UNIT * peak);
         // From half a step beyond the radius: a geometric series with ratio e^{−edge/σ²}, twice,
-        // relative to the largest weight (φ² ≤ 1/4).
-        let edge = radius + 0.5;
+        // relative to the largest weight. φ is ½ at most, or a little more where cΔ is so large that as a
+        // double it has few digits after the point, and the centre is not the nearest integer.
+        let most = phi.abs().max(0.5);
+        let edge = radius + 1.0 - most;
         let log_tail = std::f64::consts::LN_2
-            - (edge * edge - 0.25) / (2.0 * noise.sigma2)
+            - (edge * edge - most * most) / (2.0 * noise.sigma2)
             - ln_one_minus_exp(edge / noise.sigma2);
         let tail = Magnitude::exp(Dd::from(log_tail), 0.01, Round::Up);
         let mass = logs.iter().map(|l| float::exp(*l)).sum::<f64>() * 1.01;
@@ -120,7 +122,8 @@ impl List {
         Some(())
     }
 
-    /// The same in magnitudes, always rounded up: at most 2u for each operation.
+    /// The same in magnitudes, always rounded up: at most 3u for each operation, u to the nearest double and
+    /// 2u to the next one.
     fn convolve_deep(&mut self, sums: &Sums, of_one: f64) -> Option<()> {
         let one: Vec<Magnitude> =
             self.logs.iter().map(|l| Magnitude::exp(Dd::from(*l), 0.0, Round::Up)).collect();
@@ -139,7 +142,7 @@ impl List {
                 }
             }
             // Magnitude::exp is within 16u of the exponential.
-            self.grow(sums, of_one + UNIT * (2.0 * one.len() as f64 + 20.0));
+            self.grow(sums, of_one + UNIT * (3.0 * one.len() as f64 + 20.0));
             weights = next;
         }
         self.logs = weights.iter().map(|w| w.ln(Round::Up)).collect();
