@@ -60,6 +60,9 @@ export function showAccuracy({ report, table }, question) {
   }
 }
 
+/** Why there is nothing; the fields are under the line above it. */
+const reason = ({ message, hint }) => sentence({ field: 'per_level', message, hint });
+
 /** What is not up to date, or why there is nothing. It is no trouble of the guarantees. */
 export function markAccuracy({ fail, answered, isFresh }, isWrong) {
   byId('accuracy').classList.toggle('stale', isWrong || !isFresh);
@@ -68,5 +71,5 @@ export function markAccuracy({ fail, answered, isFresh }, isWrong) {
   byId('accuracy-notes').hidden = isHidden;
   const isSaid = Boolean(fail && !fail.silent);
   byId('accuracy-trouble').hidden = !isSaid;
-  byId('accuracy-trouble').textContent = isSaid ? sentence({ field: 'per_level', message: fail.message, hint: fail.hint }) : '';
+  byId('accuracy-trouble').textContent = isSaid ? reason(fail) : '';
 }

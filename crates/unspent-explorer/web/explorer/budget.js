@@ -50,7 +50,12 @@ export function build() {
 function levelNode(level, i, scale) {
   const check = notNegative;
   const share = hasShares(level) ? new Control({
-    path: pathOf(i), id: `level-${i}`, label: parted(level.name), spoken: `Share of ${level.name}`, check, scale,
+    path: pathOf(i),
+    id: `level-${i}`,
+    label: parted(level.name),
+    spoken: `Share of ${level.name}`,
+    check,
+    scale,
   }).node : el('div.control', {}, b(parted(level.name)), el('output.side'));
   const parts = level.shares.map(({ query, laplace }, j) => {
     const id = `level-${i}-query-${j}`;
