@@ -427,9 +427,9 @@ mod tests {
         numbers.row(["US", "± 2", "sex"].map(String::from).to_vec());
         let mut document = Document::default();
         document.table(numbers);
-        let text = document.html("");
-        assert!(text.contains("<th>of</th><th class=\"num\">epsilon</th><th>query</th>"), "{text}");
-        assert!(text.contains("<td>US</td><td class=\"num\">± 2</td>"), "{text}");
+        let page = document.html("");
+        assert!(page.contains("<th>of</th><th class=\"num\">epsilon</th><th>query</th>"), "{page}");
+        assert!(page.contains("<td>US</td><td class=\"num\">± 2</td>"), "{page}");
         assert!(!document.fragment().contains("class"));
         assert!(!text.contains("http") && !text.contains("<script"), "nothing is loaded");
         let fragment = example().fragment();
