@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use unspent::question::{CurveQuestion, Grid, Product};
+use unspent::report::READABLE;
 use unspent::report::columns::{Column, Columns};
 use unspent::{Ask, Curve, Delta, Epsilon, Rational, Release, Round, Scope};
 use unspent_explorer::grid;
@@ -90,7 +91,8 @@ impl Arguments {
             };
             let exact = release.delta().map(at).transpose()?;
             let exact = exact.as_ref().and_then(|curve| curve.points.first()).map(|point| &point.epsilon);
-            Ok(pictures::of_curve(&smooth, &over, release.delta().map(|delta| (delta, exact))))
+            let stated = release.delta().map(|delta| (delta, exact));
+            Ok(pictures::of_curve(&smooth, &over, stated, READABLE))
         })
     }
 

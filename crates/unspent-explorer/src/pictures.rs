@@ -10,7 +10,7 @@ use unspent::{
     Allocation, Alpha, Ask, Conversion, Curve, Delta, Effort, Epsilon, Error, Magnitude, Number, Rational,
     Release, Result, Rho, Round, Scope, Terms, TradeoffCurve,
 };
-use unspent_plot::{Axis, Bar, Figure, Interval, Panel, Role, Series};
+use unspent_plot::{Axis, Bar, Figure, Interval, Panel, Role, Series, comparable};
 
 use crate::grid;
 
@@ -62,12 +62,32 @@ pub fn curve_picture(
         let release = vec![allocation.clone().into()];
         CurveQuestion { release, part: part.clone(), over: grid.clone() }.ask(terms)
     };
-    let mut figure = of_curve(&curve(allocation)?, &grid, release.delta().map(|delta| (delta, None)));
+    let at = |delta: &Delta| {
+        let release = vec![allocation.clone().into()];
+        CurveQuestion { release, part: part.clone(), over: Grid::Delta(vec![delta.clone()]) }.ask(terms)
+    };
+    let exact = release.delta().map(at).transpose()?;
+    let exact = exact.as_ref().and_then(|curve| curve.points.first()).map(|point| &point.epsilon);
+    // A bound that was found fast does not have all the digits of the certificate.
+    let digits = if terms.effort == Effort::Fast { FAST_DIGITS } else { READABLE };
+    let stated = release.delta().map(|delta| (delta, exact));
+    let mut figure = of_curve(&curve(allocation)?, &grid, stated, digits);
     if let Some(other) = other {
-        beside(&mut figure, &of_curve(&curve(other)?, &grid, None));
+        beside(&mut figure, &of_curve(&curve(other)?, &grid, None, digits));
+    }
+    if let (Some(delta), Some((low, _))) = (release.delta(), &mut figure.panels[0].y.range) {
+        let decades = delta.value().to_bounds().log10().lower();
+        *low = low.max((DEPTH * decades).floor().min(-1.0));
     }
     Ok(figure)
 }
+
+/// How many times the decades of the stated δ a picture goes down at most: where one of two allocations is
+/// much the stronger, the other would be a line along the top.
+const DEPTH: f64 = 2.0;
+
+/// Digits of an ε in fast mode that those of the certificate bear out.
+const FAST_DIGITS: u32 = 6;
 
 /// The trade-off function as `unspent tradeoff --plot` draws it; with another allocation beside it, if one is
 /// given.
@@ -108,8 +128,13 @@ fn beside(figure: &mut Figure, other: &Figure) {
 
 /// A curve as a picture.
 ///
-/// `stated` is the δ that is promised, and the exact ε at it if that is to be marked.
-pub fn of_curve(curve: &Curve, over: &Grid, stated: Option<(&Delta, Option<&Number>)>) -> Figure {
+/// `stated` is the δ that is promised, and the exact ε at it if that is to be marked, with so many `digits`.
+pub fn of_curve(
+    curve: &Curve,
+    over: &Grid,
+    stated: Option<(&Delta, Option<&Number>)>,
+    digits: u32,
+) -> Figure {
     let upper = |number: &Number| number.bounds().upper();
     let epsilon = |x: Magnitude| x.to_f64(Round::Up);
     let line = |pick: &dyn Fn(&Point) -> Magnitude| {
@@ -148,11 +173,14 @@ pub fn of_curve(curve: &Curve, over: &Grid, stated: Option<(&Delta, Option<&Numb
     }
     if let Some((delta, exact)) = stated {
         let at = delta.value().to_bounds().log10().upper();
-        let label = format!("δ = {}, as stated", power(delta));
-        series.push(Series::line(label, Role::Reference, vec![(left, at), (right, at)]));
+        // What is not in the picture is not in its legend.
+        if y.range.is_none_or(|(low, _)| low <= at) {
+            let label = format!("δ = {}, as stated", power(delta));
+            series.push(Series::line(label, Role::Reference, vec![(left, at), (right, at)]));
+        }
         if let Some(exact) = exact {
             let mark = Interval { at: epsilon(upper(exact)), low: f64::NAN, value: at, high: f64::NAN };
-            let label = format!("ε ≤ {}", exact.at_most(READABLE));
+            let label = format!("ε ≤ {}", exact.at_most(digits));
             series.push(Series::points(label, Role::Guarantee, vec![mark]));
         }
     }
@@ -284,13 +312,13 @@ pub fn deviations(now: &Allocation, start: Option<&Allocation>) -> Figure {
         }
     });
     let is_bypassed = now.paths().len() > 1;
-    Figure {
+    comparable(Figure {
         title: "Noise by level and query".into(),
         subtitle: now.name().into(),
         notes: is_bypassed.then(|| unspent::report::BYPASSED.into()).into_iter().collect(),
         columns: 2,
         panels: panels.collect(),
-    }
+    })
 }
 
 fn figure(subject: &Subject, panel: Panel) -> Figure {
@@ -301,7 +329,7 @@ fn figure(subject: &Subject, panel: Panel) -> Figure {
         Scope::Keeping(_) | Scope::Within(_) => subject.label.clone(),
     };
     let note = format!(
-        "{} neighbours; {} per query; ρ ≤ {}. Each line is a valid bound at the computed points.",
+        "{} neighbours; {} per query; ρ\u{a0}≤\u{a0}{}. Each line is a valid bound at the computed points.",
         subject.neighbours,
         if subject.moves == 1 { "one move" } else { "two moves" },
         subject.rho.at_most(READABLE)

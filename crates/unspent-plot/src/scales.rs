@@ -9,6 +9,7 @@ const MOST: f64 = 50.0;
 /// ones could not be seen.
 #[must_use]
 pub fn comparable(mut figure: Figure) -> Figure {
+    let mut changed = false;
     let labels: Vec<String> = figure.panels.iter().map(|panel| panel.x.label.clone()).collect();
     for (i, label) in labels.iter().enumerate() {
         let alike = |panel: &Panel| panel.x.label == *label && is_free(&panel.x);
@@ -21,6 +22,7 @@ pub fn comparable(mut figure: Figure) -> Figure {
         if labels[..i].contains(label) || most <= MOST * least || lengths().any(|length| length <= 0.0) {
             continue;
         }
+        changed = true;
         for panel in figure.panels.iter_mut().filter(|panel| alike(panel)) {
             panel.x.scale = Scale::Log10;
             for series in &mut panel.series {
@@ -30,8 +32,14 @@ pub fn comparable(mut figure: Figure) -> Figure {
             }
         }
     }
+    if changed {
+        figure.notes.push(NOTE.into());
+    }
     figure
 }
+
+/// What a reader of bars on a log axis must know.
+const NOTE: &str = "On a log axis bars begin at its edge, not at zero: equal steps are equal factors.";
 
 /// Whether nothing was said of the axis but what it shows.
 fn is_free(axis: &Axis) -> bool {

@@ -15,7 +15,7 @@ use super::processing::{self, Known, PublishedTables};
 use super::published::LEVELS;
 use super::study::{self, Study, Verdict};
 use crate::Failure;
-use crate::plot::{Axis, Bar, Figure, Panel, Role, Series};
+use crate::plot::{Axis, Bar, Figure, Panel, Role, Series, comparable};
 use crate::progress::Progress;
 use crate::utility;
 use crate::{defect, source};
@@ -407,13 +407,13 @@ pub fn slopes(data: &Data) -> Figure {
             ..Panel::default()
         }
     };
-    Figure {
+    comparable(Figure {
         title: "How far noise moves the slope of earnings on education".into(),
         subtitle: format!("{}; {TRIALS} trials each; shorter is better", on(&data.areas)),
         notes: vec!["Simulated; the intervals are in the table. Earnings for each 1/10,000 of share.".into()],
         columns: 1,
         panels: data.slopes.iter().map(panel).collect(),
-    }
+    })
 }
 
 fn on(source: &Source) -> String {

@@ -133,7 +133,7 @@ fn level(name: &str) -> Scope {
 }
 
 fn curves(study: &Study) -> Result<StudyFigure> {
-    let subtitle = "δ against ε by level; lower is more private";
+    let subtitle = "δ against ε, each level on its own scale of ε; lower is more private";
     by_level("curves-by-level", "(ε, δ)-curves of the eight levels", "Figure 2", subtitle, |name| {
         let to = beyond(&study.release, &level(name), "1e-12")?;
         let lines = lines(&study.release, &level(name), &to)?;
@@ -361,7 +361,7 @@ fn survey(_: &Study) -> Result<StudyFigure> {
         number: "supplement",
         figure: Figure {
             title: caption.into(),
-            subtitle: "1,890 queries with equal noise".into(),
+            subtitle: "1,890 queries with equal noise, each variance on its own scale of ε".into(),
             notes: vec!["The paper does not state σ²; these two are examples. One move per query.".into()],
             columns: 2,
             panels: vec![panel("500")?, panel("5000")?],
@@ -452,12 +452,18 @@ fn gains(study: &Study, name: &str, percent: bool) -> Result<Panel> {
         };
         curve.points.iter().map(at).collect::<Vec<_>>()
     };
-    let y = if percent { "gain in ε, %" } else { "gain in ε" };
+    let bureau = line(|p| p.bun_steinke);
+    // From zero on: a gain is compared with none.
+    let y = if percent {
+        Axis::linear("gain in ε, %").between(0.0, 100.0)
+    } else {
+        Axis::linear("gain in ε").between(0.0, 1.05 * bureau.iter().fold(0.0, |most: f64, at| most.max(at.1)))
+    };
     Ok(Panel {
         x: Axis::log10("δ"),
-        y: Axis::linear(y),
+        y,
         series: vec![
-            Series::line("over Bun–Steinke", Role::Baseline(1), line(|p| p.bun_steinke)),
+            Series::line("over Bun–Steinke", Role::Baseline(1), bureau),
             Series::line(
                 "over Canonne–Kamath–Steinke",
                 Role::Baseline(0),
@@ -469,7 +475,7 @@ fn gains(study: &Study, name: &str, percent: bool) -> Result<Panel> {
 }
 
 fn gain(study: &Study) -> Result<StudyFigure> {
-    let subtitle = "how much smaller the tight ε is";
+    let subtitle = "how much smaller the tight ε is, each level on its own scale";
     by_level("gain", "Gain in ε against δ", "supplement", subtitle, |name| gains(study, name, false))
 }
 

@@ -214,6 +214,7 @@ fn table(body: &mut String, table: &Table) {
         for (i, (cell, head)) in row.iter().zip(&table.heads).enumerate() {
             let text = marked(cell);
             let _ = match (i, *head) {
+                (0, _) if numeric[0] => write!(body, "<th scope=\"row\" class=\"num\">{text}</th>"),
                 (0, _) => write!(body, "<th scope=\"row\">{text}</th>"),
                 (_, "verdict") if !cell.is_empty() => {
                     write!(body, "<td class=\"verdict {}\">{text}</td>", cell.replace(' ', "-"))

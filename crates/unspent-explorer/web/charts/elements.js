@@ -99,7 +99,7 @@ export function sample(role, kinds, width) {
   if (kinds.has('band')) svg('rect', { class: 'band', x: 1, y: 2, width: width - 2, height: 10 }, node);
   if (kinds.has('bars')) shaded(node, 1, 2, width - 2, 10, role);
   if (kinds.has('line')) stroke(node, `M0 7H${width}`, look);
-  if (kinds.has('points')) whisker(node, [width / 2 - 9, 7], [width / 2 + 9, 7], true);
+  if (kinds.has('intervals')) whisker(node, [width / 2 - 9, 7], [width / 2 + 9, 7], true);
   const marked = kinds.has('points') || kinds.has('line') && look.marker;
   if (marked) marker(node, [width / 2, 7], look.marker, !look.marker);
   return node;

@@ -2,13 +2,24 @@
 // legend and tools, and the readout beside the crosshair.
 import { LINE, html, sample, wrap } from './elements.js';
 import { clamp, spoken } from './numbers.js';
-import { Panel } from './panel.js';
+import { Panel, RIGHT } from './panel.js';
+import { isNamedInPlace, kindsOf } from './series.js';
 
 const HINT = 'In this and the other figures: point at a panel to read values, rounded to nearest ' +
   '(≈: between computed points). Drag, pinch or Ctrl + wheel to zoom; double-click to reset. ' +
   'Keys: arrows, +, −, Esc.';
-/** At the right of each plotting area. */
-const RIGHT = 16;
+
+/** Panels of bars that show the same quantity get the same axis, as in the static drawings. */
+function share(panels) {
+  const free = panels.filter((panel) => panel.hasBars && !panel.data.x.range);
+  const own = free.map((panel) => panel.range.x);
+  for (const panel of free) {
+    const isAlike = (other) => other.data.x.label === panel.data.x.label && other.logX === panel.logX;
+    const ends = own.filter((_, i) => isAlike(free[i]));
+    panel.range.x = [Math.min(...ends.map(([low]) => low)), Math.max(...ends.map(([, high]) => high))];
+    panel.x = panel.range.x;
+  }
+}
 
 export class Figure {
   constructor(figure, data) {
@@ -71,9 +82,10 @@ export class Figure {
 
   legend(node) {
     const entries = new Map();
-    for (const series of this.panels.flatMap((panel) => panel.series).filter((s) => s.label)) {
+    const listed = (panel) => panel.series.filter((s) => s.label && !isNamedInPlace(panel, s));
+    for (const series of this.panels.flatMap(listed)) {
       const entry = entries.get(series.key) || { ...series, kinds: new Set() };
-      entry.kinds.add(series.kind);
+      for (const kind of kindsOf(series)) entry.kinds.add(kind);
       entries.set(series.key, entry);
     }
     node.setAttribute('role', 'group');
@@ -132,6 +144,8 @@ export class Figure {
     const square = panels.every(({ range, logX, logY, sideways }) =>
       !sideways && logX === logY && String(range.x) === String(range.y));
     if (square) plot = Math.min(plot, 400);
+    for (const panel of panels.filter((p) => p.sideways)) panel.settle(plot);
+    share(panels);
     this.grid.style.gridTemplateColumns = lefts.map((left) => `${left + plot + RIGHT}px`).join(' ');
     panels.forEach((panel, i) => {
       const row = panels.slice(i - i % columns, i - i % columns + columns);
@@ -168,7 +182,7 @@ export class Figure {
     const body = html('tbody', '', html('table', '', readout));
     for (const { series, text } of rows) {
       const row = html('tr', '', body);
-      html('td', '', row).append(sample(series.role, new Set([series.kind]), 26));
+      html('td', '', row).append(sample(series.role, kindsOf(series), 26));
       html('td', '', row, series.label);
       html('td', '', row, text);
     }

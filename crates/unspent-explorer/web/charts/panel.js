@@ -4,13 +4,16 @@ import { Gestures } from './gestures.js';
 import { LOOKS } from './looks.js';
 import { clamp, finite, shown } from './numbers.js';
 import { heights, readAt, readCategory, stopsOf, widths } from './reading.js';
-import { drawSeries } from './series.js';
+import { drawSeries, isNamedInPlace } from './series.js';
 import { extent, ticks } from './ticks.js';
 
 const KEYS = 'Arrow keys read values, plus and minus zoom, Escape resets.';
 const ROW_KEYS = 'Arrow keys move from row to row.';
 
 const isLog = (axis) => axis.scale === 'log10';
+/** At the right of each plotting area. */
+export const RIGHT = 16;
+
 const largest = (values, least) => values.reduce((a, b) => Math.max(a, b), least);
 
 export class Panel {
@@ -37,6 +40,7 @@ export class Panel {
   }
 
   get visible() { return this.series.filter((s) => !this.figure.hidden.has(s.key)); }
+  get hasBars() { return this.series.some((s) => s.kind === 'bars'); }
   get logX() { return isLog(this.data.x); }
   get logY() { return isLog(this.data.y) !== (this.flips && this.figure.flipped); }
   /** The plotting area: left, top, right, bottom. */
@@ -67,13 +71,10 @@ export class Panel {
     const given = (axis) => (isRange(axis.range) ? axis.range : null);
     const padded = ([low, high], below, above) => [low - below * (high - low), high + above * (high - low)];
     const pad = this.series.some((s) => s.kind === 'points') ? 0.04 : 0;
-    const bars = this.series.filter((s) => s.kind === 'bars');
-    // Room for a word after the longest bar.
-    const words = bars.flatMap((s) => s.values.map((v) => widthOf(v.label || '') + 4));
-    const word = Math.min(0.5, largest(words, 0) / plot);
-    const xs = this.all(widths).concat(bars.length && !this.logX ? [0] : []);
-    const after = bars.length ? word / (1 - word) : pad;
-    const x = given(this.data.x) || padded(extent(xs, this.logX), pad, after);
+    const xs = this.all(widths).concat(this.hasBars && !this.logX ? [0] : []);
+    // No bar without a length.
+    const before = this.hasBars && this.logX ? 0.08 : pad;
+    const x = given(this.data.x) || this.withLabels(padded(extent(xs, this.logX), before, pad), plot);
     if (this.sideways) return { x, y: [this.names.length - 0.5, -0.5] };
     const fixed = given(this.data.y);
     const lifted = extent(this.all(heights).map((y) => this.lift(y)), this.logY);
@@ -82,22 +83,40 @@ export class Panel {
     return { x, y: [0, Math.min(lifted[1], fixed ? 10 ** fixed[1] : Infinity)] };
   }
 
+  /** The ends of the axis at which the labels of all bars have room; half of the area is for the bars. */
+  withLabels([low, high], plot) {
+    const values = this.series.filter((s) => s.kind === 'bars').flatMap((s) => s.values);
+    const ends = values.filter(({ value }) => finite(value) && value > low).map(({ value, label }) => {
+      const room = clamp(plot + RIGHT - widthOf(label || '') - 7, 0.5 * plot, plot);
+      return low + (value - low) * plot / room;
+    });
+    return [low, largest(ends, high)];
+  }
+
   /** What the labels need, before the panel has a place. */
   measure(column, height) {
     const longest = largest(this.names.flatMap((name) => name.split(' ').map(widthOf)), 0.32 * column);
     this.lines = this.names.map((name) => wrap(name, Math.min(longest, 0.5 * column)));
-    const deepest = largest(this.lines.map((lines) => lines.length), 1);
+    // Only neighbouring names can collide; the outermost must not stick out.
+    const rows = this.lines.map((lines) => lines.length);
+    const pairs = rows.slice(1).map((count, i) => (count + rows[i]) / 2);
+    const deepest = largest([...pairs, rows[0] ?? 1, rows.at(-1) ?? 1], 1);
     const pitch = Math.max(17 * this.beside.length, LINE * deepest) + 9;
     this.height = this.sideways ? this.names.length * pitch : height;
-    this.range = this.home(column * 0.6);
-    this.x = this.zoom.x || this.range.x;
-    this.y = this.zoom.y || this.range.y;
+    this.settle(column * 0.6);
     const most = Math.min(8, Math.floor(this.height / 27));
     this.side = this.sideways ? { major: [], minor: [] } : ticks(this.logY, ...this.y, most);
     const labels = this.side.major.map((tick) => tick.label).concat(this.lines.flat());
     this.yLabel = this.labelled.y ? wrap(this.data.y.label, this.height) : [];
     const label = this.yLabel.length ? LINE * this.yLabel.length + 3 : 0;
     this.left = Math.ceil(largest(labels.map(widthOf), 0) + 12 + label);
+  }
+
+  /** Takes its ranges, of a plotting area that is so wide. */
+  settle(plot) {
+    this.range = this.home(plot);
+    this.x = this.zoom.x || this.range.x;
+    this.y = this.zoom.y || this.range.y;
   }
 
   px(x) { return this.left + this.plot * clamp((x - this.x[0]) / (this.x[1] - this.x[0]), -1e8, 1e8); }
@@ -219,7 +238,8 @@ export class Panel {
     } else svg('path', { class: 'cross', d: `M${x} ${top}v${this.height}` }, this.cross);
     const { x: axis } = this.data;
     const head = this.sideways ? this.names[at] : `${axis.label || 'x'} = ${shown(at, axis.scale)}`;
-    const rows = this.visible.filter((s) => s.label).map((series) => {
+    const told = (s) => s.label && !(isNamedInPlace(this, s) && Math.abs(s.values[0].at - at) > this.near);
+    const rows = this.visible.filter(told).map((series) => {
       const { text, ys } = this.read(series);
       for (const y of ys.map((value) => this.py(this.lift(value)))) {
         if (this.sideways || !(y >= top - 1 && y <= bottom + 1)) continue;

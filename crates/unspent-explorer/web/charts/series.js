@@ -9,6 +9,16 @@ export function drawSeries(panel, series, parent, clip) {
   draw?.(panel, series, parent, clip);
 }
 
+const isInterval = ({ low, high }) => finite(low) && finite(high) && low < high;
+
+/** What is drawn of a series: its kind, and whether its points have intervals. */
+export const kindsOf = ({ kind, values }) =>
+  new Set(kind === 'points' && values.some(isInterval) ? [kind, 'intervals'] : [kind]);
+
+/** Whether a series is a point by itself, which is called where it is, and not in the legend. */
+export const isNamedInPlace = (panel, { kind, values }) =>
+  kind === 'points' && values.length === 1 && !panel.sideways && !isInterval(values[0]);
+
 const placeX = (panel, x) => (x === null ? NaN : panel.px(x));
 const placeY = (panel, y) => panel.py(panel.lift(y));
 
@@ -71,5 +81,15 @@ function drawPoints(panel, series, parent, clip) {
     const wide = Math.hypot(from[0] - to[0], from[1] - to[1]) > 0.5;
     if (wide && [...from, ...to].every(finite)) whisker(inside, from, to, panel.sideways);
     if (middle.every(finite)) marker(inside, middle, series.look.marker, !series.look.marker);
+    if (isNamedInPlace(panel, series)) nameBeside(panel, parent, middle, series.label);
   }
+}
+
+/** On the left of a point, below, where a curve that falls leaves room; or else on its right, above. */
+function nameBeside(panel, parent, [x, y], label) {
+  const [left, top, right, bottom] = panel.bounds;
+  if (!(x >= left && x <= right && y >= top && y <= bottom)) return;
+  const fits = x - widthOf(label) - 8 > left + 4 && y + 17 < bottom;
+  const at = fits ? { x: x - 8, y: y + 17, 'text-anchor': 'end' } : { x: x + 8, y: y - 8 };
+  rich(svg('text', { class: 'value halo', ...at }, parent), label);
 }

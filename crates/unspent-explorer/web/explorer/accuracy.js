@@ -1,9 +1,9 @@
 // Errors of the best linear unbiased estimates, where all units of a level have equally many children.
 import { bdi, byId, el, listen } from './dom.js';
-import { showTrouble } from './notices.js';
 import { Signal } from './signal.js';
 import { state } from './store.js';
 import { drawTable, notesOf } from './tables.js';
+import { sentence } from './trouble.js';
 import { readUnits, unitsOf } from './units.js';
 
 /** Other numbers of units are set. */
@@ -60,11 +60,16 @@ export function showAccuracy({ report, table }, question) {
   }
 }
 
+/** Why there is nothing; the fields are under the line above it. */
+const reason = ({ message, hint }) => sentence({ field: 'per_level', message, hint });
+
 /** What is not up to date, or why there is nothing. It is no trouble of the guarantees. */
 export function markAccuracy({ fail, answered, isFresh }, isWrong) {
   byId('accuracy').classList.toggle('stale', isWrong || !isFresh);
   const isHidden = Boolean(fail) || !answered;
   byId('accuracy').parentNode.hidden = isHidden;
   byId('accuracy-notes').hidden = isHidden;
-  showTrouble(byId('accuracy-trouble'), fail && !fail.silent ? fail : null);
+  const isSaid = Boolean(fail && !fail.silent);
+  byId('accuracy-trouble').hidden = !isSaid;
+  byId('accuracy-trouble').textContent = isSaid ? reason(fail) : '';
 }

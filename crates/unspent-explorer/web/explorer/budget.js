@@ -1,7 +1,7 @@
 // The controls of an allocation: ρ, δ, the shares of levels and of queries, and what is said beside them.
 import { answers } from './answers.js';
 import { Control, controls, notNegative, positive, probability } from './control.js';
-import { b, bdi, byId, el, listen } from './dom.js';
+import { b, bdi, byId, el, listen, parted } from './dom.js';
 import { MOST_DIGITS, hasLaplace, hasShares, isOne } from './draft.js';
 import { renormalised, sharesOf, sumOf, sumText } from './draft.js';
 import { number, shown } from './exact.js';
@@ -50,8 +50,13 @@ export function build() {
 function levelNode(level, i, scale) {
   const check = notNegative;
   const share = hasShares(level) ? new Control({
-    path: pathOf(i), id: `level-${i}`, label: bdi(level.name), spoken: `Share of ${level.name}`, check, scale,
-  }).node : el('div.control', {}, b(bdi(level.name)), el('output.side'));
+    path: pathOf(i),
+    id: `level-${i}`,
+    label: parted(level.name),
+    spoken: `Share of ${level.name}`,
+    check,
+    scale,
+  }).node : el('div.control', {}, b(parted(level.name)), el('output.side'));
   const parts = level.shares.map(({ query, laplace }, j) => {
     const id = `level-${i}-query-${j}`;
     const spoken = `Share of ${query} within ${level.name}`;
@@ -60,7 +65,7 @@ function levelNode(level, i, scale) {
     control.node.dataset.query = query;
     return control.node;
   });
-  const title = parts.length === 1 ? 'Its query' : `Its ${parts.length} queries`;
+  const title = parts.length === 1 ? '1 query' : `${parts.length} queries`;
   const summary = el('summary', {}, title, el('span.odd'));
   const open = el('details', {}, summary, ...parts, el('p.sum', { id: `level-${i}-sum` }));
   return el('div.level', { 'data-level': level.name }, share, open);
@@ -78,7 +83,7 @@ function laplaceControl(query, level, { mechanism, scale: first }, path, id) {
 /** Shows what is set. */
 export function update() {
   for (const control of controls.values()) control.update();
-  showSum(byId('level-sum'), 'Shares of the levels', null);
+  showSum(byId('level-sum'), 'They', null);
   byId('level-sum').hidden = !state.now.levels.some(hasShares);
   state.now.levels.forEach((level, i) => {
     const node = byId(`level-${i}-sum`);

@@ -21,6 +21,8 @@ export function showTable({ report, table }, isFast) {
     return [el('td.num.start', {}, before?.cells[column] ?? '–'), changeCell(now, then)];
   };
   const first = turned(table, Math.max(1, table.heads.indexOf(GUARANTEE)));
+  // Where nothing was changed there is nothing to compare, and the rest of the table has the room.
+  byId('certificate').classList.toggle('unchanged', state.now === state.start);
   drawTable(byId('certificate'), first, { at: 2, heads: ['at the start (≤)', 'change'], cells });
 }
 

@@ -18,6 +18,9 @@ export function el(name, attributes, ...content) {
 export const b = (text) => el('b', {}, text);
 /** A name, which keeps its direction to itself. */
 export const bdi = (name) => el('bdi', {}, name);
+/** A name or an address, which may be broken after its strokes. */
+export const parted = (text) =>
+  el('bdi', {}, ...text.split(/(?<=[/_])/).flatMap((part, i) => (i ? [el('wbr'), part] : [part])));
 /** Names in a row. */
 export const listed = (names, by = ', ') => names.flatMap((name, i) => (i ? [by, bdi(name)] : [bdi(name)]));
 /** Entries of a list, each a text, a node or several. */

@@ -86,7 +86,7 @@ export function sumText(sum, texts) {
   if (!sum) return `≈ ${texts.reduce((a, text) => a + number(text).toNumber(), 0).toPrecision(8)}`;
   const exact = String(sum);
   if (sum.d === 1n) return exact;
-  return exact.length <= 16 ? `${exact} ≈ ${sum.short(6, false)}` : `≈ ${sum.short(8, false)}`;
+  return exact.length <= 9 ? `${exact} ≈ ${sum.short(6, false)}` : `≈ ${sum.short(8, false)}`;
 }
 
 /** The shares of the levels; or, with the number of a level, of the queries within it. */

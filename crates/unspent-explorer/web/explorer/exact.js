@@ -70,7 +70,9 @@ export class Rational {
     if (at >= -4 && at < 9) return this.fixed(Math.max(0, digits - 1 - at), up);
     const by = 10n ** BigInt(Math.abs(at));
     const mantissa = at < 0 ? new Rational(this.n * by, this.d) : new Rational(this.n, this.d * by);
-    return `${mantissa.fixed(digits - 1, up)}e${at}`;
+    const text = mantissa.fixed(digits - 1, up);
+    // Rounded up to ten, it is one of the next power.
+    return text.startsWith('10') ? `${ONE.fixed(digits - 1)}e${at + 1}` : `${text}e${at}`;
   }
 
   /** Near enough to place a slider. */

@@ -35,7 +35,7 @@ import { besides, build, update } from './budget.js';
 import { say, showHeadline, showSubject, showTable } from './certificate.js';
 import { drawing, looked, showParts, showPaths } from './closer.js';
 import { controls } from './control.js';
-import { bdi, byId, listen, radios } from './dom.js';
+import { byId, listen, parted, radios } from './dom.js';
 import { get, hasLaplace, set } from './draft.js';
 import { FORMATS, takeAlong } from './exports.js';
 import { loadLimits } from './limits.js';
@@ -179,7 +179,7 @@ function showSource() {
   const isLinked = state.origin.startsWith('link:');
   const asGiven = isLinked ? 'Source, as the link has it' : 'Source';
   const whence = state.now === state.start ? asGiven : 'Changed from';
-  byId('origin').replaceChildren(...(source ? [`${whence}: `, bdi(source)] : []));
+  byId('origin').replaceChildren(...(source ? [`${whence}: `, parted(source)] : []));
 }
 
 /** Says of what there is no answer why not, in its place; which those are. */
@@ -239,6 +239,7 @@ counted.listen(askAccuracy);
 counted.listen(askDesign);
 restarted.listen(() => {
   for (const id of ['file-trouble', 'keep-trouble', 'export-trouble']) showTrouble(byId(id), null);
+  byId('controls').scrollTop = 0; // what was taken is seen, not only the file it came from
 });
 
 // What sticks to the top hides nothing that is scrolled to.

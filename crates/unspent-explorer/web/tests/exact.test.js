@@ -64,6 +64,9 @@ test('ε and ρ have four decimals, and three digits where they are small', () =
   assert.equal(shown('0.0012345', true), '0.00124');
   assert.equal(shown('1.2341e-9', true), '1.24e-9');
   assert.equal(shown('0', true), '0.0000');
+  // Never ten of a power, but one of the next.
+  assert.equal(number('9.99999999e-11').short(5, true), '1.0000e-10');
+  assert.equal(number('9.99999999e-11').short(5, false), '9.9999e-11');
 });
 
 test('the place of the first digit', () => {

@@ -88,7 +88,7 @@ fn sample(sheet: &mut Sheet, (x, y): Point, look: Look, data: &[&Data]) {
             sheet.marker(middle, look, "white");
         }
     }
-    if has(Data::has_intervals) {
+    if has(|data| matches!(data, Data::Points(points) if points.iter().any(|p| p.low < p.high))) {
         let (thick, half) = INTERVAL;
         sheet.rule((x + 8.0, y), (end - 8.0, y), look.colour, thick);
         for x in [x + 8.0, end - 8.0] {

@@ -246,14 +246,17 @@ fn escaped(text: &str) -> String {
 
 const STYLE: &str = "
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
-  color: #1a1a1a; background: #fff }
+  color: #1a1a1a; background: #fff; overflow-wrap: anywhere }
 h1 { font-size: 1.5rem }
 h2 { font-size: 1.15rem; margin-top: 2rem }
 p { margin: .2rem 0 }
 p.gap { height: .6rem; margin: 0 }
 p.note { color: #555; font-size: .9rem }
 table { border-collapse: collapse; margin: .8rem 0; font-variant-numeric: tabular-nums; font-size: .9rem }
-th, td { text-align: left; padding: .2rem .8rem .2rem 0; border-bottom: 1px solid #ddd; vertical-align: top }
+th, td { text-align: left; padding: .2rem .8rem .2rem 0; border-bottom: 1px solid #ddd; vertical-align: top;
+  overflow-wrap: normal }
+th { vertical-align: bottom }
+.num { text-align: right; white-space: nowrap }
 tr.group th { padding-top: .8rem; font-weight: 600 }
 @media screen and (max-width: 60rem) { table { display: block; overflow-x: auto } }
 @media print {
@@ -272,12 +275,17 @@ pub(super) fn html(document: &Document, title: &str) -> String {
          </head>\n<body>\n",
         html_text(title)
     );
-    text += &fragment(document);
+    text += &blocks(document, true);
     text + "</body>\n</html>\n"
 }
 
 /// The blocks of a page, without the page.
 pub(super) fn fragment(document: &Document) -> String {
+    blocks(document, false)
+}
+
+/// The blocks of a page; with classes where a style sheet knows them.
+fn blocks(document: &Document, is_styled: bool) -> String {
     let mut text = String::new();
     for (i, block) in document.blocks().iter().enumerate() {
         let _ = match block {
@@ -292,7 +300,7 @@ pub(super) fn fragment(document: &Document) -> String {
                 writeln!(text, "<ul>\n{items}</ul>")
             }
             Block::Table(table) => {
-                html_table(&mut text, table);
+                html_table(&mut text, table, is_styled);
                 Ok(())
             }
         };
@@ -300,9 +308,13 @@ pub(super) fn fragment(document: &Document) -> String {
     text
 }
 
-fn html_table(text: &mut String, table: &Table) {
+fn html_table(text: &mut String, table: &Table, is_styled: bool) {
+    let numeric: Vec<usize> =
+        (0..table.heads.len()).filter(|column| is_styled && is_numeric(table, *column)).collect();
     let cells = |tag: &str, cells: &[String]| -> String {
-        cells.iter().map(|cell| format!("<{tag}>{}</{tag}>", html_text(cell))).collect()
+        let class = |i: usize| if numeric.contains(&i) { " class=\"num\"" } else { "" };
+        let cell = |(i, cell): (usize, &String)| format!("<{tag}{}>{}</{tag}>", class(i), html_text(cell));
+        cells.iter().enumerate().map(cell).collect()
     };
     let _ = writeln!(text, "<table>\n<thead><tr>{}</tr></thead>\n<tbody>", cells("th", &table.heads));
     for group in &table.groups {
@@ -319,6 +331,17 @@ fn html_table(text: &mut String, table: &Table) {
     for note in &table.notes {
         let _ = writeln!(text, "<p class=\"note\">{}</p>", html_text(note));
     }
+}
+
+/// What numbers consist of besides digits.
+const NUMERIC: &str = " .,/e+−-–±≈≤≥…%";
+
+/// Whether all that a column has are numbers, whose digits belong below each other.
+fn is_numeric(table: &Table, column: usize) -> bool {
+    let rows = || table.groups.iter().flat_map(|group| &group.rows);
+    let cells = || rows().filter_map(|row| row.cells.get(column)).filter(|cell| !cell.is_empty());
+    let is_number = |cell: &String| cell.chars().all(|c| c.is_ascii_digit() || NUMERIC.contains(c));
+    column > 0 && cells().next().is_some() && cells().all(is_number)
 }
 
 /// Names come from files, and are text here, never markup.
@@ -399,6 +422,15 @@ mod tests {
         assert!(text.contains("<title>&lt;script&gt;</title>"), "{text}");
         assert!(text.contains("<p class=\"note\">a &lt;note&gt;</p>") && text.contains("<li>an item</li>"));
         assert_eq!(text.matches("<td>").count(), 2);
+        let mut numbers = Table::new(&["of", "epsilon", "query"]);
+        numbers.row(["State", "16.19", "age"].map(String::from).to_vec());
+        numbers.row(["US", "± 2", "sex"].map(String::from).to_vec());
+        let mut document = Document::default();
+        document.table(numbers);
+        let page = document.html("");
+        assert!(page.contains("<th>of</th><th class=\"num\">epsilon</th><th>query</th>"), "{page}");
+        assert!(page.contains("<td>US</td><td class=\"num\">± 2</td>"), "{page}");
+        assert!(!document.fragment().contains("class"));
         assert!(!text.contains("http") && !text.contains("<script"), "nothing is loaded");
         let fragment = example().fragment();
         assert!(text.contains(&fragment) && fragment.starts_with("<p>") && !fragment.contains("<style"));

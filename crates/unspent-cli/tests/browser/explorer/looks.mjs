@@ -1,6 +1,6 @@
 // How it looks, and to whom: names for those who listen, dark mode, narrow windows, fingers.
 import { check } from '../checks.mjs';
-import { noise, open, picture, press, ready, slider, upper } from './page.mjs';
+import { PRESET, choose, noise, open, picture, press, ready, slider, text, upper } from './page.mjs';
 
 export async function checkLooks(page) {
   await check('everything that can be used has a name, every id is there once', () => page.evaluate(() => {
@@ -25,6 +25,26 @@ export async function checkLooks(page) {
     const dark = await colours();
     await page.emulateMedia({ colorScheme: 'light' });
     return light.every((colour, i) => colour !== dark[i]) || `${light} ${dark}`;
+  });
+  await check('all levels of a census are on the first screen of a laptop', async () => {
+    const laptop = await open({ viewport: { width: 1280, height: 900 } });
+    const feet = await laptop.locator('[data-level] > .control').evaluateAll((all) =>
+      all.map((node) => node.getBoundingClientRect().bottom));
+    const height = () => laptop.locator('div.bar').evaluate((bar) => bar.offsetHeight);
+    const before = await height();
+    await slider(laptop, 'State').focus();
+    await press(laptop, 'ArrowLeft', 12);
+    const after = await height();
+    await laptop.context().close();
+    return feet.length === 6 && Math.max(...feet) <= 900 && before === after || `${feet} ${before} ${after}`;
+  });
+  await check('noise is on one axis at all levels, and ε is marked at its δ', async () => {
+    await choose(page, PRESET);
+    const axes = await page.locator('#figure-noise .panel').evaluateAll((all) => all.map((panel) =>
+      [...panel.querySelectorAll('.tick-x')].map((tick) => tick.textContent).join(' ')));
+    const mark = await text(page, '#figure-curve .value');
+    const isAlike = axes.length === 6 && new Set(axes).size === 1;
+    return isAlike && mark === `ε ≤ ${await text(page, '#epsilon')}` || `${axes.join(', ')}; ${mark}`;
   });
   for (const width of [400, 768, 1024, 1280]) {
     await check(`nothing sticks out at ${width} px`, async () => {
