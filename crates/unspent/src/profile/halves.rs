@@ -7,7 +7,8 @@
 //! d_A² = (1/2π) ∫ |Φ_A − Γ|²·|e^{s²(z²−z)/2 − (z−1)ε} / z(z−1)| dt
 //! ```
 //!
-//! on any line `c > 1` (`theory/smoothing.md`). `d` is small where the law of a half is dense, so that n halves answer for n² pairs.
+//! on any line `c > 1` (`theory/smoothing.md`). `d` is small where the law of a half is dense, so that n
+//! halves answer for n² pairs.
 
 use super::Point;
 use super::gaussians::Gaussians;
