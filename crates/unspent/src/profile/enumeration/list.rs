@@ -3,6 +3,7 @@
 use super::{MAX_ATOMS, MAX_SUM};
 use crate::number::float::{self, DD_UNIT, Dd, FUNCTION, UNIT};
 use crate::number::{Magnitude, Round};
+use crate::profile::allowance;
 use crate::profile::kernel::ln_one_minus_exp;
 use crate::profile::spectrum::Kind;
 use crate::stop;
@@ -25,12 +26,21 @@ pub(in crate::profile) struct List {
 const DEEP: f64 = 1000.0;
 /// Doubles below `e^{−600}` of the largest are left out: what underflows is far below, and none is subnormal.
 const FLOOR: f64 = 600.0;
-/// Products of weights that are multiplied out: of doubles, and of magnitudes, which take ten times as long.
+/// Products of weights that are multiplied out: of doubles, and of magnitudes, which take far longer.
 const PRODUCTS: f64 = 64.0 * MAX_ATOMS;
 const DEEP_PRODUCTS: f64 = MAX_ATOMS;
+/// About the work of one of each, in evaluations of a transform.
+const PRODUCT: f64 = 1.0 / 256.0;
+const DEEP_PRODUCT: f64 = 1.0 / 4.0;
+
+/// Takes the work of so many products from the allowance of the answer; `None` if there is not enough left.
+fn pay(products: f64, of_one: f64) -> Option<()> {
+    let work = products * of_one;
+    (work <= allowance::most(f64::INFINITY)).then(|| allowance::spend(work))
+}
 
 impl List {
-    /// `None` if the group is too large to convolve.
+    /// `None` if the group is too large to convolve, or the answer has no work left for it.
     pub fn new(kind: &Kind, c: f64, cut: f64) -> Option<List> {
         let noise = kind.noise.as_ref()?;
         let centre = (c * noise.shift).round();
@@ -130,9 +140,11 @@ impl List {
         let mut weights = one.clone();
         // The sum of k of them has k times the length.
         let pairs = 0.5 * sums.count as f64 * (sums.count as f64 - 1.0);
-        if pairs * (one.len() * one.len()) as f64 > DEEP_PRODUCTS {
+        let products = pairs * (one.len() * one.len()) as f64;
+        if products > DEEP_PRODUCTS {
             return None;
         }
+        pay(products, DEEP_PRODUCT)?;
         for _ in 1..sums.count {
             let mut next = vec![Magnitude::ZERO; weights.len() + one.len() - 1];
             for (i, a) in weights.iter().enumerate() {
@@ -188,9 +200,11 @@ impl Part {
     /// Of both noises together; `None` if that takes too long.
     fn plus(&self, other: &Part, cut: f64) -> Option<Part> {
         let (a, b) = (&self.weights, &other.weights);
-        if a.len() as f64 * b.len() as f64 > PRODUCTS {
+        let products = a.len() as f64 * b.len() as f64;
+        if products > PRODUCTS {
             return None;
         }
+        pay(products, PRODUCT)?;
         let mut weights = vec![0.0; a.len() + b.len() - 1];
         for (i, a) in a.iter().enumerate() {
             stop::check();
@@ -208,7 +222,7 @@ impl Part {
         let exponent = (largest.to_bits() >> 52) as i32 - 1023;
         let scale = 2f64.powi(-exponent);
         // Products that underflow are each off by less than the smallest normal double.
-        let lost = a.len() as f64 * b.len() as f64 * f64::MIN_POSITIVE;
+        let lost = products * f64::MIN_POSITIVE;
         let outside =
             outside.add(Magnitude::from_f64(lost), Round::Up).mul(Magnitude::from_f64(scale), Round::Up);
         weights.iter_mut().for_each(|w| *w *= scale);
