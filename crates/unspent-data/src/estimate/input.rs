@@ -110,7 +110,7 @@ impl Input {
     }
 
     fn own(reader: Reader) -> Result<Input> {
-        let file = reader.directory().join("allocation.toml");
+        let file = reader.beside(manifest::ALLOCATION)?;
         let allocation = Allocation::read(&file, None)?;
         allocation.needs_gaussian("an estimate")?;
         let Some(schema) = allocation.schema().cloned() else {
