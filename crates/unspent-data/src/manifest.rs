@@ -235,6 +235,11 @@ impl Manifest {
         if self.program != "unspent" {
             return Err(format!("was written by `{}`, not by unspent", self.program));
         }
+        match (self.private, &self.warning) {
+            (true, Some(_)) => return Err("says that its noise is private, and warns that it is not".into()),
+            (false, None) => return Err("says that its noise is not private, without the warning".into()),
+            _ => {}
+        }
         for level in &self.levels {
             let wrong = |what: String| Err(format!("level `{}`: {what}", level.level));
             let units = level.files.iter().try_fold(0u64, |n, file| n.checked_add(file.units));
@@ -458,6 +463,11 @@ mod tests {
             manifest.check().unwrap_err()
         };
         assert_eq!(wrong(|m| m.program = "other".into()), "was written by `other`, not by unspent");
+        assert_eq!(wrong(|m| m.private = false), "says that its noise is not private, without the warning");
+        assert_eq!(
+            wrong(|m| m.warning = Some("NOT PRIVATE".into())),
+            "says that its noise is private, and warns that it is not"
+        );
         assert_eq!(
             wrong(|m| m.levels[0].units = 4),
             "level `A`: its files have another number of units than it says"

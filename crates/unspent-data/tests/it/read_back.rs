@@ -87,7 +87,18 @@ fn what_is_not_as_the_manifest_says_is_refused_by_name() {
         "manifest.json: cannot be read: No such file or directory (os error 2)"
     );
     assert_eq!(
-        changed("private", in_manifest("\"private\": false", "\"private\": true")),
+        changed("unwarned", in_manifest("\"warning\"", "\"wasning\"")),
+        "manifest.json: says that its noise is not private, without the warning"
+    );
+    assert_eq!(
+        changed("private", |noisy| {
+            let path = noisy.join("manifest.json");
+            let text = fs::read_to_string(&path).unwrap();
+            let mut json: serde_json::Value = serde_json::from_str(&text).unwrap();
+            json["private"] = true.into();
+            json.as_object_mut().unwrap().remove("warning").unwrap();
+            fs::write(path, json.to_string()).unwrap();
+        }),
         "county/part-00000.parquet: says something else of whether its noise is private"
     );
     assert_eq!(

@@ -86,6 +86,16 @@ fn folders_that_do_not_fit_together_are_refused_and_nothing_is_left() {
     let error =
         refused("estimate-noise", &|noisy| change(noisy, "\"sigma2\": \"16/3\"", "\"sigma2\": \"1e-12\""));
     assert!(error.contains("too different") || error.contains("manifest"), "{error}");
+    // What the manifest calls a level is what the allocation calls it, also where only totals are known.
+    for name in ["levels", "exact"] {
+        let error = refused(&format!("estimate-level-{name}"), &|noisy| {
+            let path = noisy.join("manifest.json");
+            let mut manifest: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+            manifest[name][0]["level"] = "Lant".into();
+            fs::write(path, manifest.to_string()).unwrap();
+        });
+        assert!(error.ends_with("allocation.toml: has no level `Lant`"), "{error}");
+    }
     let place = measured("estimate-out", NOISY, false);
     fs::create_dir(place.path("out")).unwrap();
     let error = Estimate::new(&place.path("noisy")).to_directory(&place.path("out"), &mut Quiet).unwrap_err();
