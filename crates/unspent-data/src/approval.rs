@@ -6,7 +6,7 @@ use unspent::report::certificate::Stamp;
 use unspent::{Allocation, Ask, Certificate, Delta, Error, ErrorKind, Neighbours, Result};
 
 use crate::date;
-use crate::manifest::{self, BypassedEntry, ExactEntry, LevelEntry, Manifest};
+use crate::manifest::{self, ALLOCATION, BypassedEntry, ExactEntry, LevelEntry, Manifest};
 use crate::measurements::{BypassedUnits, bypassed_csv};
 use crate::plan::Plan;
 
@@ -41,7 +41,7 @@ impl Approved {
         break_promise: bool,
     ) -> Result<Approved> {
         let file = allocation.to_file()?;
-        let digest = FileDigest::of("allocation.toml", &file);
+        let digest = FileDigest::of(ALLOCATION, &file);
         let product = Product::Allocation(Box::new(allocation.clone()), Some(digest));
         let certificate = CertificateQuestion {
             delta,
@@ -78,18 +78,20 @@ impl Approved {
             levels,
             exact,
             bypassed,
+            files: vec![],
             assumes,
             certificate: self.certificate.clone(),
         }
     }
 
-    /// All files of a directory of measurements but the measurements, by name.
+    /// All files of a directory of measurements but the measurements, by name; the manifest, which comes last,
+    /// is made to state the digests of the others.
     pub(crate) fn files(
         &self,
-        manifest: &Manifest<Certificate>,
+        manifest: &mut Manifest<Certificate>,
         bypassed: &[BypassedUnits],
     ) -> Vec<(String, Vec<u8>)> {
-        let mut files = vec![("allocation.toml".to_string(), self.file.clone().into_bytes())];
+        let mut files = vec![(ALLOCATION.to_string(), self.file.clone().into_bytes())];
         if let Some(entry) = &manifest.bypassed {
             files.push((entry.file.clone(), bypassed_csv(bypassed)));
         }
@@ -98,11 +100,12 @@ impl Approved {
         let title = format!("Privacy certificate: {}", self.certificate.name);
         files.push(("certificate.md".into(), signed.markdown().into_bytes()));
         files.push(("certificate.html".into(), signed.html(&title).into_bytes()));
-        let json = serde_json::to_string_pretty(manifest).expect("strings, numbers and lists");
-        files.push((manifest::FILE.into(), (json + "\n").into_bytes()));
         if let Some(warning) = &manifest.warning {
             files.push(("NOT-PRIVATE.txt".into(), format!("{warning}.\n").into_bytes()));
         }
+        manifest.files = files.iter().map(|(name, bytes)| FileDigest::of(name, bytes)).collect();
+        let json = serde_json::to_string_pretty(manifest).expect("strings, numbers and lists");
+        files.push((manifest::FILE.into(), (json + "\n").into_bytes()));
         files
     }
 }

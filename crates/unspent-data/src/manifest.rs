@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Component, Path};
 
 use serde::{Deserialize, Serialize};
+use unspent::file::FileDigest;
 use unspent::schema::Rows;
 use unspent::{Error, ErrorKind, Result};
 
@@ -16,6 +17,9 @@ use crate::units::BypassedUnits;
 
 /// The name of the file.
 pub const FILE: &str = "manifest.json";
+
+/// The name of the file that says what was spent.
+pub(crate) const ALLOCATION: &str = "allocation.toml";
 
 /// The name of the file that lists units that are bypassed.
 const BYPASSED_FILE: &str = "bypassed.csv";
@@ -69,10 +73,11 @@ pub struct Manifest<C = serde_json::Value> {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exact: Vec<ExactEntry>,
     /// Units that are not measured, because a unit above covers the same area. Which these are is public: it
-    /// depends on the list of units alone, and on no record. None where there are none, and in directories
-    /// that were written before they were listed.
+    /// depends on the list of units alone, and on no record. None where there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bypassed: Option<BypassedEntry>,
+    /// The files beside this one, with the SHA-256 of each; none of measurements in memory.
+    pub files: Vec<FileDigest>,
     /// What the certificate rests on.
     pub assumes: String,
     /// What the release guarantees.
@@ -185,7 +190,7 @@ impl QueryEntry {
     }
 }
 
-/// A file of measurements.
+/// A file of measurements, or of what was made of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileEntry {
     /// Its path, from the directory on.
@@ -194,6 +199,8 @@ pub struct FileEntry {
     pub rows: u64,
     /// How many units.
     pub units: u64,
+    /// The SHA-256 of its bytes, as `sha256sum` prints it.
+    pub sha256: String,
 }
 
 impl Manifest {
@@ -208,10 +215,14 @@ impl Manifest {
         })?;
         let hint = "it is written together with the measurements, and is not to be changed";
         let manifest: Manifest = serde_json::from_str(&text).map_err(|error| {
-            let other = serde_json::from_str::<serde_json::Value>(&text);
-            if other.is_ok_and(|other| other.get("noisy").is_some()) {
+            let other = serde_json::from_str::<serde_json::Value>(&text).unwrap_or_default();
+            if other.get("noisy").is_some() {
                 let cause = format!("{shown}: is the manifest of estimates, not of noisy measurements");
                 return Error::stated(cause, "give the folder that `measure` wrote");
+            }
+            if let (Some(version), None) = (other["version"].as_str(), other.get("files")) {
+                let cause = format!("{shown}: unspent {version} wrote it without the SHA-256 of its files");
+                return Error::stated(cause, "read it with that version: measuring again is another release");
             }
             Error::stated(format!("{shown}: is no manifest: {error}"), hint)
         })?;
@@ -223,6 +234,11 @@ impl Manifest {
     pub(crate) fn check(&self) -> std::result::Result<(), String> {
         if self.program != "unspent" {
             return Err(format!("was written by `{}`, not by unspent", self.program));
+        }
+        match (self.private, &self.warning) {
+            (true, Some(_)) => return Err("says that its noise is private, and warns that it is not".into()),
+            (false, None) => return Err("says that its noise is not private, without the warning".into()),
+            _ => {}
         }
         for level in &self.levels {
             let wrong = |what: String| Err(format!("level `{}`: {what}", level.level));
@@ -260,9 +276,19 @@ impl Manifest {
                 if file.units.checked_mul(level.queries.len() as u64) != Some(file.rows) {
                     return wrong(format!("file `{}`: its rows and units do not fit", file.file));
                 }
-                if !is_inside(&file.file) {
-                    return wrong(format!("file `{}`: is not in the directory", file.file));
-                }
+            }
+        }
+        let noisy = self.levels.iter().map(|level| (&level.level, &level.files));
+        let exact = self.exact.iter().map(|level| (&level.level, &level.files));
+        for (level, file) in
+            noisy.chain(exact).flat_map(|(level, files)| files.iter().map(move |f| (level, f)))
+        {
+            let wrong = |what: &str| Err(format!("level `{level}`: file `{}`: {what}", file.file));
+            if !is_inside(&file.file) {
+                return wrong("is not in the directory");
+            }
+            if file.sha256.len() != 64 || !file.sha256.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+                return wrong(&format!("its SHA-256 is not 64 hexadecimal digits but `{}`", file.sha256));
             }
         }
         let Some(BypassedEntry { file, levels }) = &self.bypassed else { return Ok(()) };
@@ -303,6 +329,7 @@ impl<C> Manifest<C> {
             levels: self.levels,
             exact: self.exact,
             bypassed: self.bypassed,
+            files: self.files,
             assumes: self.assumes,
             certificate: change(self.certificate),
         }
@@ -404,14 +431,16 @@ mod tests {
     fn manifest() -> Manifest {
         serde_json::from_value(serde_json::json!({
             "program": "unspent", "version": "0", "allocation": "a", "table": "t", "rows": 3, "private": true,
-            "kept": null, "started": "", "finished": "", "assumes": "", "certificate": {},
+            "kept": null, "started": "", "finished": "", "files": [], "assumes": "", "certificate": {},
             "levels": [{
                 "level": "A", "folder": "a", "units": 3,
                 "queries": [{
                     "query_name": "q", "query_shape": [2], "sigma2": "32/15", "variance": 2.1333333326,
                     "rho": "0.5", "plb": 0.5, "measurements": 6
                 }],
-                "files": [{ "file": "a/part-00000.parquet", "rows": 3, "units": 3 }]
+                "files": [{
+                    "file": "a/part-00000.parquet", "rows": 3, "units": 3, "sha256": "0a".repeat(32)
+                }]
             }]
         }))
         .unwrap()
@@ -434,6 +463,11 @@ mod tests {
             manifest.check().unwrap_err()
         };
         assert_eq!(wrong(|m| m.program = "other".into()), "was written by `other`, not by unspent");
+        assert_eq!(wrong(|m| m.private = false), "says that its noise is not private, without the warning");
+        assert_eq!(
+            wrong(|m| m.warning = Some("NOT PRIVATE".into())),
+            "says that its noise is private, and warns that it is not"
+        );
         assert_eq!(
             wrong(|m| m.levels[0].units = 4),
             "level `A`: its files have another number of units than it says"
@@ -450,6 +484,9 @@ mod tests {
             wrong(|m| m.levels[0].files[0].rows = 6),
             "level `A`: file `a/part-00000.parquet`: its rows and units do not fit"
         );
+        let digits =
+            "level `A`: file `a/part-00000.parquet`: its SHA-256 is not 64 hexadecimal digits but `0A`";
+        assert_eq!(wrong(|m| m.levels[0].files[0].sha256 = "0A".into()), digits);
         for path in ["/etc/passwd", "../a/part-00000.parquet", "a/../../b"] {
             let mut outside = manifest();
             outside.levels[0].files[0].file = path.into();

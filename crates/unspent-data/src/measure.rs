@@ -218,8 +218,8 @@ impl Measure {
         let files = || Files::new(plan, &path, folder, allocation, warning.as_deref());
         let (files, ran) = checked.run(table, files, progress)?;
         let (levels, exact) = files.entries();
-        let manifest = checked.manifest(ran, levels, exact);
-        for (name, text) in checked.approved.files(&manifest, &checked.bypassed) {
+        let mut manifest = checked.manifest(ran, levels, exact);
+        for (name, text) in checked.approved.files(&mut manifest, &checked.bypassed) {
             folder.write(&name, &text).map_err(|error| directory::failed(&path, error))?;
         }
         unfinished.finish()?;

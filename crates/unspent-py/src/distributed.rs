@@ -175,12 +175,14 @@ impl ReleasePlan {
     }
 }
 
-/// `[{"level": name, "files": [{"file": path, "rows": n, "units": n}]}]`.
+/// `[{"level": name, "files": [{"file": path, "rows": n, "units": n, "sha256": digits}]}]`.
 fn entries(levels: &Bound<'_, PyList>) -> PyResult<Vec<(String, Vec<FileEntry>)>> {
     let file = |file: Bound<'_, PyAny>| {
         let [rows, units] =
             ["rows", "units"].map(|name| file.get_item(name).and_then(|n| n.extract::<u64>()));
-        Ok(FileEntry { file: file.get_item("file")?.extract()?, rows: rows?, units: units? })
+        let [file, sha256] =
+            ["file", "sha256"].map(|name| file.get_item(name).and_then(|text| text.extract()));
+        Ok(FileEntry { file: file?, rows: rows?, units: units?, sha256: sha256? })
     };
     let level = |level: Bound<'_, PyAny>| {
         let files = level.get_item("files")?.try_iter()?.map(|of| file(of?)).collect::<PyResult<_>>()?;

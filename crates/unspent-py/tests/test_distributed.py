@@ -112,6 +112,13 @@ def test_the_end_is_what_the_command_writes(tmp_path):
     ours = json.loads(files["manifest.json"])
     assumed = ours.pop("assumes")
     assert assumed.startswith(manifest.pop("assumes")) and "several machines" in assumed
+    # The certificates have these words too.
+    stated, expected = ({file["name"]: file["sha256"] for file in of.pop("files")} for of in (ours, manifest))
+    assert {name for name in stated if stated[name] != expected.pop(name)} == {
+        "certificate.md",
+        "certificate.html",
+    }
+    assert not expected
     assert ours == manifest and plan.certificate() == manifest["certificate"]
     for name in ("allocation.toml", "NOT-PRIVATE.txt"):
         assert files[name] == (tmp_path / "noisy" / name).read_text()

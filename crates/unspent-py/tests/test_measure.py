@@ -1,6 +1,7 @@
 """Noisy measurements: from files and from memory, into files and into memory; and what is refused."""
 
 import csv
+import hashlib
 import json
 import os
 import subprocess
@@ -246,9 +247,13 @@ def test_a_directory_that_was_changed_is_refused(tmp_path: Path):
     seeded(columns(), towns(), tmp_path / "noisy")
     part = tmp_path / "noisy" / "town" / "part-00000.parquet"
     bytes_ = part.read_bytes()
-    part.write_bytes(bytes_[: len(bytes_) // 2])
-    with pytest.raises(UnspentError, match="part-00000.parquet: cannot be read: "):
-        unspent.read_measurements(tmp_path / "noisy")
+    for damaged in (bytes_[: len(bytes_) // 2], bytes_[:400] + bytes([bytes_[400] ^ 1]) + bytes_[401:]):
+        part.write_bytes(damaged)
+        for read in (unspent.read_measurements, unspent.estimate):
+            with pytest.raises(
+                UnspentError, match="part-00000.parquet: its SHA-256 is .* that manifest.json states\nhint: "
+            ):
+                read(tmp_path / "noisy")
     part.unlink()
     with pytest.raises(UnspentError, match="part-00000.parquet: cannot be read: No such file"):
         unspent.read_measurements(tmp_path / "noisy")
@@ -262,9 +267,14 @@ def test_damaged_parquet_is_an_error_and_nothing_else(tmp_path: Path, capfd: pyt
     seeded(columns(), towns(), tmp_path / "noisy")
     part = tmp_path / "noisy" / "town" / "part-00000.parquet"
     good = part.read_bytes()
+    manifest = tmp_path / "noisy" / "manifest.json"
+    text, digest = manifest.read_text(), hashlib.sha256(good).hexdigest()
     refused = 0
     for at in range(4, len(good) - 8, 3):
-        part.write_bytes(good[:at] + bytes([good[at] ^ 0xFF]) + good[at + 1 :])
+        damaged = good[:at] + bytes([good[at] ^ 0xFF]) + good[at + 1 :]
+        part.write_bytes(damaged)
+        # Files of others may be damaged and have their digest all the same.
+        manifest.write_text(text.replace(digest, hashlib.sha256(damaged).hexdigest()))
         try:
             unspent.read_measurements(tmp_path / "noisy")
         except UnspentError:

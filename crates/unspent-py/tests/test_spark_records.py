@@ -105,6 +105,10 @@ def test_records_are_those_of_one_machine(spark, records, listed, tmp_path: Path
     assert values_of(read) == values_of(local)
     assert len(read["Town"]["total"].codes) == 120 and "2-39" in read["Town"]["total"].codes
     ours, theirs = read.manifest, expected.manifest
+    for manifest in (ours, theirs):
+        for level in manifest["levels"] + manifest["exact"]:
+            for file in level["files"]:
+                del file["sha256"]
     assert ours["exact"] == theirs["exact"] and ours["levels"] == theirs["levels"] and "rows" not in ours
     exact = [pq.read_table(tmp_path / name / "exact-state").to_pylist() for name in ("noisy", "one")]
     assert exact[0] == exact[1] and len(exact[0]) == 3

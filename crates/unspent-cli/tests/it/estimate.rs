@@ -3,6 +3,8 @@
 use std::fs;
 use std::process::Output;
 
+use unspent::file::FileDigest;
+
 use crate::support::{Place, repository, stderr, stdout};
 
 /// A place with measurements of the example.
@@ -58,6 +60,36 @@ fn estimates_say_what_they_rest_on() {
     let accuracy = place.read("out/accuracy.csv");
     assert!(accuracy.starts_with("level,units,"), "{accuracy}");
     assert!(place.read("out.svg").contains("Errors of estimates"));
+}
+
+/// Bytes in the middle of a file, which would be read as other counts; and labels of values.
+#[test]
+fn what_was_changed_after_the_release_is_refused() {
+    let place = measured("estimate-changed");
+    let part = place.path("noisy/block/part-00000.parquet");
+    let good = fs::read(&part).unwrap();
+    let digest = |bytes: &[u8]| FileDigest::of("", bytes).sha256;
+    for at in [394, 600, good.len() - 1] {
+        let mut bytes = good.clone();
+        bytes[at] ^= 1;
+        fs::write(&part, &bytes).unwrap();
+        let (found, stated) = (digest(&bytes), digest(&good));
+        let expected = format!(
+            "error: noisy/block/part-00000.parquet: its SHA-256 is {found}, not the {stated} that \
+             manifest.json states\nhint: it was damaged or changed after the release: copy it again from \
+             where it was released\n"
+        );
+        for arguments in ["estimate noisy --out out", "interval --measurements noisy --out all.csv"] {
+            assert!(refused(&place, arguments).ends_with(&expected));
+        }
+    }
+    fs::write(&part, good).unwrap();
+    let allocation = place.read("noisy/allocation.toml");
+    fs::write(place.path("noisy/allocation.toml"), allocation.replacen("under 18", "under 16", 1)).unwrap();
+    let said = refused(&place, "estimate noisy --out out");
+    assert!(said.contains("noisy/allocation.toml: its SHA-256 is "), "{said}");
+    fs::write(place.path("noisy/allocation.toml"), allocation).unwrap();
+    assert!(ask(&place, "estimate noisy --out out").status.success());
 }
 
 #[test]

@@ -96,7 +96,7 @@ fn what_is_wrong_is_refused_and_nothing_is_written() {
     folders.sort();
     fs::write(folders[0].join("part-00000.parquet"), "no Parquet").unwrap();
     let output = place.say("interval --measurements noisy --out x.csv");
-    assert!(stderr(&output).contains("part-00000.parquet: cannot be read: "), "{}", stderr(&output));
+    assert!(stderr(&output).contains("part-00000.parquet: its SHA-256 is "), "{}", stderr(&output));
     assert_eq!(output.status.code(), Some(2));
     assert!(!place.names().iter().any(|name| name.starts_with("x.") || name.contains(".x")));
 }

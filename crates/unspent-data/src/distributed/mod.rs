@@ -158,14 +158,14 @@ impl Distributed {
             finished,
             assumes: format!("{} {DETERMINISTIC}", assumes(plan, self.listed)),
         };
-        let manifest = self.approved.manifest(about, noisy, declared, None);
+        let mut manifest = self.approved.manifest(about, noisy, declared, None);
         let value = |certificate| serde_json::to_value(certificate).expect("strings, numbers and lists");
         manifest
             .clone()
             .with_certificate(value)
             .check()
             .map_err(|cause| Error::stated(format!("{}: {cause}", manifest::FILE), NOT_ALL))?;
-        Ok(self.approved.files(&manifest, &[]))
+        Ok(self.approved.files(&mut manifest, &[]))
     }
 }
 

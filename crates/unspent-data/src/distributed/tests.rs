@@ -12,6 +12,8 @@ const HOMES: &str = include_str!("../../../../examples/homes.toml");
 const RECORDS: &str = include_str!("../../../../examples/homes.csv");
 const UNITS: &str = include_str!("../../../../examples/homes-units.csv");
 
+const DIGEST: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+
 fn homes(listed: bool, without_bypass: bool) -> Result<Distributed> {
     let allocation = Allocation::parse("homes.toml", HOMES)?;
     let (schema, rows, delta) = (None, None, None);
@@ -104,7 +106,12 @@ fn the_files_of_a_release_name_all_its_units() {
     let described = serde_json::to_value(release.described()).unwrap();
     let queries = |level: usize| described["levels"][level]["queries"].as_array().unwrap().len() as u64;
     let file = |level: &str, at: usize, units: u64| {
-        let entry = FileEntry { file: format!("{level}/part.parquet"), rows: units * queries(at), units };
+        let entry = FileEntry {
+            file: format!("{level}/part.parquet"),
+            rows: units * queries(at),
+            units,
+            sha256: DIGEST.into(),
+        };
         (level.to_string(), vec![entry])
     };
     let run = DistributedRun {
@@ -116,7 +123,12 @@ fn the_files_of_a_release_name_all_its_units() {
         levels: vec![file("Block", 2, 9), file("State", 0, 1), file("Tract", 1, 3)],
         exact: vec![(
             "Block".into(),
-            vec![FileEntry { file: "exact-block/part.parquet".into(), rows: 9, units: 9 }],
+            vec![FileEntry {
+                file: "exact-block/part.parquet".into(),
+                rows: 9,
+                units: 9,
+                sha256: DIGEST.into(),
+            }],
         )],
     };
     let files = release.files(run.clone()).unwrap();
@@ -124,6 +136,10 @@ fn the_files_of_a_release_name_all_its_units() {
     assert_eq!(names, ["allocation.toml", "certificate.md", "certificate.html", "manifest.json"]);
     let manifest: serde_json::Value = serde_json::from_slice(&files[3].1).unwrap();
     assert_eq!(manifest["levels"][2]["units"], 9);
+    assert_eq!(manifest["levels"][2]["files"][0]["sha256"], DIGEST);
+    let text = String::from_utf8(files[0].1.clone()).unwrap();
+    let digest = unspent::file::FileDigest::of("allocation.toml", text);
+    assert_eq!(manifest["files"][0], serde_json::to_value(digest).unwrap());
     assert!(manifest["assumes"].as_str().unwrap().ends_with(DETERMINISTIC));
     assert_eq!(manifest["private"], true);
     assert!(String::from_utf8(files[1].1.clone()).unwrap().contains(DETERMINISTIC));
@@ -144,6 +160,8 @@ fn the_files_of_a_release_name_all_its_units() {
     assert!(rows.contains("its rows and units do not fit"), "{rows}");
     let outside = refused(&|run| run.levels[1].1[0].file = "../part.parquet".into());
     assert!(outside.contains("is not in the directory"), "{outside}");
+    let digest = refused(&|run| run.exact[0].1[0].sha256.clear());
+    assert!(digest.contains("is not 64 hexadecimal digits but ``"), "{digest}");
 }
 
 #[test]

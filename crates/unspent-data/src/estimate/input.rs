@@ -110,7 +110,7 @@ impl Input {
     }
 
     fn own(reader: Reader) -> Result<Input> {
-        let file = reader.directory().join("allocation.toml");
+        let file = reader.beside(manifest::ALLOCATION)?;
         let allocation = Allocation::read(&file, None)?;
         allocation.needs_gaussian("an estimate")?;
         let Some(schema) = allocation.schema().cloned() else {
@@ -120,18 +120,20 @@ impl Input {
             ));
         };
         let by = |name: &str| allocation.queries().iter().find(|q| q.name == name).map(|q| q.by.clone());
+        let missing = |what: &str, name: &str| {
+            let cause = format!("{}: has no {what} `{name}`", file.display());
+            Error::stated(cause, "the manifest names it; both are written with the measurements")
+        };
+        let code_of = |level: &str| code(&schema, level).ok_or_else(|| missing("level", level));
         let mut levels = vec![];
         for entry in &reader.manifest().levels {
             let query = |name: &String| {
-                let by = by(name).ok_or_else(|| {
-                    let cause = format!("{}: has no query `{name}`", file.display());
-                    Error::stated(cause, "the manifest names it; both are written with the measurements")
-                })?;
+                let by = by(name).ok_or_else(|| missing("query", name))?;
                 Ok(InputQuery { name: name.clone(), by })
             };
             let queries = entry.queries.iter().map(|q| query(&q.query_name)).collect::<Result<Vec<_>>>()?;
             levels.push(InputLevel {
-                code: code(&schema, &entry.level),
+                code: Some(code_of(&entry.level)?),
                 name: entry.level.clone(),
                 queries,
                 noises: noises(entry)?,
@@ -147,6 +149,7 @@ impl Input {
             known.expect("a level of the manifest").bypassed = codes.into_iter().collect();
         }
         for exact in reader.read_exact()? {
+            code_of(&exact.level)?;
             let codes = index(&exact.codes);
             for values in exact.queries {
                 // Public numbers of units, like facilities, are no query.

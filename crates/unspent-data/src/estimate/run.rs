@@ -22,7 +22,7 @@ use super::{Estimate, EstimateReport, TableErrors, WholeTables};
 use crate::directory::{self, Folder, Unfinished};
 use crate::manifest::{self, FileEntry};
 use crate::names::one_of;
-use crate::parquet_file::system_error;
+use crate::parquet_file::{system_error, write_part};
 use crate::progress::Progress;
 use crate::published::{self, PublishedWriter, RecordsWriter};
 
@@ -129,12 +129,8 @@ struct Place<'p> {
 
 impl Place<'_> {
     fn write(&self, part: usize, rows: Rows) -> Result<FileEntry> {
-        let name = format!("part-{part:05}.parquet");
-        let file = self.folder.create(&name).map_err(|e| directory::failed(self.target, e))?;
-        let units = rows.units;
-        let rows = self.writer.write(file, rows);
-        let rows = rows.map_err(|error| directory::failed(self.target, system_error(error)))?;
-        Ok(FileEntry { file: format!("{}/{name}", self.name), rows, units })
+        let folder = (self.folder, &*self.name);
+        write_part(self.target, folder, part, rows.units, |file| self.writer.write(file, rows))
     }
 }
 
@@ -254,11 +250,9 @@ impl Estimation {
                 for unit in *units {
                     writer.push(&mut rows, &unit.code, &Whole::numbered(space, &unit.table));
                 }
-                let name = format!("part-{part:05}.parquet");
-                let file = inside.create(&name).map_err(|e| directory::failed(files.target, e))?;
-                let rows = writer.write(file, &rows);
-                let rows = rows.map_err(|error| directory::failed(files.target, system_error(error)))?;
-                Ok(FileEntry { file: format!("tables/{folder}/{name}"), rows, units: rows })
+                let folder = (&inside, &*format!("tables/{folder}"));
+                let written = units.len() as u64;
+                write_part(files.target, folder, *part, written, |file| writer.write(file, &rows))
             });
             levels.push(TableLevel {
                 level: level.clone(),

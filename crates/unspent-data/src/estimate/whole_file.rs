@@ -1,6 +1,6 @@
 //! Whole tables as Parquet files: one row for each unit.
 
-use std::fs::File;
+use std::io::Write;
 use std::sync::Arc;
 
 use parquet::basic::{Compression, Encoding, Repetition, Type as PhysicalType};
@@ -77,7 +77,7 @@ impl TableWriter {
     }
 
     /// Writes rows as all of a new file; returns how many there are.
-    pub(super) fn write(&self, file: File, rows: &TableRows) -> Result<u64> {
+    pub(super) fn write(&self, file: impl Write + Send, rows: &TableRows) -> Result<u64> {
         let mut writer = SerializedFileWriter::new(file, self.schema.clone(), self.properties.clone())?;
         let mut group = writer.next_row_group()?;
         write_column::<ByteArrayType, _>(&mut group, &rows.geocodes, None, None)?;

@@ -1,6 +1,6 @@
 //! Estimates as Parquet files: one row for each unit and query.
 
-use std::fs::File;
+use std::io::Write;
 use std::sync::Arc;
 
 use parquet::basic::{Compression, Encoding, Repetition, Type as PhysicalType};
@@ -116,7 +116,7 @@ impl Writer {
     }
 
     /// Writes rows as all of a new file; returns how many there are.
-    pub(super) fn write(&self, file: File, rows: Rows) -> Result<u64> {
+    pub(super) fn write(&self, file: impl Write + Send, rows: Rows) -> Result<u64> {
         let count = rows.len() as u64;
         let mut writer = SerializedFileWriter::new(file, self.schema.clone(), self.properties.clone())?;
         let mut group = writer.next_row_group()?;

@@ -28,11 +28,10 @@ pub(crate) fn csv(levels: &[BypassedUnits]) -> Vec<u8> {
 }
 
 impl Reader {
-    /// The units that are bypassed, which must be as many as the manifest says; none in directories that were
-    /// written before they were listed.
+    /// The units that are bypassed, which must be as many as the manifest says.
     pub fn read_bypassed(&self) -> Result<Vec<BypassedUnits>> {
         let Some(entry) = &self.manifest().bypassed else { return Ok(vec![]) };
-        let path = self.directory().join(&entry.file);
+        let path = self.beside(&entry.file)?;
         let name = path.display().to_string();
         let level = |said: &String| BypassedUnits { level: said.clone(), codes: vec![] };
         let mut found: Vec<BypassedUnits> = entry.levels.iter().map(|said| level(&said.level)).collect();

@@ -2,16 +2,18 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use parquet::basic::{ConvertedType, Type as PhysicalType};
 use parquet::data_type::{DoubleType, Int32Type, Int64Type};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+use unspent::file::Hashed;
 use unspent::{Error, ErrorKind, Result, stop};
 
 use super::columns::{Column, Lists};
 use super::{ExactMeasurements, LevelMeasurements, Measurements, QueryMeasurements};
-use crate::manifest::{ExactEntry, FileEntry, LevelEntry, Manifest, NoiseEntry};
+use crate::manifest::{self, ExactEntry, FileEntry, LevelEntry, Manifest, NoiseEntry};
 use crate::parquet_file::whole;
 
 /// The columns of a file, with the type of their values and how deep these lie in lists.
@@ -121,15 +123,42 @@ impl Reader {
         Ok(rows)
     }
 
-    /// What is called by its path, and its rows.
-    fn read(&self, file: &FileEntry) -> Result<(String, Rows)> {
-        stop::check();
-        let path = self.directory.join(&file.file);
-        let shown = path.display().to_string();
-        let opened = File::open(&path).map_err(|error| {
+    /// The path of a file beside the manifest, which has the digest that is stated of it.
+    pub(crate) fn beside(&self, name: &str) -> Result<PathBuf> {
+        let known = self.manifest.files.iter().find(|file| file.name == name);
+        let known = known.ok_or_else(|| {
+            let manifest = self.directory.join(manifest::FILE);
+            differs(&manifest.display().to_string(), &format!("does not state the SHA-256 of {name}"))
+        })?;
+        self.verified(name, &known.sha256)?;
+        Ok(self.directory.join(name))
+    }
+
+    /// A file of the directory, if its digest is the one that the manifest states.
+    fn verified(&self, name: &str, stated: &str) -> Result<File> {
+        let path = self.directory.join(name);
+        let shown = path.display();
+        let mut hashed = Hashed::new(io::sink());
+        let read = File::open(&path).and_then(|mut file| io::copy(&mut file, &mut hashed).map(|_| file));
+        let file = read.map_err(|error| {
             let cause = format!("{shown}: cannot be read: {error}");
             Error::io(cause, error, "the manifest names it").with_kind(ErrorKind::Unreadable)
         })?;
+        let found = hashed.sha256();
+        if found != stated {
+            return Err(Error::stated(
+                format!("{shown}: its SHA-256 is {found}, not the {stated} that {} states", manifest::FILE),
+                "it was damaged or changed after the release: copy it again from where it was released",
+            ));
+        }
+        Ok(file)
+    }
+
+    /// What is called by its path, and its rows.
+    fn read(&self, file: &FileEntry) -> Result<(String, Rows)> {
+        stop::check();
+        let shown = self.directory.join(&file.file).display().to_string();
+        let opened = self.verified(&file.file, &file.sha256)?;
         let reader = whole(&shown, || SerializedFileReader::new(opened))?;
         // A file says of itself whether its noise is private.
         let notes = reader.metadata().file_metadata().key_value_metadata();

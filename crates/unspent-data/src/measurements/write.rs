@@ -1,6 +1,6 @@
 //! Measurements as files, a folder for each level.
 
-use std::fs::File;
+use std::io::Write;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -15,7 +15,7 @@ use unspent::Allocation;
 
 use crate::directory::{self, Folder};
 use crate::manifest::{self, ExactEntry, FileEntry, LevelEntry};
-use crate::parquet_file::{field, list, system_error, write_column};
+use crate::parquet_file::{field, list, write_column, write_part};
 use crate::plan::{Plan, PlannedLevel, PlannedQuery};
 use crate::run::Sink;
 use crate::tabulation::NoisyBatch;
@@ -105,12 +105,9 @@ impl Sink for Files<'_> {
         };
         #[cfg(debug_assertions)]
         crate::panics::injected(&files.name);
-        let name = format!("part-{part:05}.parquet");
-        let file = files.folder.create(&name).map_err(|e| directory::failed(self.target, e))?;
-        let rows = self.writer.write(file, self.plan, &batch);
-        let rows = rows.map_err(|error| directory::failed(self.target, system_error(error)))?;
-        let entry =
-            FileEntry { file: format!("{}/{name}", files.name), rows, units: batch.codes.len() as u64 };
+        let (folder, units) = ((&files.folder, &*files.name), batch.codes.len() as u64);
+        let write = |file: &mut _| self.writer.write(file, self.plan, &batch);
+        let entry = write_part(self.target, folder, part, units, write)?;
         let mut written = files.written.lock().expect("not poisoned");
         if written.files.len() <= part {
             written.files.resize(part + 1, None);
@@ -155,7 +152,7 @@ impl Writer {
     }
 
     /// Writes a batch as all of a new file; returns its number of rows.
-    fn write(&self, file: File, plan: &Plan, batch: &NoisyBatch) -> Result<u64> {
+    fn write(&self, file: impl Write + Send, plan: &Plan, batch: &NoisyBatch) -> Result<u64> {
         let level = &plan.levels()[batch.level];
         let queries = if batch.exact { &level.exact } else { &level.queries };
         let rows = || {
@@ -180,13 +177,13 @@ impl Writer {
         write_column::<ByteArrayType, _>(&mut group, &names, None, None)?;
         let mut shapes = Lists::default();
         rows().for_each(|(_, (query, _))| shapes.push(query.shape.iter().map(|n| n.cast_signed())));
-        shapes.write::<Int32Type>(&mut group)?;
+        shapes.write::<Int32Type, _>(&mut group)?;
         let mut values = Lists::default();
         rows().for_each(|(unit, (query, values_of))| {
             let length = query.length();
             values.push(values_of[unit * length..][..length].iter().copied());
         });
-        values.write::<Int64Type>(&mut group)?;
+        values.write::<Int64Type, _>(&mut group)?;
         // What is exact has no noise.
         let noise = |unit: usize, query: &PlannedQuery| {
             query.noises.get(usize::from(batch.budgets[unit])).map_or((0.0, 0.0), |n| (n.variance, n.plb))
@@ -236,7 +233,11 @@ impl<T> Lists<T> {
         self.repetitions[start] = 0;
     }
 
-    fn write<P: DataType<T = T>>(self, group: &mut SerializedRowGroupWriter<'_, File>) -> Result<()> {
+    fn write<P, W>(self, group: &mut SerializedRowGroupWriter<'_, W>) -> Result<()>
+    where
+        P: DataType<T = T>,
+        W: Write + Send,
+    {
         let present = vec![1; self.items.len()];
         write_column::<P, _>(group, &self.items, Some(&present), Some(&self.repetitions))
     }

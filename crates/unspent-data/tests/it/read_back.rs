@@ -6,7 +6,7 @@ use std::path::Path;
 use unspent_data::measurements::Reader;
 use unspent_data::{Measurements, Quiet};
 
-use crate::support::{Place, measure};
+use crate::support::{Place, measure, restate};
 
 fn written(name: &str) -> Place {
     let place = Place::new(name);
@@ -34,10 +34,14 @@ fn rows_are_typed_and_in_order() {
     assert_eq!(reader.manifest().allocation, "Towns");
 }
 
-/// Changes a file of a directory that is whole, and returns what is said of it then.
+/// Changes a file of a directory that is whole, and returns what is said of it then. The manifest states the
+/// digests of what is there.
 fn changed(name: &str, change: impl FnOnce(&Path)) -> String {
     let place = written(name);
     change(&place.path("noisy"));
+    if place.path("noisy/manifest.json").exists() && name != "json" {
+        restate(&place.path("noisy"));
+    }
     let error = Measurements::read(&place.path("noisy")).map(|_| ()).unwrap_err();
     assert!(error.is_input(), "{error}");
     error.to_string().replace(&format!("{}/", place.path("noisy").display()), "")
@@ -83,7 +87,18 @@ fn what_is_not_as_the_manifest_says_is_refused_by_name() {
         "manifest.json: cannot be read: No such file or directory (os error 2)"
     );
     assert_eq!(
-        changed("private", in_manifest("\"private\": false", "\"private\": true")),
+        changed("unwarned", in_manifest("\"warning\"", "\"wasning\"")),
+        "manifest.json: says that its noise is not private, without the warning"
+    );
+    assert_eq!(
+        changed("private", |noisy| {
+            let path = noisy.join("manifest.json");
+            let text = fs::read_to_string(&path).unwrap();
+            let mut json: serde_json::Value = serde_json::from_str(&text).unwrap();
+            json["private"] = true.into();
+            json.as_object_mut().unwrap().remove("warning").unwrap();
+            fs::write(path, json.to_string()).unwrap();
+        }),
         "county/part-00000.parquet: says something else of whether its noise is private"
     );
     assert_eq!(
@@ -110,8 +125,8 @@ fn what_is_not_as_the_manifest_says_is_refused_by_name() {
     assert!(changed("json", in_manifest("{", "[")).starts_with("manifest.json: is no manifest: "));
 }
 
-/// Several hundred damaged files: all are read, with other values perhaps, or refused as files that cannot
-/// be.
+/// Several hundred damaged files whose digests are stated all the same: all are read, with other values
+/// perhaps, or refused as files that cannot be.
 #[test]
 fn damaged_files_are_refused() {
     let place = written("damaged");
@@ -130,11 +145,16 @@ fn damaged_files_are_refused() {
         }
     }));
     let (mut read, mut refused) = (0, 0);
-    for _ in 0..600 {
+    for i in 0..600 {
         let mut bytes = good.clone();
         let at = below(bytes.len());
         bytes[at] ^= 1 + below(255) as u8;
         fs::write(&path, bytes).unwrap();
+        if i % 20 == 0 {
+            let error = Measurements::read(&place.path("noisy")).map(|_| ()).unwrap_err().to_string();
+            assert!(error.contains("part-00000.parquet: its SHA-256 is "), "{error}");
+        }
+        restate(&place.path("noisy"));
         match Measurements::read(&place.path("noisy")) {
             Ok(_) => read += 1,
             Err(error) => {

@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
 use unspent::Allocation;
+use unspent::file::FileDigest;
 use unspent_data::{Columns, Input, Measure, NoiseSource, Values};
 
 /// Two levels, and queries with one value and with six.
@@ -87,6 +89,24 @@ impl Drop for Place {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
+}
+
+/// Makes the manifest of a directory of measurements state the digests that its files have now: what is
+/// changed in them is then looked for in their contents.
+pub fn restate(noisy: &Path) {
+    let path = noisy.join("manifest.json");
+    let mut manifest: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    let restate = |entry: &mut Value, name: &str| {
+        let read = fs::read(noisy.join(entry[name].as_str().unwrap()));
+        entry["sha256"] = FileDigest::of("", read.unwrap_or_default()).sha256.into();
+    };
+    for part in ["levels", "exact"] {
+        for level in manifest.get_mut(part).and_then(Value::as_array_mut).into_iter().flatten() {
+            level["files"].as_array_mut().unwrap().iter_mut().for_each(|file| restate(file, "file"));
+        }
+    }
+    manifest["files"].as_array_mut().unwrap().iter_mut().for_each(|file| restate(file, "name"));
+    fs::write(path, serde_json::to_string_pretty(&manifest).unwrap()).unwrap();
 }
 
 /// What is in a directory.

@@ -27,7 +27,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub use digest::FileDigest;
+pub use digest::{FileDigest, Hashed};
 pub use draft::{
     Draft, DraftAlso, DraftInvariant, DraftLaplace, DraftLevel, DraftProduction, DraftQuery, DraftShare,
 };

@@ -11,6 +11,7 @@ use std::process::Stdio;
 
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row, RowAccessor};
+use unspent::file::FileDigest;
 
 use crate::support::blocks::{RACES, left_behind, measure, parquet_table, table, with_blocks};
 use crate::support::{
@@ -176,10 +177,13 @@ fn the_manifest_says_what_was_released() {
     let cross = &block["queries"][3];
     assert_eq!((&cross["query_shape"], &cross["sigma2"]), (&serde_json::json!([2, 8]), &"32/15".into()));
     assert_eq!(cross["measurements"], 8_000);
-    assert_eq!(
-        block["files"],
-        serde_json::json!([{"file": "block/part-00000.parquet", "rows": 2_000, "units": 500}])
-    );
+    // The digest of every file but its own.
+    let digest = |name: &str| FileDigest::of(name, fs::read(noisy.join(name)).unwrap());
+    let file = "block/part-00000.parquet";
+    let entry = serde_json::json!({"file": file, "rows": 2_000, "units": 500, "sha256": digest(file).sha256});
+    assert_eq!(block["files"], serde_json::json!([entry]));
+    let beside = ["allocation.toml", "certificate.md", "certificate.html"].map(digest);
+    assert_eq!(manifest["files"], serde_json::to_value(beside).unwrap());
     // No trace of the key: nothing in the manifest but what is listed.
     let keys: Vec<&String> = manifest.as_object().unwrap().keys().collect();
     let known = [
@@ -194,6 +198,7 @@ fn the_manifest_says_what_was_released() {
         "started",
         "finished",
         "levels",
+        "files",
         "certificate",
     ];
     assert!(keys.len() == known.len() && known.iter().all(|k| manifest.get(k).is_some()), "{keys:?}");

@@ -16,7 +16,7 @@ use unspent_data::{
 };
 
 use super::{answers, close};
-use crate::support::Place;
+use crate::support::{Place, restate};
 
 /// Four levels. Exact totals of tracts are known also where groups and blocks are not measured.
 const BUDGET: &str = r#"
@@ -120,7 +120,7 @@ fn change_manifest(folder: &Path, change: impl Fn(&mut Value)) {
     fs::write(path, manifest.to_string()).unwrap();
 }
 
-/// As directories were before bypassed units were listed.
+/// As if nobody had listed bypassed units.
 fn unlist(folder: &Path) {
     fs::remove_file(folder.join("bypassed.csv")).unwrap();
     change_manifest(folder, |manifest| _ = manifest.as_object_mut().unwrap().remove("bypassed").unwrap());
@@ -330,6 +330,7 @@ fn lists_that_do_not_fit_are_refused() {
         let place = measured(&format!("bypassed-refused-{name}"), "");
         let noisy = place.path("noisy");
         change(&noisy);
+        restate(&noisy);
         let error = Estimate::new(&noisy).estimates(&mut Quiet).map(|_| ()).unwrap_err();
         assert!(!error.hint().is_empty());
         error.to_string().replace(&noisy.display().to_string(), "noisy")

@@ -3,11 +3,12 @@
 use std::fs;
 use std::path::Path;
 
+use serde_json::Value;
 use unspent::Allocation;
 use unspent_data::{Columns, Estimate, Input, Measure, NoiseSource, Quiet};
 
 use super::{NOISY, answers, measure, measured};
-use crate::support::Place;
+use crate::support::{Place, restate};
 
 /// Towns whose code says nothing of their county: `levels` are where codes are.
 fn by_columns(levels: &str) -> Measure {
@@ -72,6 +73,7 @@ fn folders_that_do_not_fit_together_are_refused_and_nothing_is_left() {
     assert!(error.contains("part-00000.parquet: cannot be read"), "{error}");
     let error = refused("estimate-other", &|noisy| {
         fs::copy(noisy.join("county/part-00000.parquet"), noisy.join("town/part-00000.parquet")).unwrap();
+        restate(noisy);
     });
     assert!(error.contains("part-00000.parquet: has 15 rows; the manifest says"), "{error}");
     // Another total than the one that was measured would be is seen only in what is exact: two of them.
@@ -84,10 +86,88 @@ fn folders_that_do_not_fit_together_are_refused_and_nothing_is_left() {
     let error =
         refused("estimate-noise", &|noisy| change(noisy, "\"sigma2\": \"16/3\"", "\"sigma2\": \"1e-12\""));
     assert!(error.contains("too different") || error.contains("manifest"), "{error}");
+    // What the manifest calls a level is what the allocation calls it, also where only totals are known.
+    for name in ["levels", "exact"] {
+        let error = refused(&format!("estimate-level-{name}"), &|noisy| {
+            let path = noisy.join("manifest.json");
+            let mut manifest: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+            manifest[name][0]["level"] = "Lant".into();
+            fs::write(path, manifest.to_string()).unwrap();
+        });
+        assert!(error.ends_with("allocation.toml: has no level `Lant`"), "{error}");
+    }
     let place = measured("estimate-out", NOISY, false);
     fs::create_dir(place.path("out")).unwrap();
     let error = Estimate::new(&place.path("noisy")).to_directory(&place.path("out"), &mut Quiet).unwrap_err();
     assert!(error.to_string().contains("exists already"), "{error}");
+}
+
+/// A bit of each file that an estimate reads, at several places.
+#[test]
+fn what_was_changed_after_the_release_is_refused_and_nothing_is_left() {
+    let place = measured("estimate-digest", NOISY, true);
+    let (noisy, out) = (place.path("noisy"), place.path("out"));
+    let refused = |file: &str| {
+        let error = Estimate::new(&noisy).to_directory(&out, &mut Quiet).unwrap_err();
+        let (cause, place_of) = (error.to_string(), noisy.join(file));
+        assert!(cause.starts_with(&format!("{}: its SHA-256 is ", place_of.display())), "{file}: {cause}");
+        assert!(cause.ends_with(" that manifest.json states") && error.is_input(), "{cause}");
+        assert!(error.hint().contains("copy it again"), "{}", error.hint());
+        assert_eq!(place.names(), ["noisy"], "{file}");
+    };
+    let parts = ["land", "county", "town", "exact-land"].map(|folder| format!("{folder}/part-00000.parquet"));
+    for file in parts.iter().map(String::as_str).chain(["allocation.toml", "bypassed.csv"]) {
+        let good = fs::read(noisy.join(file)).unwrap();
+        for at in (0..9).map(|i| i * (good.len() - 1) / 8) {
+            let mut bytes = good.clone();
+            bytes[at] ^= 1 << (at % 8);
+            fs::write(noisy.join(file), bytes).unwrap();
+            refused(file);
+        }
+        fs::write(noisy.join(file), [&good[..], b"\n"].concat()).unwrap();
+        refused(file);
+        fs::write(noisy.join(file), good).unwrap();
+    }
+    // A label of a value, with which the estimate would be of something else.
+    let allocation = fs::read_to_string(noisy.join("allocation.toml")).unwrap();
+    let turned = allocation.replacen("\"child\", \"adult\"", "\"adult\", \"child\"", 1);
+    assert_ne!(turned, allocation);
+    fs::write(noisy.join("allocation.toml"), turned).unwrap();
+    refused("allocation.toml");
+    fs::write(noisy.join("allocation.toml"), allocation).unwrap();
+    // A certificate is signed where it lies; nothing is read from it.
+    fs::write(noisy.join("certificate.md"), "signed").unwrap();
+    Estimate::new(&noisy).to_directory(&out, &mut Quiet).unwrap();
+}
+
+#[test]
+fn a_manifest_without_digests_is_refused_by_name() {
+    let place = measured("estimate-undigested", NOISY, false);
+    let path = place.path("noisy/manifest.json");
+    let mut manifest: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    let refused = |manifest: &Value| {
+        fs::write(&path, manifest.to_string()).unwrap();
+        let error = Estimate::new(&place.path("noisy")).estimates(&mut Quiet).map(|_| ()).unwrap_err();
+        format!("{error}\n{}", error.hint()).replace(&path.display().to_string(), "manifest.json")
+    };
+    let files = manifest["files"].take();
+    manifest["files"] = serde_json::json!([]);
+    let unstated = refused(&manifest);
+    assert!(
+        unstated.starts_with("manifest.json: does not state the SHA-256 of allocation.toml\n"),
+        "{unstated}"
+    );
+    manifest["files"] = files;
+    manifest["levels"][0]["files"][0]["sha256"] = "0".into();
+    let short = refused(&manifest);
+    assert!(short.contains("its SHA-256 is not 64 hexadecimal digits but `0`"), "{short}");
+    manifest.as_object_mut().unwrap().remove("files");
+    manifest["version"] = "0.1.0".into();
+    assert_eq!(
+        refused(&manifest),
+        "manifest.json: unspent 0.1.0 wrote it without the SHA-256 of its files\n\
+         read it with that version: measuring again is another release"
+    );
 }
 
 #[test]

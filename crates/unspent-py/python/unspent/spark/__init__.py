@@ -45,6 +45,8 @@ SETTINGS = {
     # Rows that are lost meanwhile fail the run.
     "spark.sql.files.ignoreCorruptFiles": "false",
     "spark.sql.files.ignoreMissingFiles": "false",
+    # The whole of each file that was written is hashed.
+    "spark.sql.sources.binaryFile.maxLength": str(2**31 - 1),
     "spark.sql.parquet.writeLegacyFormat": "false",
     "spark.sql.requireAllClusterKeysForDistribution": "false",
 }
@@ -229,6 +231,7 @@ def _finish(
                     "hint: the table changed meanwhile, or executors write to disks of their own"
                 )
             found.append({"level": level["name"], "files": written[folder]})
+    output.digest(written)
     rows = counted[max(counted)] if described["rows"] == "units" else None
     texts = plan.files(
         table="table",
