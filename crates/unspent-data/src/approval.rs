@@ -84,8 +84,8 @@ impl Approved {
         }
     }
 
-    /// All files of a directory of measurements but the measurements, by name; the manifest, which comes last,
-    /// is made to state the digests of the others.
+    /// All files of a directory of measurements but the measurements, by name; the manifest, which comes
+    /// last, is made to state the digests of the others.
     pub(crate) fn files(
         &self,
         manifest: &mut Manifest<Certificate>,

@@ -188,8 +188,8 @@ impl Composition {
     ///
     /// With `mechanism`, an index into `mechanisms`, the smallest sigma2 of that one, all others as they are.
     /// No sigma2 goes below 1e-3: `at_floor` says so where that already meets the target. Gaussian and
-    /// discrete Gaussian noise can be calibrated, and other mechanisms are refused: `unspent.parameter` finds any
-    /// parameter of any kind, that of noise on samples too.
+    /// discrete Gaussian noise can be calibrated, and other mechanisms are refused: `unspent.parameter` finds
+    /// any parameter of any kind, that of noise on samples too.
     ///
     /// >>> from unspent import Composition, DiscreteGaussian
     /// >>> ten = Composition([DiscreteGaussian(sigma2=5, count=10)])

@@ -142,8 +142,8 @@ mod tests {
         noises.iter().map(|(s, n)| (DiscreteGaussian::parse(s, "1").unwrap().into(), *n)).collect()
     }
 
-    /// δ of halves of two compositions, on a lattice to all digits, beside what the two say of it: where their
-    /// laws are far apart, half the sum of their own δ is not enough without the distance.
+    /// δ of halves of two compositions, on a lattice to all digits, beside what the two say of it: where
+    /// their laws are far apart, half the sum of their own δ is not enough without the distance.
     #[test]
     fn two_halves_together_are_below_what_their_wholes_say() {
         let (mut asked, mut needed, mut near) = (0, 0, 0);
