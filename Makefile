@@ -11,7 +11,7 @@
 # Everything but the benches that compile others' programs to measure against.
 WORKSPACE = --workspace --exclude unspent-bench-noise --exclude unspent-bench-tables
 
-# Debian's toolchain builds the WebAssembly module beside the tests, which do not use all cores all the time.
+# The WebAssembly module is built beside the tests, which do not use all cores all the time.
 test: try-browser try-java test-web
 	$(MAKE) --no-print-directory -j2 try-wasm test-native
 
@@ -99,8 +99,7 @@ gallery: browser
 		target/gallery/figures/overall-curve.svg docs/
 
 # The accountant as a WebAssembly module, and the pages with it inside: target/web. By rustup's toolchain
-# where it has the target (rustup target add wasm32-unknown-unknown), else by Debian's, which builds the
-# standard library along.
+# where it has the target or can get it, else by Debian's, which builds the standard library along.
 WEB = target/web
 WASM = wasm32-unknown-unknown
 WASM_BUILD = build --package unspent-wasm --lib --profile wasm --target $(WASM) --locked
@@ -108,7 +107,8 @@ DEBIAN = RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 CARGO_TARGET_WASM32_UNKNOWN_UNKN
 	/usr/bin/cargo
 
 wasm:
-	if rustup target list --installed 2> /dev/null | grep -qx $(WASM); then cargo $(WASM_BUILD); \
+	if rustup target list --installed 2> /dev/null | grep -qx $(WASM) \
+		|| timeout 120 rustup target add $(WASM) 2> /dev/null; then cargo $(WASM_BUILD); \
 		else $(MAKE) debian-wasm && $(DEBIAN) $(WASM_BUILD) -Zbuild-std=std,panic_abort; fi
 	mkdir -p $(WEB)
 	cp target/$(WASM)/wasm/unspent_wasm.wasm $(WEB)/unspent.wasm
