@@ -33,6 +33,7 @@ mod names;
 pub mod noise;
 pub mod panics;
 mod parquet_file;
+mod part;
 pub mod plan;
 pub mod population;
 pub mod progress;

@@ -1,8 +1,6 @@
 //! Parquet files: what their columns are of. They may be damaged, or their disk may be full.
 
-use std::fs::File;
 use std::io::Write;
-use std::path::Path;
 use std::sync::Arc;
 
 use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as PhysicalType};
@@ -10,11 +8,8 @@ use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
 use parquet::file::writer::SerializedRowGroupWriter;
 use parquet::schema::types::{ColumnDescriptor, Type, TypePtr};
-use unspent::file::Hashed;
 use unspent::{Error, Result};
 
-use crate::directory::{self, Folder};
-use crate::manifest::FileEntry;
 use crate::panics;
 
 /// Values of a stream that are handed to the library at a time.
@@ -52,22 +47,6 @@ pub fn system_error(error: ParquetError) -> std::io::Error {
         },
         other => std::io::Error::other(other),
     }
-}
-
-/// Makes a file of a folder of that name, in a directory that will be `target`, and says what it has; `write`
-/// returns the number of rows.
-pub fn write_part(
-    target: &Path,
-    (folder, name): (&Folder, &str),
-    part: usize,
-    units: u64,
-    write: impl FnOnce(&mut Hashed<File>) -> parquet::errors::Result<u64>,
-) -> Result<FileEntry> {
-    let file = format!("part-{part:05}.parquet");
-    let made = folder.create(&file).map_err(|error| directory::failed(target, error))?;
-    let mut made = Hashed::new(made);
-    let rows = write(&mut made).map_err(|error| directory::failed(target, system_error(error)))?;
-    Ok(FileEntry { file: format!("{name}/{file}"), rows, units, sha256: made.sha256() })
 }
 
 /// Writes the next column: its values, which of them are present, and where lists begin.

@@ -1,4 +1,4 @@
-//! Enums whose values have names: written and read by them, in text and in JSON.
+//! Enums whose values have names: written and read by them, in text and in JSON. The nearest of some names.
 
 /// Implements `Display`, `FromStr`, `Serialize` and `Deserialize` through `name`, `ALL` and a hint.
 ///
@@ -38,6 +38,17 @@ macro_rules! named {
     };
 }
 pub(crate) use named;
+
+/// The one among `known` that is nearest to what was written; the first of those that are equally near, and
+/// `None` if none is near.
+pub(crate) fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .into_iter()
+        .map(|name| (strsim::jaro_winkler(&written.to_lowercase(), &name.to_lowercase()), name))
+        .filter(|(similarity, _)| *similarity > 0.8)
+        .reduce(|best, next| if next.0 > best.0 { next } else { best })
+        .map(|(_, name)| name)
+}
 
 #[cfg(test)]
 mod tests {

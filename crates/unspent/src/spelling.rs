@@ -1,6 +1,7 @@
 //! What was probably meant by a name that is not known.
 
 use crate::mechanism::Stated;
+use crate::named::nearest;
 
 /// The one among `known` that was probably meant, as advice; `otherwise` if none is near.
 #[must_use]
@@ -11,18 +12,12 @@ pub fn did_you_mean<'a>(
 ) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     let states_noise = Stated::ALL.iter().all(|stated| known.contains(&stated.name()));
-    let similar = known
-        .into_iter()
-        .map(|name| (strsim::jaro_winkler(&written.to_lowercase(), &name.to_lowercase()), name))
-        .filter(|(similarity, _)| *similarity > 0.8)
-        // The first of those that are equally near.
-        .reduce(|best, next| if next.0 > best.0 { next } else { best });
-    match similar {
+    match nearest(written, known) {
         // One is the square of the other, so that the wrong guess is wrong noise.
-        Some((_, name)) if states_noise && Stated::named(name).is_some() => {
+        Some(name) if states_noise && Stated::named(name).is_some() => {
             format!("did you mean `{name}`? {}", Stated::MEANING)
         }
-        Some((_, name)) => format!("did you mean `{name}`?"),
+        Some(name) => format!("did you mean `{name}`?"),
         None => otherwise.into(),
     }
 }

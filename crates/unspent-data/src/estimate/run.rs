@@ -22,7 +22,8 @@ use super::{Estimate, EstimateReport, TableErrors, WholeTables};
 use crate::directory::{self, Folder, Unfinished};
 use crate::manifest::{self, FileEntry};
 use crate::names::one_of;
-use crate::parquet_file::{system_error, write_part};
+use crate::parquet_file::system_error;
+use crate::part::write_part;
 use crate::progress::Progress;
 use crate::published::{self, PublishedWriter, RecordsWriter};
 

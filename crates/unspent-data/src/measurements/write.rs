@@ -15,7 +15,8 @@ use unspent::Allocation;
 
 use crate::directory::{self, Folder};
 use crate::manifest::{self, ExactEntry, FileEntry, LevelEntry};
-use crate::parquet_file::{field, list, write_column, write_part};
+use crate::parquet_file::{field, list, write_column};
+use crate::part::write_part;
 use crate::plan::{Plan, PlannedLevel, PlannedQuery};
 use crate::run::Sink;
 use crate::tabulation::NoisyBatch;

@@ -13,8 +13,8 @@ use super::{
     parse_count, parse_shift,
 };
 use crate::error::{Error, Result};
+use crate::named::nearest;
 use crate::number::Rational;
-use crate::spelling::did_you_mean;
 
 /// Equal mechanisms of a release.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,7 +85,8 @@ impl Described {
         let wanted = kind_named(kind);
         KINDS.into_iter().find(|(name, _)| *name == wanted).ok_or_else(|| {
             let names: Vec<&str> = KINDS.iter().map(|(name, _)| *name).collect();
-            let hint = did_you_mean(&wanted, names.iter().copied(), "hyphens may stand for underscores");
+            let hint = nearest(&wanted, names.iter().copied())
+                .map_or("hyphens may stand for underscores".into(), |name| format!("did you mean `{name}`?"));
             Error::input("kind", kind, names.join(", "), hint)
         })
     }
