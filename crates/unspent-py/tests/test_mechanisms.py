@@ -202,7 +202,7 @@ def test_one_parameter_is_found_beside_others():
 @pytest.mark.parametrize(
     ("mechanism", "said"),
     [
-        ("laplace:b=1", "^mechanism: `laplace:b=1` has no `\\?`$"),
+        ("laplace:b=1", "^mechanism: `laplace:b=1` has no `\\?`"),
         ("laplace:b=?,count=?", "^laplace: more than one parameter is `\\?`"),
         ("laplce:b=?", "laplce"),
         ("laplace:b=?,cuont=2", "cuont"),
