@@ -11,6 +11,8 @@ use unspent::Stop;
 #[path = "../../crates/unspent-cli/src/serve/http.rs"]
 #[allow(dead_code, reason = "what listens is not needed here")]
 mod server;
+#[path = "../../crates/unspent-cli/src/serve/turns.rs"]
+mod turns;
 
 use server::Server;
 
@@ -28,29 +30,23 @@ static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
 pub(crate) fn question(bytes: &[u8]) -> bool {
     let Some(end) = bytes.iter().position(|byte| *byte == b'\n') else { return false };
     let (path, body) = (String::from_utf8_lossy(&bytes[..end]), &bytes[end + 1..]);
-    let asked = match unspent_explorer::question(&path, body) {
-        Ok(asked) => asked,
-        Err(trouble) => {
-            let reply = unspent_explorer::Reply::from(trouble);
-            assert!((400..500).contains(&reply.status), "{}", reply.status);
-            return false;
-        }
-    };
     // It may take long, and then has to end when it is told.
-    let answer = Stop::after(TO_ANSWER).run(|| Ok((asked.answer)()));
+    let answer = Stop::after(TO_ANSWER).run(|| Ok(unspent_explorer::answer(&path, body)));
     let Ok(answer) = answer else { return true };
     match answer {
         Ok(reply) => {
             assert_eq!(reply.status, 200);
             let json = reply.kind == "application/json";
             assert!(!json || serde_json::from_str::<serde_json::Value>(&reply.body).is_ok());
+            true
         }
         Err(trouble) => {
             let reply = unspent_explorer::Reply::from(trouble);
             assert!((400..500).contains(&reply.status), "{}", reply.status);
+            // Understood, and refused.
+            reply.status == 422
         }
     }
-    true
 }
 
 /// Everything a connection sends. Whatever it is: answers are whole, none is a defect, all forbid other

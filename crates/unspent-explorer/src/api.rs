@@ -3,8 +3,6 @@
 //! `/api/NAME` with a body asks the question of that name (see [`unspent::question`]); the shapes are those
 //! of `--json`. `openapi.json` describes them. Without a body there are lists, presets, and the description.
 
-use std::sync::Arc;
-
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use unspent::file::Draft;
@@ -111,20 +109,6 @@ impl From<Box<Trouble>> for Reply {
     }
 }
 
-/// A question that was understood.
-pub struct Asked {
-    /// Whether it may take long: those wait for each other, and not others for them.
-    pub is_long: bool,
-    /// May be asked again, if it was stopped.
-    pub answer: Arc<dyn Fn() -> Result<Reply> + Send + Sync>,
-}
-
-impl Asked {
-    fn new(is_long: bool, answer: impl Fn() -> Result<Reply> + Send + Sync + 'static) -> Asked {
-        Asked { is_long, answer: Arc::new(answer) }
-    }
-}
-
 /// What is granted to a page. Whoever answers has a stop of its own around the whole.
 fn terms(effort: Effort) -> Terms {
     Terms { effort, limits: Limits::SERVED, stop: None }
@@ -165,31 +149,19 @@ pub fn takes_body(path: &str) -> Result<()> {
     }
 }
 
-/// What is asked there with that body, in JSON.
-pub fn question(path: &str, body: &[u8]) -> Result<Asked> {
+/// The answer to what is asked there with that body, in JSON.
+pub fn answer(path: &str, body: &[u8]) -> Result<Reply> {
     takes_body(path)?;
-    Ok(match path.trim_start_matches("/api/") {
-        "figure" => {
-            let asked: FigureQuestion = understood(body)?;
-            Asked::new(false, move || Ok(Reply::json(&asked.draw()?)))
-        }
-        "export" => {
-            let asked: ExportQuestion = understood(body)?;
-            Asked::new(matches!(asked.format, Format::Csv), move || export(&asked))
-        }
-        "accuracy" => {
-            let asked: AccuracyQuestion = understood(body)?;
-            Asked::new(false, move || accuracy(&asked))
-        }
-        "design" => {
-            let asked: DesignQuestion = understood(body)?;
-            Asked::new(false, move || Ok(Reply::json(&asked.design()?)))
-        }
+    match path.trim_start_matches("/api/") {
+        "figure" => Ok(Reply::json(&understood::<FigureQuestion>(body)?.draw()?)),
+        "export" => export(&understood(body)?),
+        "accuracy" => accuracy(&understood(body)?),
+        "design" => Ok(Reply::json(&understood::<DesignQuestion>(body)?.design()?)),
         name => {
             let asked = Question::read(name, body).map_err(|e| Trouble::new(400, e.to_string(), SHAPES))?;
-            Asked::new(asked.is_long(), move || Ok(Reply::report(&asked.ask(&terms(effort(&asked)))?)))
+            Ok(Reply::report(&asked.ask(&terms(effort(&asked)))?))
         }
-    })
+    }
 }
 
 /// While a hand moves, answers are as certified, and perhaps a hundred-thousandth wider.

@@ -1,7 +1,7 @@
 //! The explorer of a privacy budget: its pages (`web/`), and one door for what they ask.
 //!
 //! ```text
-//! page ──path, JSON──▶ get, question ─▶ unspent, unspent-estimate ─▶ reports, pictures ──JSON──▶ page
+//! page ──path, JSON──▶ get, answer ─▶ unspent, unspent-estimate ─▶ reports, pictures ──JSON──▶ page
 //! ```
 //!
 //! Who carries questions and answers is of no account here: `unspent serve` does it over HTTP, and a page
@@ -10,8 +10,7 @@
 //!
 //! ```
 //! let body = br#"{ "release": [{ "preset": "pl94-units-us-2020" }], "reductions": false }"#;
-//! let asked = unspent_explorer::question("/api/certificate", body).unwrap();
-//! let reply = (asked.answer)().unwrap();
+//! let reply = unspent_explorer::answer("/api/certificate", body).unwrap();
 //! assert!(reply.status == 200 && reply.body.contains("\"tight\""));
 //! ```
 
@@ -23,4 +22,4 @@ pub mod page;
 pub mod pictures;
 mod size;
 
-pub use api::{Asked, Reply, Result, Trouble, get, question, takes_body};
+pub use api::{Reply, Result, Trouble, answer, get, takes_body};

@@ -19,7 +19,7 @@ mod module;
 mod package;
 
 use unspent::{Question, Terms};
-use unspent_explorer::{Reply, get, question};
+use unspent_explorer::{Reply, answer, get};
 
 /// The answer to what is asked at an address. `/api/…` is asked as the explorer's server is, with its limits;
 /// any other address is the name of a [`Question`], or of one that only the package asks, without limits and
@@ -36,7 +36,7 @@ pub fn answered(address: &str, body: &[u8]) -> Reply {
     let found = if body.is_empty() {
         get(address)
     } else if address.starts_with('/') {
-        question(address, body).and_then(|asked| (asked.answer)())
+        answer(address, body)
     } else if let Some(answer) = package::asked(address, body) {
         answer.map(|body| Reply { status: 200, kind: "application/json", body }).map_err(Into::into)
     } else {

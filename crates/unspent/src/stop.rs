@@ -1,4 +1,5 @@
-//! Ending a long computation from outside: because somebody says so, or because its time is up.
+//! Ending a long computation from outside, because somebody says so or because its time is up, and letting it
+//! wait while others are worked on.
 //!
 //! ```
 //! use unspent::stop::Stop;
@@ -16,11 +17,16 @@
 //! [`parallel::map`](crate::parallel::map), that leaves the computation once the stop was told: the stack is
 //! unwound, and `run` returns an error. Nothing is half done then: what a computation keeps for later (in a
 //! `OnceLock`) is kept when it is complete. Without a `Stop` nothing is looked at, and nothing ever stops.
+//!
+//! [`Stop::pause`] lets a computation wait at its next look, on all of its threads, until [`Stop::resume`]:
+//! whoever answers many at a time can work on the short ones first, and nothing is worked out twice. It keeps
+//! what it holds meanwhile, a place in a `OnceLock` say, so that another may wait for it: whoever pauses must
+//! resume it after some time, whatever the others do.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
@@ -28,15 +34,23 @@ use crate::error::{Error, Result};
 /// Looks at the flag between two looks at the clock, which cost ten times as much.
 const LOOKS: u32 = 64;
 
-/// Tells a computation to end. Copies tell the same one.
+/// Tells a computation to end, or to wait. Copies tell the same one.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    told: AtomicBool,
+    /// One of `GOES`, `WAITS` and `ENDS`; changed under the lock.
+    told: AtomicU8,
     deadline: Option<(Instant, Duration)>,
+    lock: Mutex<()>,
+    changed: Condvar,
 }
+
+const GOES: u8 = 0;
+const WAITS: u8 = 1;
+/// The last word.
+const ENDS: u8 = 2;
 
 /// What unwinds the stack of a computation that was stopped.
 struct Stopped {
@@ -60,12 +74,22 @@ impl Stop {
     pub fn after(time: Duration) -> Stop {
         // A time beyond what a clock can say never comes.
         let deadline = Instant::now().checked_add(time).map(|end| (end, time));
-        Stop(Arc::new(State { told: AtomicBool::new(false), deadline }))
+        Stop(Arc::new(State { deadline, ..State::default() }))
     }
 
     /// Tells what runs under it to end, and what will.
     pub fn tell(&self) {
-        self.0.told.store(true, Ordering::Relaxed);
+        self.0.tell(ENDS);
+    }
+
+    /// Lets what runs under it wait, until it is resumed, or ends. Its time goes on.
+    pub fn pause(&self) {
+        self.0.tell(WAITS);
+    }
+
+    /// Lets what was paused go on.
+    pub fn resume(&self) {
+        self.0.tell(GOES);
     }
 
     /// The result of `work`, or an error that [is one of being stopped](Error::is_stopped).
@@ -87,6 +111,44 @@ impl Stop {
     }
 }
 
+impl State {
+    fn tell(&self, word: u8) {
+        let _held = self.held();
+        if self.told.load(Ordering::Relaxed) != ENDS {
+            self.told.store(word, Ordering::Relaxed);
+            self.changed.notify_all();
+        }
+    }
+
+    fn held(&self) -> MutexGuard<'_, ()> {
+        self.lock.lock().expect("nothing panics with it")
+    }
+
+    /// Whether what runs has to end; waits before, if it is told to.
+    #[cold]
+    fn is_told_to_end(&self) -> bool {
+        let mut held = self.held();
+        loop {
+            match self.told.load(Ordering::Relaxed) {
+                GOES => return false,
+                WAITS => {}
+                _ => return true,
+            }
+            let Some((end, _)) = self.deadline else {
+                held = self.changed.wait(held).expect("nothing panics with it");
+                continue;
+            };
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                // Its time is up, and looked at outside of here.
+                LEFT.set(0);
+                return false;
+            }
+            held = self.changed.wait_timeout(held, left).expect("nothing panics with it").0;
+        }
+    }
+}
+
 impl Stopped {
     fn into_error(self) -> Error {
         match self.by.0.deadline {
@@ -105,7 +167,7 @@ impl Stopped {
 pub fn check() {
     let stopped = CURRENT.with_borrow(|current| {
         let stop = current.as_ref()?;
-        if !stop.0.told.load(Ordering::Relaxed) {
+        if stop.0.told.load(Ordering::Relaxed) == GOES || !stop.0.is_told_to_end() {
             let (end, _) = stop.0.deadline?;
             let left = LEFT.get();
             LEFT.set(left.checked_sub(1).unwrap_or(LOOKS));
@@ -145,6 +207,9 @@ impl Drop for Installed {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, AtomicU64};
+    use std::thread;
+
     use super::*;
     use crate::question::{Ask, CertificateQuestion};
     use crate::{Allocation, Composition, Delta, DiscreteGaussian, Effort, parallel};
@@ -189,6 +254,59 @@ mod tests {
         assert!(found.unwrap_err().is_stopped());
         let fresh = heavy().epsilon(&delta).unwrap();
         assert_eq!(release.epsilon(&delta).unwrap(), fresh);
+    }
+
+    #[test]
+    fn what_is_paused_waits_on_every_thread_and_goes_on() {
+        let stop = Stop::new();
+        let (rounds, ends) = (AtomicU64::new(0), AtomicBool::new(false));
+        let seen = || rounds.load(Ordering::Relaxed);
+        let wait_for = |what: &dyn Fn() -> bool| {
+            while !what() {
+                thread::yield_now();
+            }
+        };
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let found = stop.run(|| {
+                    parallel::map(&[0; 4], |_| {
+                        while !ends.load(Ordering::Relaxed) {
+                            rounds.fetch_add(1, Ordering::Relaxed);
+                            check();
+                        }
+                    });
+                    Ok(7)
+                });
+                assert_eq!(found, Ok(7));
+            });
+            wait_for(&|| seen() > 1000);
+            stop.pause();
+            // A round that had begun is finished; then none is.
+            let last = Cell::new(seen());
+            wait_for(&|| {
+                thread::sleep(Duration::from_millis(20));
+                last.replace(seen()) == seen()
+            });
+            ends.store(true, Ordering::Relaxed);
+            thread::sleep(Duration::from_millis(20));
+            assert_eq!(seen(), last.get());
+            stop.resume();
+        });
+        assert!(seen() > 1000);
+        // What is told to end, or is late, does not wait for ever; what has ended does not begin again.
+        for stop in [Stop::after(Duration::from_millis(1)), Stop::new()] {
+            stop.pause();
+            thread::scope(|scope| {
+                let waiting = scope.spawn(|| stop.run(|| Ok(1)));
+                if stop.0.deadline.is_none() {
+                    stop.tell();
+                }
+                assert!(waiting.join().unwrap().unwrap_err().is_stopped());
+            });
+            stop.tell();
+            stop.resume();
+            assert!(stop.run(|| Ok(1)).is_err());
+        }
     }
 
     #[test]

@@ -5,16 +5,14 @@
 //! - A request has ten seconds and a megabyte. There are so many connections: whoever comes when they are
 //!   taken gets the place of one that asks nothing, so that a crowd that never finishes a request keeps
 //!   nobody out.
-//! - There are so many answers in the making; who comes later is told so after a short wait. An answer that
-//!   is not there in a moment leaves its place and waits with those that take long, which are given one at a
-//!   time and some seconds each. Work for somebody who has left ends.
+//! - An answer has some seconds. Those that have had the least time are worked on first (`turns`), so that
+//!   who moves a slider need not wait for who asks what takes long. Work for somebody who has left ends.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::convert::Infallible;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use http_body_util::{BodyExt, Full, Limited};
@@ -26,11 +24,11 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::Notify;
 use tokio::{task, time};
-use unspent::Stop;
-use unspent_explorer::{self as explorer, Asked, Reply, Trouble, page};
+use unspent_explorer::{self as explorer, Reply, Trouble, page};
 
+use super::turns::{Turns, Unanswered};
 use crate::Failure;
 
 /// Most bytes of a request's body: thousands of measurements.
@@ -43,10 +41,6 @@ const TO_ARRIVE: Duration = Duration::from_secs(10);
 const LIFETIME: Duration = Duration::from_secs(60);
 /// How long it may last beyond that, to finish what it is about: an answer in the making, and one to be read.
 const TO_FINISH: Duration = Duration::from_secs(60);
-/// How long a request waits for others to be answered.
-const TO_BEGIN: Duration = Duration::from_secs(5);
-/// How long an answer may take among those that take a moment.
-const MOMENT: Duration = Duration::from_millis(250);
 /// The longest that any answer may be allowed to take, so that its connection still stands.
 pub const MOST_TO_ANSWER: Duration = LIFETIME.saturating_add(Duration::from_secs(30));
 
@@ -62,10 +56,8 @@ pub struct Server {
     connections: Mutex<Connections>,
     /// Told when a connection has ended, or asks nothing any more.
     room: Notify,
-    /// Two for each core: none of them takes more than a moment.
-    answers: Arc<Semaphore>,
-    /// For those that may take long: one at a time, so that who moves a slider need not wait for them.
-    long_answers: Arc<Semaphore>,
+    /// Answers in the making.
+    turns: Arc<Turns>,
     /// Whoever undoes a step, or shares a link, asks the same again.
     given: Mutex<Given>,
 }
@@ -152,15 +144,6 @@ struct Asking<'p>(&'p Place);
 impl Drop for Asking<'_> {
     fn drop(&mut self) {
         self.0.set(false);
-    }
-}
-
-/// Ends the work of whoever does not wait for it any more.
-struct Waiting(Stop);
-
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        self.0.tell();
     }
 }
 
@@ -268,14 +251,12 @@ impl Place {
 impl Server {
     /// One that nobody is connected to, and that believes to be at that address.
     pub fn new(address: SocketAddr, to_answer: Duration) -> Server {
-        let cores = thread::available_parallelism().map_or(1, usize::from);
         Server {
             address,
             to_answer,
             connections: Mutex::default(),
             room: Notify::new(),
-            answers: Arc::new(Semaphore::new(2 * cores)),
-            long_answers: Arc::new(Semaphore::new(1)),
+            turns: Arc::new(Turns::new()),
             given: Mutex::default(),
         }
     }
@@ -340,12 +321,17 @@ impl Server {
         if let Some(reply) = self.given.lock().expect("nothing panics with it").answers.get(&asked) {
             return Ok(reply.clone());
         }
-        let question = explorer::question(&asked.0, &asked.1)?;
-        let answer =
-            if question.is_long { None } else { self.answer(&question, &self.answers, MOMENT).await? };
-        let answer = match answer {
-            Some(answer) => answer,
-            None => self.answer(&question, &self.long_answers, self.to_answer).await?.ok_or_else(|| {
+        let (path, body) = asked.clone();
+        let answer = self.turns.work(self.to_answer, move || explorer::answer(&path, &body)).await;
+        let reply = Arc::new(answer.map_err(|why| self.trouble(why))??);
+        self.given.lock().expect("nothing panics with it").keep(asked, &reply);
+        Ok(reply)
+    }
+
+    fn trouble(&self, why: Unanswered) -> Box<Trouble> {
+        match why {
+            Unanswered::Crowded => Trouble::new(503, "too many questions at a time", "ask again in a moment"),
+            Unanswered::Late => {
                 let cause = match self.to_answer.as_secs() {
                     1 => "the answer took longer than 1 second".into(),
                     seconds => format!("the answer took longer than {seconds} seconds"),
@@ -353,37 +339,10 @@ impl Server {
                 let hint = "ask for fewer levels and queries, or start the server with a larger \
                             --answer-within; the command has no such limit";
                 Trouble::new(422, cause, hint)
-            })?,
-        };
-        let reply = Arc::new(answer?);
-        self.given.lock().expect("nothing panics with it").keep(asked, &reply);
-        Ok(reply)
-    }
-
-    /// The answer, at one of so many places; `None` if it takes longer than it may.
-    async fn answer(
-        &self,
-        question: &Asked,
-        places: &Arc<Semaphore>,
-        most: Duration,
-    ) -> explorer::Result<Option<explorer::Result<Reply>>> {
-        let Ok(Ok(place)) = time::timeout(TO_BEGIN, places.clone().acquire_owned()).await else {
-            return Err(Trouble::new(503, "too many questions at a time", "ask again in a moment"));
-        };
-        let waiting = Waiting(Stop::after(most));
-        let (stop, answer) = (waiting.0.clone(), question.answer.clone());
-        let answer = task::spawn_blocking(move || {
-            let answer = stop.run(|| Ok(answer()));
-            // Whoever asked may have left; the place is free when the work is done.
-            drop(place);
-            answer
-        });
-        match answer.await {
-            Ok(Ok(answer)) => Ok(Some(answer)),
-            Ok(Err(_stopped)) => Ok(None),
-            Err(_) => {
+            }
+            Unanswered::Defect => {
                 let hint = "no answer is better than a wrong one; please report what was asked";
-                Err(Trouble::new(500, "a defect of unspent", hint))
+                Trouble::new(500, "a defect of unspent", hint)
             }
         }
     }

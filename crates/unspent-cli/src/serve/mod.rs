@@ -8,6 +8,7 @@
 //! inside the program.
 
 mod http;
+mod turns;
 
 use std::io::Write;
 use std::net::{IpAddr, SocketAddr};

@@ -204,7 +204,7 @@ fn heavy_questions_are_limited() {
     assert_ne!(spending["rho"]["lower"], spending["rho"]["upper"]);
 }
 
-/// Whoever leaves frees the place: there is one for long answers, and the next one gets it.
+/// Whoever leaves frees the place. Whoever asks what takes a moment does not wait for who stays.
 #[test]
 fn work_ends_with_the_connection() {
     // Takes minutes, if it is let.

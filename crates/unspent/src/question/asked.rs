@@ -1,7 +1,5 @@
 //! The questions. Each is a type that can be read from JSON, and knows its answer.
 
-use std::collections::HashMap;
-
 use serde::Deserialize;
 
 use super::Ask;
@@ -29,9 +27,6 @@ use crate::report::recalibration::Recalibration;
 use crate::report::spending::Spending;
 use crate::scope::Scope;
 use crate::zcdp::Conversion;
-
-/// From how many measurements of all lines on a certificate takes long even without reductions.
-const LONG_EXTENT: usize = 5_000;
 
 fn yes() -> bool {
     true
@@ -81,14 +76,6 @@ impl CertificateQuestion {
             prior: None,
         }
     }
-
-    pub(super) fn is_long(&self) -> bool {
-        let drafts = self.release.iter().map(|product| match product {
-            Product::Draft(draft) => extent(draft),
-            _ => LONG_EXTENT,
-        });
-        self.reductions || drafts.sum::<usize>() >= LONG_EXTENT
-    }
 }
 
 impl Ask for CertificateQuestion {
@@ -110,22 +97,9 @@ impl Ask for CertificateQuestion {
     }
 }
 
-/// How many measurements the lines of a draft's certificate have together: the total, every level, every
-/// attribute, and every level with what is below it.
-fn extent(draft: &Draft) -> usize {
-    let touched: HashMap<&str, usize> =
-        draft.queries.iter().map(|query| (query.name.as_str(), query.attributes.len())).collect();
-    let (mut lines, mut above) = (0, 0);
-    for level in &draft.levels {
-        let attributes = level.shares.iter().map(|part| touched.get(part.query.as_str()).unwrap_or(&0));
-        lines += level.shares.len() * (2 + above) + attributes.sum::<usize>();
-        above += usize::from(draft.nested);
-    }
-    lines
-}
-
-/// The same of an allocation. Its draft is not made for it: the shares of one may take long to find.
-fn allocation_extent(allocation: &Allocation) -> usize {
+/// How many measurements the lines of an allocation's certificate have together: the total, every level,
+/// every attribute, and every level with what is below it.
+fn extent(allocation: &Allocation) -> usize {
     let (mut lines, mut above) = (0, 0);
     for level in allocation.levels() {
         let attributes = level.measurements.iter().map(|m| allocation.queries()[m.query].attributes.len());
@@ -141,7 +115,7 @@ fn check_extent(release: &Release, most: usize) -> Result<()> {
     if most == usize::MAX {
         return Ok(());
     }
-    let found: usize = release.allocations().iter().map(allocation_extent).sum();
+    let found: usize = release.allocations().iter().map(extent).sum();
     if found <= most {
         return Ok(());
     }

@@ -169,16 +169,6 @@ impl Question {
         })
     }
 
-    /// Whether it may take long even under [fast](crate::Effort::Fast) terms.
-    #[must_use]
-    pub fn is_long(&self) -> bool {
-        match self {
-            Question::Certificate(question) => question.is_long(),
-            Question::Calibration(_) | Question::Comparison(_) | Question::Parameter(_) => true,
-            _ => false,
-        }
-    }
-
     /// The answer, on these terms.
     pub fn ask(&self, terms: &Terms) -> Result<Report> {
         Ok(match self {

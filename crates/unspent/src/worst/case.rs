@@ -22,6 +22,7 @@ pub(crate) struct Case {
     pub(super) groups: Vec<(Mechanism, u64)>,
     /// Other mechanisms for the same record: no calibration changes them.
     pub(super) also: Vec<(Mechanism, u64)>,
+    rough_rho: OnceLock<f64>,
     glance: OnceLock<Result<Composition>>,
     /// By smoothing alone, however few kinds there are.
     smooth: OnceLock<Result<Composition>>,
@@ -31,8 +32,15 @@ pub(crate) struct Case {
 
 impl Case {
     pub fn new(routes: Vec<Route>, groups: Vec<(Mechanism, u64)>) -> Case {
-        let (also, composed) = (vec![], [const { OnceLock::new() }; 3]);
-        Case { routes, groups, also, glance: OnceLock::new(), smooth: OnceLock::new(), composed }
+        Case {
+            routes,
+            groups,
+            also: vec![],
+            rough_rho: OnceLock::new(),
+            glance: OnceLock::new(),
+            smooth: OnceLock::new(),
+            composed: [const { OnceLock::new() }; 3],
+        }
     }
 
     /// The same beside other mechanisms.
@@ -62,7 +70,7 @@ impl Case {
     pub(super) fn rough_rho(&self) -> f64 {
         let term =
             |(noise, count): &(Mechanism, u64)| noise.zcdp(*count).map_or(0.0, |rho| 2.0 * rho.to_f64());
-        (1e6 * self.all().map(term).sum::<f64>()).round()
+        *self.rough_rho.get_or_init(|| (1e6 * self.all().map(term).sum::<f64>()).round())
     }
 
     pub(super) fn made(&self, effort: Effort) -> Result<Composition> {
