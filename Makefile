@@ -1,7 +1,7 @@
 # `make test` is all a fresh machine with a Rust toolchain, Python and Node needs; the rest is for those who
 # change things.
 
-.PHONY: mutants test test-web test-native test-rust test-python kills check bench fuzz soak peers browser \
+.PHONY: mutants test test-web test-rust test-python kills check bench fuzz soak peers browser \
 	try-browser gallery wheel java try-java spark-cluster bench-spark docs docs-links oracle oracle-pairs \
 	oracle-answers oracle-search oracle-hostile oracle-certificates oracle-mechanisms oracle-estimate \
 	oracle-rounding oracle-design oracle-reference elementary bench-estimate coverage bench-tables spelling \
@@ -11,13 +11,9 @@
 # Everything but the benches that compile others' programs to measure against.
 WORKSPACE = --workspace --exclude unspent-bench-noise --exclude unspent-bench-tables
 
-# The WebAssembly module is built beside the tests, which do not use all cores all the time.
+# The WebAssembly module and the wheel are built beside the tests, which do not use all cores all the time.
 test: try-browser try-java test-web
-	$(MAKE) --no-print-directory -j2 try-wasm test-native
-
-test-native:
-	$(MAKE) --no-print-directory test-rust
-	$(MAKE) --no-print-directory test-python
+	$(MAKE) --no-print-directory -j3 try-wasm test-rust test-python
 
 # The pages' modules, as far as they need no browser.
 test-web:

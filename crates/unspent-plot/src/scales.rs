@@ -27,7 +27,7 @@ pub fn comparable(mut figure: Figure) -> Figure {
             panel.x.scale = Scale::Log10;
             for series in &mut panel.series {
                 if let Data::Bars(bars) = &mut series.data {
-                    bars.iter_mut().for_each(|bar| bar.value = log10(bar.value));
+                    bars.iter_mut().for_each(|bar| bar.value = pxfm::f_log10(bar.value));
                 }
             }
         }
@@ -51,11 +51,6 @@ fn bars(panel: &Panel) -> impl Iterator<Item = &Bar> {
         Data::Bars(bars) => &bars[..],
         _ => &[],
     })
-}
-
-#[expect(clippy::disallowed_methods, reason = "the end of a bar is a tenth of a millimetre wide")]
-fn log10(length: f64) -> f64 {
-    length.log10()
 }
 
 #[cfg(test)]

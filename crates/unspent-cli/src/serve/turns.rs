@@ -1,10 +1,10 @@
 //! Whose turn it is: of all answers in the making, those are worked on that have had the least time so far.
 //!
 //! Nobody knows how long an answer takes before it is there. So each is worked on as long as there are cores
-//! for all. Where there are not, the ones that have had twice as much as others wait ([`Stop::pause`]), and go
-//! on where they were; of those that have had about as much the first goes first. What takes a moment is there
-//! in a moment, whatever else is asked; what takes long gets what is left, and no work is done twice. Where all
-//! places are taken, the one that has had the most gives way.
+//! for all. Where there are not, the ones that have had twice as much as others wait ([`Stop::pause`]), and
+//! go on where they were; of those that have had about as much the first goes first. What takes a moment is
+//! there in a moment, whatever else is asked; what takes long gets what is left, and no work is done twice.
+//! Where all places are taken, the one that has had the most gives way.
 //!
 //! What answers share is worked out before it is kept, so that none waits for one that is paused.
 

@@ -27,6 +27,12 @@ impl Allocation {
         let Some(head) = rows.next().transpose()? else {
             return Err(at(&(0..0), Error::stated("the table is empty", FORMAT_HINT)));
         };
+        let is_known = |field: &Field| COLUMNS.contains(&field.text.trim());
+        if head.len() > 1 && !head.iter().any(is_known) {
+            // It may be a table of counts, by mistake: no line of it is shown.
+            let cause = format!("the first line names none of the columns {}", COLUMNS.join(", "));
+            return Err(Error::stated(cause, FORMAT_HINT).at(origin));
+        }
         let mut columns: HashMap<&str, usize> = HashMap::new();
         for (index, field) in head.iter().enumerate() {
             let known = COLUMNS.iter().find(|c| **c == field.text.trim()).ok_or_else(|| {

@@ -40,6 +40,12 @@ pub struct Table<'r, 't> {
     pub head: Range<usize>,
 }
 
+/// Whether a file of that name is a table of counts rather than a text.
+fn names_a_table(origin: &str) -> bool {
+    let extension = Path::new(origin).extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|found| ["csv", "tsv", "txt", "gz", "parquet"].contains(&found))
+}
+
 impl<'t> Reader<'t> {
     /// Parses the text; `read` makes something of its table.
     pub fn read<T>(&self, read: impl FnOnce(&Spanned<DeTable<'t>>) -> Result<T>) -> Result<T> {
@@ -55,7 +61,13 @@ impl<'t> Reader<'t> {
                     (message, _) => {
                         let line = text[..span.start].rfind('\n').map_or(0, |at| at + 1);
                         let line = text[line..].lines().next().unwrap_or_default();
-                        Error::stated(format!("not TOML: {message}"), hint_for(line).unwrap_or(self.hint))
+                        let hint = hint_for(line).unwrap_or(self.hint);
+                        let found = Error::stated(format!("not TOML: {message}"), hint);
+                        if names_a_table(self.origin) {
+                            // Counts, by mistake: no line of them is shown.
+                            return Err(found.at(self.origin));
+                        }
+                        found
                     }
                 };
                 Err(self.at(span, found))

@@ -41,10 +41,7 @@ impl Schema {
         let origin = super::shown(path);
         let text =
             read_text(path, HINT, "check the path").map_err(|e| e.at(&origin).with_kind(ErrorKind::Input))?;
-        let is_toml = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"));
-        // A table named in its place holds counts that are nobody's business: no line of it is shown.
         Schema::parse_beside(&origin, &text, path.parent())
-            .map_err(|error| if is_toml { error } else { error.without_excerpt() })
     }
 
     /// The shipped schema of that name.

@@ -37,6 +37,29 @@ fn integers_that_mean_something_else_are_no_counts() {
     }
 }
 
+/// A table without a line of names, given where something else is meant: no cell of it is in a message.
+#[test]
+fn a_table_in_the_wrong_place_is_not_shown() {
+    let place = Place::new("misplaced");
+    place.write("people.csv", "31337,77001,4242\n31338,77002,4243\n");
+    for arguments in [
+        &["measure", "people.csv", "--allocation", EXAMPLE, "--schema", "people.csv", "--out", "o"][..],
+        &["measure", "people.csv", "--allocation", "people.csv", "--neighbours", "bounded", "--out", "o"],
+        &["measure", "people.csv", "--allocation", "people.csv", "--out", "o"],
+        &["utility", "people.csv", "--schema", "people.csv"],
+        &["certificate", "people.csv", "--neighbours", "bounded"],
+        &["design", "people.csv"],
+    ] {
+        let output = place.run(arguments);
+        let errors = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {errors}");
+        assert!(errors.contains("error: people.csv: "), "{arguments:?}: {errors}");
+        for cell in ["31337", "77001", "4242", "31338"] {
+            assert!(!errors.contains(cell), "{arguments:?}: {errors}");
+        }
+    }
+}
+
 #[test]
 fn bad_tables_are_refused_by_name_and_nothing_is_written() {
     let place = Place::new("bad");
