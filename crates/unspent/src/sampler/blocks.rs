@@ -80,7 +80,7 @@ impl Blocks {
         let kept = test >= self.rejection(h, place) + BAND;
         let x = (u64::from(h) << self.shift) + u64::from(place >> (32 - self.shift));
         let negative = block & 1 == 1;
-        (kept && !(negative && x == 0)).then(|| signed(x, negative))
+        (kept & !(negative & (x == 0))).then(|| signed(x, negative))
     }
 
     /// What three words and, if need be, further ones mean.
@@ -91,7 +91,7 @@ impl Blocks {
             let l = u64::from(self.place(place) >> (32 - self.shift));
             let x = (h << self.shift) + l;
             let negative = block & 1 == 1;
-            if self.keeps(h, l, test, words) && !(negative && x == 0) {
+            if self.keeps(h, l, test, words) & !(negative & (x == 0)) {
                 return signed(x, negative);
             }
             [block, test, place] = [words.next(), words.next(), words.next()];
@@ -148,5 +148,7 @@ pub(super) fn high(a: u32, b: u32) -> u32 {
 #[inline]
 pub(super) fn signed(magnitude: u64, negative: bool) -> i64 {
     let magnitude = i64::try_from(magnitude).expect("2^60 random bits would be needed to get here");
-    if negative { -magnitude } else { magnitude }
+    // Not a branch, which would be predicted, and take its time, by the sign.
+    let sign = -i64::from(negative);
+    (magnitude ^ sign) - sign
 }

@@ -90,7 +90,7 @@ impl Digits {
         let kept = self.place_bits == 0 || test >= self.rejection(place) + SHORT;
         let x = self.join(h.into(), d.into(), word);
         let negative = block & 1 == 1;
-        (kept && !(negative && x == 0)).then(|| signed(x, negative))
+        (kept & !(negative & (x == 0))).then(|| signed(x, negative))
     }
 
     /// What the words and, if need be, further ones mean.
@@ -101,7 +101,7 @@ impl Digits {
             let d = self.digit.draw(digit >> 1, words);
             let x = self.join(h, d, word);
             let negative = block & 1 == 1;
-            if self.keeps(word, words) && !(negative && x == 0) {
+            if self.keeps(word, words) & !(negative & (x == 0)) {
                 return signed(x, negative);
             }
             [block, digit] = [words.next(), words.next()];
