@@ -232,6 +232,7 @@ check: target/python-venv/installed
 	$(PYTHON) -m ruff check --quiet
 	cargo fmt --all --check
 	python3 .ci/supply_chain.py
+	cargo metadata --locked --format-version 1 --manifest-path fuzz/libfuzzer/Cargo.toml > /dev/null
 	cargo clippy $(WORKSPACE) --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" \
 		cargo doc $(WORKSPACE) --exclude unspent-py --no-deps --document-private-items --locked
