@@ -19,9 +19,9 @@
 //! `OnceLock`) is kept when it is complete. Without a `Stop` nothing is looked at, and nothing ever stops.
 //!
 //! [`Stop::pause`] lets a computation wait at its next look, on all of its threads, until [`Stop::resume`]:
-//! whoever answers many at a time can work on the short ones first, and nothing is worked out twice. It keeps
-//! what it holds meanwhile, a place in a `OnceLock` say, so that another may wait for it: whoever pauses must
-//! resume it after some time, whatever the others do.
+//! whoever answers many at a time can work on the short ones first, and nothing is worked out twice. A paused
+//! computation keeps what it holds. So nothing that another computation waits for, a lock say, may be held
+//! where [`check`] is called.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

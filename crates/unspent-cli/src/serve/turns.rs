@@ -72,8 +72,10 @@ struct Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.turns.table().turns.retain(|turn| turn.number != self.number);
-        self.turns.deal();
+        let mut table = self.turns.table();
+        table.turns.retain(|turn| turn.number != self.number);
+        table.deal(self.turns.at_a_time);
+        drop(table);
         self.turns.room.notify_one();
     }
 }

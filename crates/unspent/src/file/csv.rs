@@ -27,8 +27,11 @@ impl Allocation {
         let Some(head) = rows.next().transpose()? else {
             return Err(at(&(0..0), Error::stated("the table is empty", FORMAT_HINT)));
         };
-        let is_known = |field: &Field| COLUMNS.contains(&field.text.trim());
-        if head.len() > 1 && !head.iter().any(is_known) {
+        let names_a_column = |field: &Field| {
+            let text = field.text.to_lowercase();
+            COLUMNS.iter().any(|column| text.contains(column))
+        };
+        if !head.iter().any(names_a_column) {
             // It may be a table of counts, by mistake: no line of it is shown.
             let cause = format!("the first line names none of the columns {}", COLUMNS.join(", "));
             return Err(Error::stated(cause, FORMAT_HINT).at(origin));

@@ -40,10 +40,9 @@ pub struct Table<'r, 't> {
     pub head: Range<usize>,
 }
 
-/// Whether a file of that name is a table of counts rather than a text.
-fn names_a_table(origin: &str) -> bool {
-    let extension = Path::new(origin).extension().and_then(|extension| extension.to_str());
-    extension.is_some_and(|found| ["csv", "tsv", "txt", "gz", "parquet"].contains(&found))
+/// Whether a file is meant to be TOML, by its name.
+fn is_named_toml(origin: &str) -> bool {
+    Path::new(origin).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"))
 }
 
 impl<'t> Reader<'t> {
@@ -63,8 +62,8 @@ impl<'t> Reader<'t> {
                         let line = text[line..].lines().next().unwrap_or_default();
                         let hint = hint_for(line).unwrap_or(self.hint);
                         let found = Error::stated(format!("not TOML: {message}"), hint);
-                        if names_a_table(self.origin) {
-                            // Counts, by mistake: no line of them is shown.
+                        if !is_named_toml(self.origin) && !line.contains('=') {
+                            // It may be a table of counts, by mistake: no line of it is shown.
                             return Err(found.at(self.origin));
                         }
                         found

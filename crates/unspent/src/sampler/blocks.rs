@@ -148,7 +148,7 @@ pub(super) fn high(a: u32, b: u32) -> u32 {
 #[inline]
 pub(super) fn signed(magnitude: u64, negative: bool) -> i64 {
     let magnitude = i64::try_from(magnitude).expect("2^60 random bits would be needed to get here");
-    // Not a branch, which would be predicted, and take its time, by the sign.
+    // Without a branch: a wrongly predicted one takes longer, so that the time would depend on the sign.
     let sign = -i64::from(negative);
     (magnitude ^ sign) - sign
 }

@@ -42,6 +42,8 @@ fn integers_that_mean_something_else_are_no_counts() {
 fn a_table_in_the_wrong_place_is_not_shown() {
     let place = Place::new("misplaced");
     place.write("people.csv", "31337,77001,4242\n31338,77002,4243\n");
+    place.write("people", "31337;77001;4242\n31338;77002;4243\n");
+    place.write("people.CSV", "31337;77001;4242\n31338;77002;4243\n");
     for arguments in [
         &["measure", "people.csv", "--allocation", EXAMPLE, "--schema", "people.csv", "--out", "o"][..],
         &["measure", "people.csv", "--allocation", "people.csv", "--neighbours", "bounded", "--out", "o"],
@@ -49,11 +51,16 @@ fn a_table_in_the_wrong_place_is_not_shown() {
         &["utility", "people.csv", "--schema", "people.csv"],
         &["certificate", "people.csv", "--neighbours", "bounded"],
         &["design", "people.csv"],
+        &["design", "people"],
+        &["utility", "people", "--schema", "people.CSV"],
+        &["certificate", "people"],
+        &["certificate", "people.CSV", "--neighbours", "bounded"],
     ] {
         let output = place.run(arguments);
         let errors = stderr(&output);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {errors}");
-        assert!(errors.contains("error: people.csv: "), "{arguments:?}: {errors}");
+        let misplaced = arguments.iter().rfind(|argument| argument.starts_with("people")).unwrap();
+        assert!(errors.contains(&format!("error: {misplaced}: ")), "{arguments:?}: {errors}");
         for cell in ["31337", "77001", "4242", "31338"] {
             assert!(!errors.contains(cell), "{arguments:?}: {errors}");
         }
